@@ -11,8 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.features.attribution.counterfactuals import remembered
-from ostrom.features.attribution.plan import attribute
+from ostrom.features.attribution.plan import attribute, remembered
 from ostrom.features.branching.branch import branch
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms import mechanisms

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from tests.analysis.test_amount_measures import played, values
 
-from ostrom.features.branching.branch import branch
-from ostrom.features.branching.continuation import continuations
+from ostrom.features.branching.branch import branch, continuations
 from ostrom.games import games
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages

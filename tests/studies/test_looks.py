@@ -123,7 +123,7 @@ def test_a_look_sees_whole_blocks_of_seeds_in_any_order(call: Call) -> None:
     """A run that has more seeds than a look is about gives the same look: only the first seeds count."""
     from ostrom.analysis.stopping import StopRule
     from ostrom.data.rundata import run_data
-    from ostrom.studies.looks import look_at
+    from ostrom.studies.design import look_at
     from ostrom.studies.run import open_run
 
     assert call("run", "w.yaml", "--set", "stop=null", "--name", "all", "--seeds", "24").code == 0

@@ -11,7 +11,7 @@ from ostrom.mechanisms.protocol import Decision
 from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.rehearsal import rehearse
+from ostrom.studies.prompts import rehearse
 from ostrom.studies.run import open_run, play
 from ostrom.testing.server import LoopbackServer
 

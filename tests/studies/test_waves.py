@@ -12,9 +12,8 @@ from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import PollingPolicy
 from ostrom.ground.errors import UsageError
-from ostrom.studies.forecast import forecast, verdicts
+from ostrom.studies.forecast import forecast, measure, verdicts
 from ostrom.studies.load import load_study
-from ostrom.studies.measured import measure
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.studies.waves import Chains, check_batch

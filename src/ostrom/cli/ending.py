@@ -1,17 +1,21 @@
-"""How a command that made calls ends: what it spent, what went wrong, and its exit code."""
+"""What a command that makes calls says: what they will take, what they took, what went wrong, and its exit code."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from ostrom.cli.output import print_json, say
+from ostrom.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from ostrom.engine.plan import Counted, Tally
+    from ostrom.engine.plan import Budget, Counted, Tally
+    from ostrom.engine.play_options import PlayOptions
     from ostrom.engine.runner import Result
     from ostrom.reports.build import Report
+    from ostrom.studies.derived import DerivedPlan
+    from ostrom.studies.forecast import Forecast
 
 
 def counted(units: Counted, what: str) -> str:
@@ -54,6 +58,13 @@ def say_trouble(result: Result, more: str = "", again: str = "the same command")
         say(f"{again} goes on from here{more}")
 
 
+def ask_models(plan: DerivedPlan, options: PlayOptions, *, json: bool) -> Result:
+    """Ask what a derived run is about, with progress on stderr; what failed in an earlier session is asked again."""
+    from ostrom.engine.progress import watch_with
+
+    return plan.play(options=replace(options, ask_again=True), watch=watch_with(json=json))
+
+
 def conclude(
     result: Result,
     report: Mapping[str, Any],
@@ -85,3 +96,55 @@ def leave(result: Result) -> None:
     """Leave with 130 where it was interrupted and with 1 where it is not complete otherwise."""
     if not result.complete:
         sys.exit(130 if result.interrupted else 1)
+
+
+def print_forecast(
+    name: str, counted: Mapping[str, int], bound: Forecast, budget: Budget, *, batch: bool = False
+) -> None:
+    """A table of one line (what is counted, then calls, tokens and money), and a line for each bound."""
+    from ostrom.studies.forecast import verdicts
+
+    print_table(
+        f"{name}: what it takes (before retries)",
+        [
+            *counted, "calls", "tokens in", "tokens out, likely", "at most", "USD, likely", "at most",
+        ],
+        [
+            [
+                *counted.values(), bound.calls, bound.tokens_in, bound.likely_tokens_out,
+                "no bound" if bound.tokens_out is None else bound.tokens_out,
+                "unknown" if bound.likely_usd is None else round(bound.likely_usd, 2),
+                ("unknown" if bound.unpriced else "no bound") if bound.usd is None else round(bound.usd, 2),
+            ]
+        ],
+    )  # fmt: skip
+    if bound.unpriced:
+        say(f"no price known for {', '.join(bound.unpriced)}: give one with --prices FILE")
+    if bound.unbounded:
+        say(f"nothing bounds the replies of {', '.join(bound.unbounded)}: set agent.params.max_tokens")
+    if bound.measured is not None:
+        say(f"likely: as in {bound.measured}")
+    if bound.waves is not None:
+        say(f"with --batch: {_batch_price(bound)}{bound.waves}")
+        if bound.usual_price:
+            say(
+                f"the batch price of {', '.join(bound.usual_price)} is not known, and counted as the usual one: "
+                "state it with --prices FILE (batch: 0.5)"
+            )
+    for verdict in verdicts(bound, budget, batch=batch):
+        say(str(verdict))
+
+
+def _batch_price(bound: Forecast) -> str:
+    if bound.likely_batch_usd is None:
+        return ""
+    most = "no bound" if bound.batch_usd is None else f"at most {bound.batch_usd:.2f}"
+    return f"{bound.likely_batch_usd:.2f} USD likely, {most}; "
+
+
+def forecast_data(bound: Forecast, budget: Budget, *, batch: bool = False) -> dict[str, Any]:
+    """The same as plain data."""
+    from ostrom.studies.forecast import verdicts
+
+    told = [asdict(verdict) for verdict in verdicts(bound, budget, batch=batch)]
+    return {**bound.as_dict(), "budget": told}

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 BUDGET = ("budget_usd", "budget_calls", "budget_tokens")
 Command = Callable[..., None]
 
+RunName = Annotated[str, typer.Argument(help="A run: its name or folder.")]
+MatchNumber = Annotated[int, typer.Option(help="The number of the match, as the tables give it.", min=0)]
+NewRun = Annotated[str | None, typer.Option(help="The name of the new run.")]
 Runs = Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Safe = Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from ostrom.people.questions import Question
-from ostrom.studies.sections import Section
+from ostrom.studies.extensions import StudySection
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 _WRITTEN = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d)?\s*")
@@ -38,7 +38,7 @@ ENDS = (
 """How a visit can end; every end may have a completion code."""
 
 
-class Source(Section):
+class Source(StudySection):
     """Where people come from and how they are told apart."""
 
     name: Literal["prolific", "mturk", "sona", "link", "lab"]
@@ -61,7 +61,7 @@ class Source(Section):
         return self
 
 
-class Assign(Section):
+class Assign(StudySection):
     """How people are put into cells."""
 
     rule: Literal["least_filled", "random"] = "least_filled"
@@ -71,7 +71,7 @@ class Assign(Section):
     )
 
 
-class Quiz(Section):
+class Quiz(StudySection):
     """Questions that must be answered rightly."""
 
     file: TextFile
@@ -80,7 +80,7 @@ class Quiz(Section):
     failed: Literal["screened_out", "go_on"] = "screened_out"
 
 
-class Survey(Section):
+class Survey(StudySection):
     """Questions without right answers."""
 
     file: TextFile
@@ -93,7 +93,7 @@ class Ask(Question):
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")
 
 
-class Step(Section):
+class Step(StudySection):
     """One step of a visit: exactly one of its keys is set."""
 
     consent: TextFile | None = None
@@ -137,7 +137,7 @@ class Step(Section):
         )
 
 
-class Times(Section):
+class Times(StudySection):
     """Clocks."""
 
     decision: Seconds | None = Field(default=None, description="time for a decision; left out: no limit")
@@ -166,7 +166,7 @@ class Times(Section):
         return self
 
 
-class Pay(Section):
+class Pay(StudySection):
     """What people are paid: a base, and points times a rate."""
 
     currency: str = Field(default="GBP", pattern=r"^[A-Z]{3}$")
@@ -180,7 +180,7 @@ class Pay(Section):
         return str(value) if isinstance(value, float) else value  # 0.1 is meant as written
 
 
-class LobbyRules(Section):
+class LobbyRules(StudySection):
     """How people who play with each other find each other."""
 
     wait: Seconds = Field(default=300.0, description="how long somebody waits for partners")
@@ -192,19 +192,19 @@ class LobbyRules(Section):
     )
 
 
-class Keep(Section):
+class Keep(StudySection):
     """How long personal data is kept."""
 
     people: Seconds = Field(default=90 * 86400.0)
 
 
-class Exclude(Section):
+class Exclude(StudySection):
     """Whom the analysis leaves out, with both counts reported."""
 
     missed: int | None = Field(default=None, ge=1, description="people who missed so many rounds or more")
 
 
-class People(Section):
+class People(StudySection):
     """A study with people in the browser."""
 
     source: Source

@@ -144,7 +144,7 @@ def _percent(share: float | None) -> str:
 
 
 def _forecast(probing: Probing, arm: Any, rules: Any, json: bool) -> None:
-    from ostrom.cli.forecasting import forecast_data, print_forecast
+    from ostrom.cli.ending import forecast_data, print_forecast
 
     found = probing.forecast(arm, rules)
     if json:

@@ -9,8 +9,7 @@ from pathlib import Path
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
-from ostrom.features.judging.corpus import trace_of
-from ostrom.features.judging.plan import Judge
+from ostrom.features.judging.plan import Judge, trace_of
 from ostrom.features.words.traces.table import reasoning_of, span_of
 from ostrom.ground.errors import UsageError
 from ostrom.probe.funnel import Arm, Corpus, Rules, build

@@ -22,8 +22,7 @@ import orjson
 
 from ostrom.answers import Record
 from ostrom.engine.plan import Budget
-from ostrom.features.judging.corpus import read_corpus, trace_of
-from ostrom.features.judging.plan import FILES, Judge, JudgePlan, Judging, corpus_name
+from ostrom.features.judging.plan import FILES, Judge, JudgePlan, Judging, corpus_name, read_corpus, trace_of
 from ostrom.games.game import Game
 from ostrom.ground.errors import ModelError
 from ostrom.mechanisms.protocol import Decision, View

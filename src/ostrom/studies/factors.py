@@ -1,15 +1,18 @@
-"""What is varied: factors, their levels, and the cells that all combinations make."""
+"""What is varied: factors, their levels, the grid of all combinations, and how a level sets a field by its path."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from ostrom.ground.errors import StudyError
+from ostrom.ground.errors import StudyError, unknown_key
 from ostrom.studies.sources import Entry, sources
 
 
@@ -147,3 +150,157 @@ def _whole_label(value: Any) -> Any:
 
 def _text(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+MOST_CHECKED = 1_000_000
+"""The largest grid of which a part can be kept: every combination is looked at once."""
+
+
+class Grid:
+    """Cells by number, each as one level per factor; the last factor varies fastest.
+
+    ``only`` lists partial cells, such as ``{persona: "yes", payoffs: [hidden, visible]}``. A combination is kept
+    where all levels that one of them names agree; without ``only`` all are.
+
+    >>> from ostrom.studies.factors import Level
+    >>> two = (Factor("a", (Level(1, {}), Level(2, {}))), Factor("b", (Level("x", {}), Level("y", {}))))
+    >>> [Grid(two, [{"a": 1, "b": "x"}, {"a": 2}]).levels(n) for n in range(3)]
+    [(0, 0), (1, 0), (1, 1)]
+    """
+
+    def __init__(
+        self, factors: Sequence[Factor], only: Sequence[Mapping[str, Any]] = (), file: str | None = None
+    ) -> None:
+        self.factors = tuple(factors)
+        self._sizes = [len(factor.levels) for factor in factors]
+        whole = prod(self._sizes)
+        self._kept: Sequence[int] = range(whole)
+        if not only:
+            return
+        if whole > MOST_CHECKED:
+            raise StudyError(
+                f"keeps part of {whole} combinations (at most {MOST_CHECKED} can be looked through)",
+                file=file, key="only",
+            )  # fmt: skip
+        rules = [self._rule(entry, f"only.{place}", file) for place, entry in enumerate(only)]
+        self._kept = [
+            number
+            for number, levels in enumerate(product(*(range(size) for size in self._sizes)))
+            if any(all(levels[place] in allowed for place, allowed in rule) for rule in rules)
+        ]
+        if not self._kept:
+            raise StudyError("keeps no combination of levels", file=file, key="only")
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        if isinstance(self._kept, range):
+            return product(*(range(size) for size in self._sizes))
+        return (self.levels(number) for number in range(len(self)))
+
+    def levels(self, number: int) -> tuple[int, ...]:
+        """The level of every factor in a cell."""
+        place, levels = self._kept[number], []
+        for size in reversed(self._sizes):
+            place, level = divmod(place, size)
+            levels.append(level)
+        return tuple(levels[::-1])
+
+    def covering(self) -> Iterator[int]:
+        """Cells in which together every level occurs that occurs at all."""
+        met: set[tuple[int, int]] = set()
+        if isinstance(self._kept, range):
+            stride = 1
+            for size in reversed(self._sizes):
+                yield from range(0, size * stride, stride)
+                stride *= size
+            return
+        for number, levels in enumerate(self):
+            new = set(enumerate(levels)) - met
+            if new:
+                met |= new
+                yield number
+
+    def _rule(self, entry: Mapping[str, Any], where: str, file: str | None) -> list[tuple[int, set[int]]]:
+        """The levels, by the factor's place, that a partial cell allows."""
+        names = [factor.name for factor in self.factors]
+        rule = []
+        for name, wanted in entry.items():
+            if name not in names:
+                raise StudyError(unknown_key(name, names, "the factors"), file=file, key=where, allowed=names)
+            place = names.index(name)
+            labels = [str(level.label) for level in self.factors[place].levels]
+            allowed = set()
+            for label in wanted if isinstance(wanted, list) else [wanted]:
+                if str(label) not in labels:
+                    raise StudyError(
+                        "is no level of the factor",
+                        file=file,
+                        key=f"{where}.{name}",
+                        found=label,
+                        allowed=labels,
+                    )
+                allowed.add(labels.index(str(label)))
+            rule.append((place, allowed))
+        return rule
+
+
+def put(data: dict[str, Any], path: str, value: Any) -> None:
+    """Set one field by its path, making room on the way; a name alone in the way becomes a mapping.
+
+    >>> d = {"mechanism": "repetition"}
+    >>> put(d, "mechanism.rounds", 5); d
+    {'mechanism': {'name': 'repetition', 'rounds': 5}}
+    """
+    *way, last = path.split(".")
+    here: Any = data
+    for step in way:
+        key: Any = int(step) if step.isdigit() and (step not in here) else step
+        inner = here.get(key)
+        if isinstance(inner, str) and ":" not in inner:
+            inner = {"name": inner}
+        elif inner is None:
+            inner = {}
+        elif not isinstance(inner, dict):
+            raise StudyError("cannot be given fields", key=".".join(way), found=inner)
+        here[key] = inner
+        here = inner
+    here[int(last) if last.isdigit() else last] = deepcopy(value)
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Two mappings as one; where both have a mapping these are merged too, else the second one wins.
+
+    A part given anew with another name replaces the old one whole: its parameters are not inherited.
+
+    >>> merge({"a": {"x": 1, "y": 2}}, {"a": {"y": 3}})
+    {'a': {'x': 1, 'y': 3}}
+    """
+    result = dict(base)
+    for key, value in over.items():
+        old = result.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping) and not _another(old, value):
+            result[key] = merge(old, value)
+        else:
+            result[key] = deepcopy(value)
+    return result
+
+
+def _another(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return "name" in new and new["name"] != old.get("name")
+
+
+WAYS = ("model", "strategy", "person", "recorded")
+"""The ways in which an agent can decide; it has exactly one."""
+
+
+def on_top(agent: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """An agent's fields with those of a type or a seat on top; who decides anew no longer decides as before.
+
+    >>> on_top({"model": "a/b", "style": "direct"}, {"strategy": "grim"})
+    {'style': 'direct', 'strategy': 'grim'}
+    """
+    decides = any(over.get(way) for way in WAYS)
+    base = {name: value for name, value in agent.items() if not (decides and name in WAYS)}
+    return merge(base, over)

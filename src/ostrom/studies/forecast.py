@@ -1,9 +1,14 @@
-"""What a study will take: cells, matches, and bounds of calls, tokens and money; whether a budget suffices."""
+"""What a study will take: cells, matches, and bounds of calls, tokens and money; whether a budget suffices.
+
+Lengths of replies are those that styles usually take, or those of an earlier run that was measured.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from ostrom.agents.config import AgentConfig
@@ -12,16 +17,17 @@ from ostrom.agents.factory import renderer_of
 from ostrom.agents.language import styles
 from ostrom.answers import Form
 from ostrom.answers.forms import TOKENS_PER_WORD, answer_tokens
+from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.framing import PromptRenderer
+from ostrom.ground.errors import UsageError
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Memory, Shown, memories
 from ostrom.models.batches import may_batch
 from ostrom.models.prices import batch_share, price_of_calls, rates_of
-from ostrom.studies.measured import Measured
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.prompts import formed
-from ostrom.studies.rehearsal import rehearse
+from ostrom.studies.prompts import formed, rehearse
+from ostrom.studies.run import Run, open_run
 from ostrom.studies.waves import HOURS, Chains, Waves
 
 CHARACTERS_PER_TOKEN = 3.5
@@ -347,3 +353,88 @@ def _verdict(
 
 def _short(value: float) -> str:
     return f"{value:.2f}" if value != int(value) else str(int(value))
+
+
+SAMPLE = 200
+"""Calls whose prompts are measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Means of an earlier run."""
+
+    run: str
+    calls: int
+    replies: dict[tuple[str | None, str], float] = field(default_factory=dict)
+    """Tokens of a reply, by model and style; with None for the model, over all models of the run."""
+    again: float = 1.0
+    """Calls for each one that was needed: unreadable replies are asked for again."""
+    characters: float | None = None
+    """Characters of a prompt for each token of it."""
+    hours: float | None = None
+    """Hours from the making of a batch to its end."""
+
+    def reply(self, config: AgentConfig) -> float | None:
+        """Tokens of a usual reply of this model in this style, or of other models in it; None: nothing is known."""
+        found = self.replies.get((config.model, config.style))
+        return self.replies.get((None, config.style)) if found is None else found
+
+    def __str__(self) -> str:
+        parts = [
+            f"{style} {tokens:.0f} tokens" for (model, style), tokens in self.replies.items() if model is None
+        ]
+        if self.characters is not None:
+            parts.append(f"{self.characters:.1f} characters a token")
+        return f"{self.calls} calls of {self.run}: {', '.join(parts)}, {self.again:.3f} calls an answer"
+
+
+def measure(run: str | Path, runs: str | Path = "runs") -> Measured:
+    """The means of a run on disk; one without a reply of a model is refused."""
+    with open_run(run, runs) as opened:
+        return _measured(opened)
+
+
+def _measured(run: Run) -> Measured:
+    sums: dict[tuple[str | None, str], list[int]] = defaultdict(lambda: [0, 0])
+    ids: list[tuple[int, int]] = []
+    calls, unit = 0, None
+    for call in run.journal.call_rows(run.name):
+        if call["reply"] is None or call["tokens_out"] is None or call["error"] is not None:
+            continue
+        if unit is None or unit.index != call["match"]:
+            unit = run.plan.unit(call["match"])
+        calls += 1
+        config = unit.players[call["player"] - 1].config
+        for model in (call["model"], None):
+            tally = sums[model, config.style]
+            tally[0] += 1
+            tally[1] += call["tokens_out"]
+        if call["tokens_in"]:
+            ids.append((call["id"], call["tokens_in"]))
+    if not calls:
+        raise UsageError(f"--from {run.name}: this run has no replies whose tokens were counted")
+    complaints = run.journal.spent()["complaints"]
+    return Measured(
+        run.name,
+        calls,
+        {key: total / count for key, (count, total) in sums.items()},
+        calls / max(1.0, calls - complaints),
+        _characters(run, ids),
+        _hours(run),
+    )
+
+
+def _characters(run: Run, ids: list[tuple[int, int]]) -> float | None:
+    some = ids[:: max(1, len(ids) // SAMPLE)][:SAMPLE]
+    texts = sum(sum(len(text) for _, text in run.journal.prompt(call) or []) for call, _ in some)
+    tokens = sum(count for _, count in some)
+    return texts / tokens if tokens and texts else None
+
+
+def _hours(run: Run) -> float | None:
+    took = [
+        b.ended - b.at
+        for b in read_batches(run.journal).values()
+        if b.ended is not None and b.how != "failed"
+    ]
+    return sum(took) / len(took) / 3600 if took else None

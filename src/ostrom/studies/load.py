@@ -11,7 +11,7 @@ from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.registry import NamedFiles, replication_files
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import check_plain, in_words, read_yaml
-from ostrom.studies.paths import merge, put
+from ostrom.studies.factors import merge, put
 from ostrom.studies.plans import with_files
 from ostrom.studies.schema import StudyFile
 

@@ -40,9 +40,7 @@ from ostrom.studies.checks import (
     check_strategy_name,
     library_of,
 )
-from ostrom.studies.factors import Factor, read_factors
-from ostrom.studies.grid import Grid
-from ostrom.studies.paths import on_top, put
+from ostrom.studies.factors import Factor, Grid, on_top, put, read_factors
 from ostrom.studies.prompts import library_of_run, prompts_of
 from ostrom.studies.schema import StudyFile
 

@@ -1,10 +1,14 @@
-"""The prompt files that a plan uses: what a run is bound to, and what is tried out before it is played."""
+"""The prompt files that a plan uses: what a run is bound to, and what is tried out before it is played.
+
+To see what players will be asked, a match is rehearsed: scripts play it, nothing is called, nothing kept.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,8 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained, mixed
 from ostrom.agents.factory import library_for, renderer_of
 from ostrom.agents.language import styles
+from ostrom.agents.scripted import ScriptedAgent
+from ostrom.agents.strategies import strategies
 from ostrom.answers import Choice, Form, Number, Record
 from ostrom.engine.plan import Plan, Unit
 from ostrom.framing import Library
@@ -31,9 +37,9 @@ from ostrom.framing.own_words import (
 )
 from ostrom.framing.rules import FIRST, PAGE, question_file, record_file, rules_files, told_file
 from ostrom.ground.errors import RunError, StudyError
-from ostrom.mechanisms.protocol import Decision
+from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.memory import Shown, memories
-from ostrom.studies.rehearsal import MOST_STEPS, rehearse
 
 _INCLUDED = re.compile(r"""\{%[-+]?\s*(?:include|import|from)\s+["']([^"']+)["']""")
 
@@ -243,3 +249,62 @@ def library_of_run(manifest: Mapping[str, Any], path: Path, prompts: str | None 
 def home_of(file: str | None) -> Path:
     """The folder in which the prompt sets of a study lie: that of its file, or the current one."""
     return Path(file).parent if file is not None and Path(file).is_file() else Path()
+
+
+MOST_STEPS = 200
+
+
+def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
+    """What each player of a unit is asked when all play at random: its first ``enough`` decisions, or all."""
+    asked: dict[int, list[Decision]] = {player: [] for player in range(len(unit.players))}
+    for step, decisions in enumerate(_steps(unit, _prepared(plan, unit))):
+        if isinstance(decisions, Outcome) or step == MOST_STEPS:
+            break
+        for decision in decisions:
+            by_other = decision.agent is not None and unit.players[decision.agent].observes
+            asked[decision.agent if by_other and decision.agent is not None else decision.player].append(
+                decision
+            )
+        if all(len(known) >= enough for known in asked.values()):
+            break
+    return {player: known[:enough] for player, known in asked.items()}
+
+
+def every_step(plan: Plan, unit: Unit) -> Iterator[list[Decision]]:
+    """What is asked in each step when all play at random, at most so many steps."""
+    for step, decisions in enumerate(_steps(unit, _prepared(plan, unit))):
+        if isinstance(decisions, Outcome) or step == MOST_STEPS:
+            return
+        yield decisions
+
+
+def _prepared(plan: Plan, unit: Unit) -> Mechanism:
+    """The rules of a unit, given what its preparations come to when scripts make them."""
+    if not unit.needs:
+        return unit.mechanism
+    return unit.mechanism.given([rehearsed_facts(plan.unit(index)) for index in unit.needs])
+
+
+def rehearsed_facts(preparation: Unit) -> Mapping[str, Any]:
+    """What a preparation comes to when a script makes it."""
+    steps = _steps(preparation, preparation.mechanism)
+    return next(outcome.facts for outcome in steps if isinstance(outcome, Outcome))
+
+
+def _steps(unit: Unit, rules: Mechanism) -> Iterator[list[Decision] | Outcome]:
+    """The decisions step by step, and the outcome in the end."""
+    agents = [ScriptedAgent(strategies.build("random")) for _ in unit.players]
+    streams = unit.streams
+    play = rules.play(unit.game, streams)
+    step = 0
+    try:
+        decisions = next(play)
+        while True:
+            yield decisions
+            decisions = play.send(
+                [agents[d.player].decide(d, partial(streams.chance, step, d.player)) for d in decisions]
+            )
+            step += 1
+    except StopIteration as stop:
+        outcome: Outcome = stop.value
+        yield outcome

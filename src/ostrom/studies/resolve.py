@@ -1,21 +1,27 @@
 """From what a person gives to a plan that is ready to be played: the one way for `run`, `resume` and `validate`.
 
-Everything is checked here that can be known without asking a model: what `validate` accepts, `run` plays.
+Everything is checked here that can be known without asking a model: what `validate` accepts, `run` plays. How a run
+is played is kept beside it, so that `ostrom resume` needs few options.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import refuse_unable
 from ostrom.engine.folder import kind_of
-from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.play_options import DECLARED, PlayOptions
 from ostrom.framing import Library
-from ostrom.ground.errors import StudyError, UnknownName, UsageError
+from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
+from ostrom.ground.files import refuse_link, write_whole
 from ostrom.ground.validation import validate
 from ostrom.models import Abilities, check_model
 from ostrom.studies.load import load_study, read_study
@@ -24,7 +30,6 @@ from ostrom.studies.plans import plan_class, plan_of
 from ostrom.studies.prompts import home_of, library_of_run, try_prompts
 from ostrom.studies.run import check_same, find_run
 from ostrom.studies.schema import ReportRule, StudyFile
-from ostrom.studies.session import load_session
 
 
 @dataclass(frozen=True)
@@ -131,3 +136,66 @@ def check_report(report: ReportRule, file: str) -> None:
         panel_of(spec, file=file)
     if report.reference is not None and report.reference not in references:
         raise UnknownName("reference", report.reference, references).at(file, "report.reference")
+
+
+SESSION = "session.json"
+RECORDED = {name: declaration for name, declaration in DECLARED.items() if declaration.recorded}
+LATER = {"batch"}
+"""Options that runs of earlier versions did not have."""
+EARLIER = {"prompts", "seal"}
+"""What earlier versions wrote there too; the folder of prompts is in run.json, bound by the hashes of its files."""
+
+
+def save_session(folder: Path, options: PlayOptions) -> None:
+    """Keep how a run is played; where that cannot be written the run goes on without it."""
+    with suppress(OSError, RunError):
+        text = orjson.dumps(
+            {name: _plain(getattr(options, name)) for name in RECORDED}, option=orjson.OPT_INDENT_2
+        )
+        write_whole(folder / SESSION, text)
+
+
+def _plain(value: Any) -> Any:
+    """A value as the file holds it; paths are absolute, so that a run can be resumed from any folder."""
+    if isinstance(value, Path):
+        return str(value.resolve())
+    return None if isinstance(value, dict) else value
+
+
+def load_session(folder: Path, options: PlayOptions) -> PlayOptions:
+    """How a run was played last, with what is stated now in its place."""
+    file = folder / SESSION
+    try:
+        data = orjson.loads(refuse_link(file).read_bytes())
+    except FileNotFoundError:
+        return options
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise RunError(f"{file}: cannot be read: {error} (repeat `ostrom run` with its options)") from None
+    wrong = f"{file}: is not what ostrom writes there (repeat `ostrom run` with its options)"
+    if not isinstance(data, dict) or not set(RECORDED) - LATER <= set(data) <= {*RECORDED, *EARLIER}:
+        raise RunError(wrong)
+    kept = {name: data.get(name) for name in RECORDED}
+    stated = options.stated()
+    try:
+        recorded = PlayOptions(**{name: _checked(name, value) for name, value in kept.items()})
+        recorded.check()
+    except (TypeError, UsageError):
+        raise RunError(wrong) from None
+    foreign = {name: value for name, value in kept.items() if RECORDED[name].foreign and value is not None}
+    if missing := {name: str(value) for name, value in foreign.items() if name not in stated}:
+        words = " ".join(f"--{name.replace('_', '-')} {shlex.quote(v)}" for name, v in missing.items())
+        raise RunError(
+            f"{file}: names what lies outside the run folder, which is used only if you give it yourself: "
+            f"ostrom resume {shlex.quote(str(folder))} {words}"
+        )
+    merged = replace(recorded, **stated)
+    merged.check()
+    return merged
+
+
+def _checked(name: str, value: Any) -> Any:
+    """A recorded value; refused where it is not of the type that is written there."""
+    kind = RECORDED[name].kind
+    if value is not None and type(value) is not (str if kind is Path else kind):
+        raise TypeError(name)
+    return value

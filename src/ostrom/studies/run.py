@@ -172,7 +172,7 @@ async def play_plan_async(
         return await _play_once(part, folder, runs, options, watch, open_models, begin)
 
     if isinstance(plan, StudyPlan) and plan.stop is not None:
-        from ostrom.studies.looks import play_looks
+        from ostrom.studies.design import play_looks
 
         return await play_looks(plan, folder, play, _tables_of)
     return await play(plan)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from ostrom.agents.policy import check_policy
 from ostrom.analysis.stopping import StopRule
 from ostrom.ground.errors import StudyError
-from ostrom.studies.sections import sections
+from ostrom.studies.extensions import sections
 
 if TYPE_CHECKING:
     People = Any

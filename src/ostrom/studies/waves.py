@@ -12,7 +12,7 @@ from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
 from ostrom.models.batches import may_batch
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.rehearsal import every_step
+from ostrom.studies.prompts import every_step
 
 AT_ONCE = 20_000
 """Matches that are in play at once."""

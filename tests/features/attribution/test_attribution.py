@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from ostrom.engine.plan import Budget
 from ostrom.features.attribution.effects import Attribution, RoundEffect, draw_svg, read_effects, strips
 from ostrom.features.attribution.plan import attribute
+from ostrom.features.exporting import export_run
 from ostrom.ground.errors import UsageError
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.providers.scripted import ScriptedModel, register, unregister
@@ -233,6 +236,22 @@ class TestModels:
         found = effects(tmp_path, 6, measure="sample", samples=1, method="drop")
         assert [e.round for e in found.effects] == [4, 5]
         assert all("All went well." in p and "write a note" not in p for p in prompts)
+
+
+def test_tables_of_every_format_name_the_change_and_the_sample(tmp_path: Path) -> None:
+    """The copied match comes first and has neither; its row must not take the columns from the others."""
+    played(tmp_path, "tit_for_tat", rounds=3)
+    effects(tmp_path, 3, name="why", method="drop")
+    with open_run("why", tmp_path) as run:
+        files = {format: export_run(run, format, tmp_path / format) for format in ("csv", "parquet")}
+    with files["csv"]["decisions"][0].open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["counterfactual"] for row in rows} == {"", "as it was", "R1 left out", "R2 left out"}
+    assert {row["sample"] for row in rows} == {"", "1"}
+    for name in ("decisions", "matches"):
+        table = pl.read_parquet(files["parquet"][name][0])
+        assert table["sample"].dtype == pl.Int64
+        assert set(table["counterfactual"]) == {None, "as it was", "R1 left out", "R2 left out"}
 
 
 def test_strips_show_size_and_direction(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ import pytest
 
 from ostrom.engine.plan import Budget
 from ostrom.engine.rows import Row
-from ostrom.features.branching.branch import BranchResult, branch
-from ostrom.features.branching.continuation import continuations
+from ostrom.features.branching.branch import BranchResult, branch, continuations
 from ostrom.ground.errors import OstromError, StudyError, UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister

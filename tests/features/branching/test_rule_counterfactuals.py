@@ -11,8 +11,7 @@ from tests.features.attribution.test_attribution import changes, effects
 
 from ostrom.features.attribution.effects import Attribution, Chance, RoundEffect, strips
 from ostrom.features.attribution.plan import attribute
-from ostrom.features.branching.branch import branch
-from ostrom.features.branching.continuation import continuations, measure_of
+from ostrom.features.branching.branch import branch, continuations, measure_of
 from ostrom.features.exporting.inspect_log import write_logs
 from ostrom.games import build_game
 from ostrom.games.function import FunctionGame

@@ -18,10 +18,26 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Result
 from ostrom.features.judging import Motive, load_motives
-from ostrom.features.judging.corpus import collect, read_corpus
-from ostrom.features.judging.judgements import JudgedCorpus, corpus_of, judged_corpora
-from ostrom.features.judging.plan import JudgePlan, corpus_name, judged_rows, judges_of, write_judged
-from ostrom.features.judging.shares import NONE, OVERALL, agreements, dependences, motive_shares, same_sets
+from ostrom.features.judging.judgements import (
+    NONE,
+    OVERALL,
+    JudgedCorpus,
+    agreements,
+    corpus_of,
+    dependences,
+    judged_corpora,
+    motive_shares,
+    same_sets,
+)
+from ostrom.features.judging.plan import (
+    JudgePlan,
+    collect,
+    corpus_name,
+    judged_rows,
+    judges_of,
+    read_corpus,
+    write_judged,
+)
 from ostrom.ground.errors import RunError, StudyError, UsageError
 from ostrom.ground.validation import validate
 from ostrom.models.base import Request

@@ -14,8 +14,7 @@ from ostrom.data.rundata import RunData
 from ostrom.engine.journal import Journal
 from ostrom.features.evolution.replicator import exponential_replicator
 from ostrom.features.judging import load_motives
-from ostrom.features.judging.corpus import collect
-from ostrom.features.judging.plan import JudgePlan, judged_rows, judges_of, write_judged
+from ostrom.features.judging.plan import JudgePlan, collect, judged_rows, judges_of, write_judged
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.coopeval.streams import REST, corner_place, type_colours

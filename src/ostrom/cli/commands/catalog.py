@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.commands.catalog_analysis import (
-    ANALYSIS,
-    analysis_record,
-    analysis_rows,
-    bounds_of,
-    parameters_of,
-    part_row,
-    run_rows,
-)
 from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, print_record, print_table, say, write
+from ostrom.framing import Library
 from ostrom.ground.errors import OstromError, UnknownName, UsageError, nearest
-from ostrom.studies.file_kinds import file_kind
+from ostrom.ground.parameters import bounds_in_words
+from ostrom.ground.registry import broken_replications, replication_files, replications
+from ostrom.models import check_name, model_names, params_of
+from ostrom.studies.extensions import file_kind
+from ostrom.studies.load import builtin_names, presets_of, read_study
+from ostrom.studies.run import open_run
 
 KINDS = {
     "game": "games",
@@ -41,6 +40,19 @@ KINDS = {
     "run": "runs",
 }
 """Every kind of part in the singular and the plural: commands take both."""
+REGISTRIES = {
+    "games": "ostrom.games:games",
+    "strategies": "ostrom.agents.strategies:strategies",
+    "mechanisms": "ostrom.mechanisms:mechanisms",
+    "networks": "ostrom.mechanisms.networks:networks",
+    "memories": "ostrom.memory:memories",
+    "styles": "ostrom.agents.language:styles",
+    "measures": "ostrom.analysis.measure:measures",
+    "charts": "ostrom.reports.chart:charts",
+    "panels": "ostrom.reports.declared:panels",
+    "references": "ostrom.analysis.claims:references",
+}
+"""Where the parts of a kind are registered."""
 
 
 def kind_of(text: str) -> str:
@@ -78,33 +90,26 @@ def list_parts(
     columns = list(rows[0]) if rows else ["name"]
     print_table("", columns, [[row.get(c) for c in columns] for row in rows])
     if kind in ("studies", "mappings", "measures", "panels", "references"):
-        from ostrom.ground.registry import broken_replications
-
         for name, why in broken_replications().items():
             say(f"replication {name} cannot be used: {why}")
 
 
 def _rows(kind: str) -> list[dict[str, Any]]:
     if kind == "models":
-        from ostrom.models import model_names
-
         return [{"name": name} for name in model_names()]
     if kind == "studies":
-        from ostrom.studies.load import builtin_names
-
         return [_study_row(name) for name in builtin_names()]
     if kind == "prompts":
-        from ostrom.framing import Library
-
         library = Library()
         kinds = ("stories", "layouts", "payoffs", "history", "goals", "hints", "personas", "systems", "names")
         return [{"kind": k, "name": n} for k in kinds for n in library.names(k)]
     if kind == "mappings":
         return file_kind("mapping").shipped()
-    if kind in ANALYSIS:
-        return analysis_rows(kind)
+    if kind == "replications":
+        return _replications()
     registry = _registry(kind)
-    return [part_row(registry, name) for name in registry.names()]
+    row = {"measures": _measure, "references": _reference}.get(kind, part_row)
+    return [row(registry, name) for name in registry.names()]
 
 
 def family_rows(family: str) -> list[dict[str, Any]]:
@@ -133,8 +138,6 @@ def family_rows(family: str) -> list[dict[str, Any]]:
 
 def _study_row(name: str) -> dict[str, Any]:
     """One line on a study; one of another package that cannot be read says why."""
-    from ostrom.studies.load import presets_of, read_study
-
     try:
         data = read_study(name)[0]
         presets = ", ".join(presets_of(name))
@@ -149,29 +152,8 @@ def _study_row(name: str) -> dict[str, Any]:
 
 
 def _registry(kind: str) -> Any:
-    if kind == "games":
-        from ostrom.games import games
-
-        return games
-    if kind == "strategies":
-        from ostrom.agents.strategies import strategies
-
-        return strategies
-    if kind == "mechanisms":
-        from ostrom.mechanisms import mechanisms
-
-        return mechanisms
-    if kind == "networks":
-        from ostrom.mechanisms.networks import networks
-
-        return networks
-    if kind == "memories":
-        from ostrom.memory import memories
-
-        return memories
-    from ostrom.agents.language import styles
-
-    return styles
+    module, _, name = REGISTRIES[kind].partition(":")
+    return getattr(import_module(module), name)
 
 
 def show(
@@ -190,22 +172,20 @@ def show(
     elif kind == "prompt":
         text = _prompt(name)
         print_json({"file": name, "text": text}) if json else write(text, end="")
-    elif KINDS[kind] in ANALYSIS:
-        record = analysis_record(KINDS[kind], name)
-        print_json(record) if json else print_record(record)
     else:
-        record = _model(name) if kind == "model" else _part(_registry(KINDS[kind]), name)
+        records = {
+            "model": _model,
+            "measure": _measure_record,
+            "reference": _reference_record,
+            "replication": _replication,
+        }
+        record = records[kind](name) if kind in records else _part(kind, name)
         print_json(record) if json else print_record(record)
 
 
 def _show_file(kind: str, name: str, json: bool) -> None:
     """A study or a mapping as it is written."""
-    if kind == "study":
-        from ostrom.studies.load import read_study
-
-        data = read_study(name)[0]
-    else:
-        data = file_kind(kind).as_written(name)
+    data = read_study(name)[0] if kind == "study" else file_kind(kind).as_written(name)
     if json:
         print_json(data)
         return
@@ -216,8 +196,6 @@ def _show_file(kind: str, name: str, json: bool) -> None:
 
 def _prompt(name: str) -> str:
     """The text of a prompt file, named with its folder: stories/cooking, answers/choice_direct.txt."""
-    from ostrom.framing import Library
-
     library = Library()
     known = sorted({p.relative_to(f).as_posix() for f in library.folders for p in f.rglob("*.txt")})
     wanted = name if name in known else f"{name}.txt"
@@ -231,8 +209,6 @@ def _prompt(name: str) -> str:
 
 def _model(name: str) -> dict[str, Any]:
     """What a model of that name can be given."""
-    from ostrom.models import check_name, params_of
-
     factory, _ = check_name(name, {})
     settings = [p.name for p in inspect.signature(factory).parameters.values() if p.kind is p.KEYWORD_ONLY]
     params = params_of(name)
@@ -243,13 +219,14 @@ def _model(name: str) -> dict[str, Any]:
     }
 
 
-def _part(registry: Any, name: str) -> dict[str, Any]:
-    bare = name.partition(":")[0]
-    what = inspect.getdoc(registry.get(bare)) or ""
+def _part(kind: str, name: str) -> dict[str, Any]:
+    registry, bare = _registry(KINDS[kind]), name.partition(":")[0]
+    part = registry.get(bare)
     if bare != name:
         registry.build(name)  # parameters that do not fit are refused here as in a study
-    record = {"name": bare, "what": what, "parameters": parameters_of(registry, bare)}
-    return record | bounds_of(registry, bare)
+    parameters = _chart_parameters(part) if kind == "chart" else parameters_of(registry, bare)
+    record = {"name": bare, "what": inspect.getdoc(part) or "", "parameters": parameters}
+    return record if kind in ("chart", "panel") else record | bounds_of(registry, bare)
 
 
 def _listed(value: Any) -> Any:
@@ -264,7 +241,6 @@ def _listed(value: Any) -> Any:
 
 
 def _show_game(name: str, json: bool) -> None:
-    from ostrom.cli.commands.game_facts import game_in_words
     from ostrom.games import build_game, games
     from ostrom.games.summary import payoff_table, summary
 
@@ -281,3 +257,210 @@ def _show_game(name: str, json: bool) -> None:
     rows = payoff_table(game)
     print_table(f"{game.title}: payoffs", list(rows[0]), [list(r) for r in rows[1:]])
     print_record(game_in_words(facts) | bounds)
+
+
+def part_row(registry: Any, name: str) -> dict[str, Any]:
+    """One line on a part; one of another package that cannot be loaded says why."""
+    try:
+        part = registry.get(name)
+    except OstromError as error:
+        return {"name": name, "what": str(error), "parameters": ""}
+    return {
+        "name": name,
+        "what": (inspect.getdoc(part) or "").partition("\n")[0],
+        "parameters": parameters_of(registry, name),
+    }
+
+
+def parameters_of(registry: Any, name: str) -> str:
+    """The parameters of a part with their defaults."""
+    return _with_defaults(registry.parameters(name).values())
+
+
+def bounds_of(registry: Any, name: str) -> dict[str, str]:
+    """What the parameters of a part may be, as a row of its record; none where nothing is said."""
+    words = bounds_in_words(registry.get(name))
+    return {"bounds": words} if words else {}
+
+
+def _measure(registry: Any, name: str) -> dict[str, Any]:
+    from ostrom.analysis.measure import Measure
+
+    try:
+        part = registry.get(name)
+    except OstromError as error:
+        return {"name": name, "title": str(error), "scale": None, "unit": None, "parameters": ""}
+    known = isinstance(part, Measure)
+    return {
+        "name": name,
+        "title": part.title if known else (inspect.getdoc(part) or "").partition("\n")[0],
+        "scale": part.scale if known else None,
+        "unit": part.unit if known else None,
+        "parameters": "" if known else parameters_of(registry, name),
+    }
+
+
+def _reference(registry: Any, name: str) -> dict[str, Any]:
+    try:
+        reference = registry.build(name)
+        return {"name": name, "figures": len(reference.published()), "after": reference.citation}
+    except OstromError as error:
+        return {"name": name, "figures": None, "after": str(error)}
+
+
+def _replications() -> list[dict[str, Any]]:
+    studies = replication_files("studies", ".yaml", "study").owners
+    return [
+        {
+            "name": name,
+            "package": package,
+            "studies": ", ".join(study for study in builtin_names() if package in studies[study]),
+            "problem": "",
+        }
+        for name, package in replications().items()
+    ] + [
+        {"name": name, "package": "", "studies": "", "problem": why}
+        for name, why in broken_replications().items()
+    ]
+
+
+def run_rows(runs: Path) -> list[dict[str, Any]]:
+    """The runs in a folder: what was played and how far."""
+    rows = []
+    for file in sorted(runs.glob("*/run.json")) if runs.is_dir() else []:
+        row: dict[str, Any] = {"name": file.parent.name, "study": None, "matches": None, "finished": None}
+        try:
+            with open_run(file.parent) as opened:
+                study = opened.manifest["study"]
+                done = sum(state == "done" for state in opened.journal.states().values())
+                row |= {
+                    "study": study.get("name"),
+                    "matches": len(opened.plan),
+                    "finished": done,
+                    "problem": "",
+                }
+        except OstromError as error:
+            row["problem"] = str(error)
+        rows.append(row)
+    return rows
+
+
+def _replication(name: str) -> dict[str, Any]:
+    rows = {row["name"]: row for row in _replications()}
+    if name not in rows:
+        raise UnknownName("replication", name, rows)
+    return rows[name]
+
+
+def _reference_record(name: str) -> dict[str, Any]:
+    reference = _registry("references").build(name)
+    return {
+        "name": name,
+        "citation": reference.citation,
+        "figures": len(reference.published()),
+        "columns": ", ".join(reference.columns),
+        "spread": reference.spread,
+    }
+
+
+def _measure_record(name: str) -> dict[str, Any]:
+    part = _registry("measures").named(name)
+    low, high = (None, None) if callable(part.bounds) or part.bounds is None else part.bounds
+    bounds = "by match" if callable(part.bounds) else f"{_end(low)} to {_end(high)}"
+    return {
+        "name": part.name,
+        "title": part.title,
+        "definition": part.definition,
+        "unit": part.unit,
+        "scale": part.scale,
+        "bounds": bounds,
+        "needs": ", ".join(part.needs),
+        "source": part.source,
+        "values": part.values
+        if isinstance(part.values, str)
+        else f"{part.values.__module__}.{part.values.__qualname__}",
+    }
+
+
+def _end(value: float | None) -> str:
+    return "no bound" if value is None else f"{value:g}"
+
+
+def _chart_parameters(part: Any) -> str:
+    """Those of the kind of chart and those that every chart takes."""
+    from ostrom.reports.chart import Chart
+
+    every = (Chart, part) if isinstance(part, type) and issubclass(part, Chart) else (part,)
+    return _with_defaults(p for of in every for p in inspect.signature(of).parameters.values())
+
+
+def _with_defaults(parameters: Iterable[inspect.Parameter]) -> str:
+    """Parameters by name, each once, with their defaults."""
+    named = {p.name: p for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
+    return ", ".join(n if p.default is p.empty else f"{n}={p.default}" for n, p in named.items())
+
+
+def game_in_words(facts: dict[str, Any]) -> dict[str, str]:
+    """What `ostrom show game` prints below the payoffs."""
+    told = {"name": str(facts["name"]), "source": str(facts.get("citation") or "")}
+    if facts.get("params"):
+        told["parameters"] = ", ".join(f"{name}={_plain(value)}" for name, value in facts["params"].items())
+    if any(facts["cooperative"]):
+        told["cooperative"] = ", ".join(dict.fromkeys(str(a) for a in facts["cooperative"] if a))
+    told["equilibria"] = "; ".join([*_pure(facts), *_mixed(facts)]) or "none in pure strategies"
+    told["dominated"] = "; ".join(
+        f"{d['action']} by {d['by']} (seat {d['seat']}{'' if d['strict'] else ', weakly'})"
+        for d in facts.get("dominated") or ()
+    )
+    best = facts.get("social_optimum") or {}
+    told["social optimum"] = _profiles(best.get("profiles"))
+    told["Pareto efficient"] = _profiles(facts.get("pareto"))
+    if any(facts["cooperative"]):
+        needed = facts.get("least_continuation")
+        told["cooperation in equilibrium"] = (
+            "not by the threat that all defect" if needed is None else
+            "in one play" if needed == 0 else f"repeated, from a chance of {needed:.3g} of another round on"
+        )  # fmt: skip
+    if facts.get("ordinal"):
+        game = facts["ordinal"]
+        told["as a 2x2 game"] = (
+            f"number {game['number']}, {game['label'] or 'unnamed'}, family {game['family']}"
+        )
+    return {name: text for name, text in told.items() if text}
+
+
+def _pure(facts: dict[str, Any]) -> list[str]:
+    return [
+        f"{', '.join(e['profile'])} ({'strict' if e['strict'] else 'weak'}, pays {_numbers(e['payoffs'])})"
+        for e in facts["equilibria"]["pure"]
+    ]
+
+
+def _mixed(facts: dict[str, Any]) -> list[str]:
+    """Equilibria in which somebody mixes: points alone; pieces are told in the JSON."""
+    found = facts["equilibria"].get("all")
+    if not found:
+        return []
+    if found["degenerate"]:
+        return ["and whole pieces of mixed ones (see --json)"]
+    first = [names[0] for names in facts["actions"]]
+    told = []
+    for piece in found["pieces"]:
+        for corner in piece["corners"]:
+            chances = [mixture[0] for mixture in corner["mixtures"]]
+            if any(0 < chance < 1 for chance in chances):
+                odds = ", ".join(f"{name} {chance:.3g}" for name, chance in zip(first, chances, strict=True))
+                told.append(f"mixed: {odds} (pays {_numbers(corner['payoffs'])})")
+    return told
+
+
+def _profiles(profiles: Any) -> str:
+    return "; ".join(", ".join(profile) for profile in profiles or ())
+
+
+def _numbers(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:.6g}" for value in values)
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)

@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.ending import counted, leave, say_failures, say_trouble, spent, spent_data
+from ostrom.cli.ending import (
+    counted,
+    forecast_data,
+    leave,
+    print_forecast,
+    say_failures,
+    say_trouble,
+    spent,
+    spent_data,
+)
 from ostrom.cli.options import (
     BUDGET,
     DryRun,
     From,
     Models,
     Presets,
+    RunName,
     Runs,
     Seeds,
     Sets,
@@ -97,7 +107,7 @@ def run(
     "allow_key",
 )  # fmt: skip
 def resume(
-    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    run: RunName,
     runs: Runs = Path("runs"),
     seeds: Seeds = None,
     options: PlayOptions = PlayOptions(),
@@ -125,8 +135,8 @@ def resume(
 def play_found(found: Resolved, folder: Path, *, json: bool) -> Result:
     """Play a plan into a folder, with progress on stderr."""
     from ostrom.engine.progress import watch_with
+    from ostrom.studies.resolve import save_session
     from ostrom.studies.run import play_plan
-    from ostrom.studies.session import save_session
 
     async def begin(home: Folder) -> None:
         save_session(home.path, found.options)
@@ -171,9 +181,7 @@ def refuse_unused(found: Resolved, like: str | None = None, *, begun: bool = Fal
 
 def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs: Path = Path("runs")) -> None:
     """Say what a plan takes, directly and in batches, and whether its budget suffices."""
-    from ostrom.cli.forecasting import forecast_data, print_forecast
-    from ostrom.studies.forecast import forecast
-    from ostrom.studies.measured import measure
+    from ostrom.studies.forecast import forecast, measure
 
     plan, batch = found.plan, bool(found.options.batch)
     bound = forecast(plan, found.options.rates, None if like is None else measure(like, runs))

@@ -104,7 +104,7 @@ def check_file(file: Path) -> dict[str, Any] | None:
         return _table_of_games(file)
     from ostrom.games.text_file import read_text
     from ostrom.ground.yaml import read_yaml
-    from ostrom.studies.file_kinds import file_kind, file_kinds
+    from ostrom.studies.extensions import file_kind, file_kinds
 
     data = read_yaml(read_text(file, what="file"), str(file))
     keys = set(data) if isinstance(data, dict) else set()

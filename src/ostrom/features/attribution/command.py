@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.ending import conclude, spent
-from ostrom.cli.options import BUDGET, Runs, say_allowed, with_play_options
+from ostrom.cli.options import (
+    BUDGET,
+    Json,
+    MatchNumber,
+    NewRun,
+    RunName,
+    Runs,
+    say_allowed,
+    with_play_options,
+)
 from ostrom.cli.output import cell, print_table, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
@@ -16,17 +25,13 @@ from ostrom.ground.errors import UsageError
 if TYPE_CHECKING:
     from ostrom.features.attribution.effects import Attribution
 
-RUN = typer.Argument(help="A run: its name or folder.")
-MATCH = typer.Option(help="The number of the match, as the tables give it.", min=0)
-NAME = typer.Option(help="The name of the new run.")
-JSON = typer.Option("--json", help="Print JSON.")
 MOST_ROWS = 40
 
 
 @with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key")
 def attribute(
-    run: Annotated[str, RUN],
-    match: Annotated[int, MATCH],
+    run: RunName,
+    match: MatchNumber,
     round_: Annotated[int, typer.Option("--round", help="The round of the decision.", min=1)],
     seat: Annotated[int, typer.Option(help="Whose decision.", min=1)] = 1,
     stage: Annotated[
@@ -40,10 +45,10 @@ def attribute(
     measure: Annotated[
         str | None, typer.Option(help="odds | logprob | sample (default: the surest that fits the agent)")
     ] = None,
-    name: Annotated[str | None, NAME] = None,
+    name: NewRun = None,
     runs: Runs = Path("runs"),
     options: PlayOptions = PlayOptions(),
-    json: Annotated[bool, JSON] = False,
+    json: Json = False,
 ) -> None:
     """Say how much each remembered round moved a decision, by leaving it out or flipping it.
 

@@ -221,6 +221,8 @@ def draw_svg(found: Attribution, path: Path) -> bool:
         import vl_convert  # noqa: F401
     except ImportError:
         return False
+    from ostrom.reports.figures import render
+
     data = [
         {"round": e.round, "what": e.row, "change": e.change, "shown": e.shown}
         for e in found.effects
@@ -245,5 +247,5 @@ def draw_svg(found: Attribution, path: Path) -> bool:
             height=26 * len(rows),
         )
     )
-    chart.save(str(path), format="svg")
+    path.write_text(render(chart)[0], encoding="utf-8")
     return True

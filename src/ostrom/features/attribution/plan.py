@@ -8,26 +8,33 @@ limited, paid for and resumed as in every other run.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import orjson
 from pydantic import Field
 
+from ostrom.agents.config import AgentConfig
 from ostrom.agents.dialogue import turn_of
 from ostrom.answers import Form, Number
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Budget, PlanSource, Seated, Unit
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
-from ostrom.features.attribution.counterfactuals import AS_IT_WAS, Edit, edits, remembered
+from ostrom.framing.history_renderer import short_name
+from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import write_spec
+from ostrom.ground.streams import Streams
 from ostrom.ground.validation import validate
 from ostrom.mechanisms.fork import Moment
-from ostrom.mechanisms.protocol import Decision
+from ostrom.mechanisms.protocol import Decision, Round, View
+from ostrom.mechanisms.rounds import otherwise
+from ostrom.memory import Note, memories
+from ostrom.memory.catalog.edited import no_flip
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.studies.checks import check_memory
@@ -72,7 +79,11 @@ class AttributionPlan(ForkPlan):
         super().__init__(base, origin, budget)
         self.origin = origin
         unit = self.parent
-        self._copied = replace(unit, index=0, mechanism=rules_of(unit, origin.given), needs=(), kind="copied")
+        # The copied match has every column that its counterfactuals have: tables take theirs from the first row.
+        cell = {**unit.cell, "counterfactual": None, "sample": None}
+        self._copied = replace(
+            unit, index=0, cell=cell, mechanism=rules_of(unit, origin.given), needs=(), kind="copied"
+        )
         self.decision = self._find(answers)
         self._earlier = [
             (player, answer)
@@ -281,3 +292,69 @@ def _name(run: Run, origin: AttributionOf, stage: str | None) -> str:
     data = orjson.dumps(how if stage is None else [*how, stage])
     digest = hashlib.blake2b(data, digest_size=3).hexdigest()
     return f"attribution-{run.name}-m{origin.match}-r{origin.round}-p{origin.seat}-{digest}"
+
+
+AS_IT_WAS = "as it was"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change to one remembered round; ``back`` 1 is the last round shown."""
+
+    back: int
+    round: int
+    """The number under which the round is shown."""
+    edit: str
+    seat: int | None
+    row: str
+    """What kind of change it is: left out, own flipped, P2 flipped."""
+
+    @property
+    def label(self) -> str:
+        """The change in words."""
+        return f"R{self.round} {self.row}"
+
+    def applied(self, memory: str | Mapping[str, Any]) -> dict[str, Any]:
+        """The memory with this change."""
+        spec: dict[str, Any] = {"name": "edited", "of": memory, "back": self.back, "edit": self.edit}
+        return spec if self.seat is None else {**spec, "seat": self.seat}
+
+
+def remembered(
+    config: AgentConfig, decision: Decision, streams: Streams, answers: Mapping[Place, Any]
+) -> Sequence[Round]:
+    """The rounds that the player was shown when it decided."""
+    memory = memories.build(config.memory)
+    notes = [
+        Note.from_answer(answer)
+        for (_, player, part), (answer, *_) in sorted(answers.items(), key=itemgetter(0))
+        if player == decision.player and part == memory.asks and memory.takes_notes
+    ]
+    shown = memory.show(
+        decision.view,
+        lambda number, purpose: streams.about(number, decision.player, f"memory:{purpose}"),
+        notes,
+    )
+    return shown.rounds
+
+
+def _can_flip(game: Game, played: Round, seat: int) -> bool:
+    return no_flip(game, seat) is None if game.has_table else otherwise(game, played, seat) is not None
+
+
+def edits(view: View, rounds: Sequence[Round], method: str, last: int | None = None) -> Iterator[Edit]:
+    """Every change of the method to every remembered round (of the ``last`` so many), the oldest first.
+
+    Rounds that cannot be flipped for a seat are not: where a game does not say to what, or nobody what would follow.
+    """
+    first = 0 if last is None else max(0, len(rounds) - last)
+    for place in range(first, len(rounds)):
+        back, number = len(rounds) - place, rounds[place].number
+        if method in ("drop", "both"):
+            yield Edit(back, number, "drop", None, "left out")
+        if method in ("flip", "both"):
+            for seat in sorted(range(view.game.seats), key=lambda s: (s != view.seat, s)):
+                if not _can_flip(view.game, rounds[place], seat):
+                    continue
+                who = "own" if seat == view.seat else short_name(view, seat)
+                yield Edit(back, number, "flip", seat + 1, f"{who} flipped")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import conclude, spent_data
+from ostrom.cli.ending import ask_models, conclude, spent_data
 from ostrom.cli.options import BUDGET, Json, Runs, say_allowed, with_play_options
 from ostrom.cli.output import print_table
 from ostrom.engine.play_options import PlayOptions
@@ -37,7 +36,6 @@ def author(
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.engine.folder import check_name
-    from ostrom.engine.progress import watch_with
     from ostrom.features.authoring.plan import AuthorPlan, write_scenarios
     from ostrom.games.scenarios import families, scenarios, shipped_scenario
     from ostrom.ground.errors import UnknownName
@@ -50,10 +48,7 @@ def author(
         [shipped_scenario(family, one) for one in wanted], model, reader, name=check_name(name), runs=runs,
         copies=copies, prompts=options.prompts, retries=retries, budget=options.budget,
     )  # fmt: skip
-    result = plan.play(
-        options=replace(options, ask_again=True),
-        watch=watch_with(json=json),
-    )
+    result = ask_models(plan, options, json=json)
     with plan.folder.open_journal() as journal:
         stories = plan.written(journal)
     made = write_scenarios(plan, stories, folder)

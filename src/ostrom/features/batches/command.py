@@ -1,20 +1,33 @@
-"""`ostrom batches`: the batches of a run, under way and ended."""
+"""`ostrom batches`: the batches of a run, listed, asked for at their services, cancelled or given up."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Runs, say_allowed, with_play_options
+from ostrom.cli.options import RunName, Runs, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say
+from ostrom.engine import loop
+from ostrom.engine.batching.ledger import JournaledBatch, Ledger, batches_in_words, read_batches
+from ostrom.engine.batching.service import with_retries
+from ostrom.engine.executors.batch import batch_endpoint
+from ostrom.engine.folder import Folder
 from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.retries import RetryPolicy
+from ostrom.ground.errors import ModelError, RunError, UsageError
+from ostrom.models import open_model
+from ostrom.models.batches import BatchEndpoint
+from ostrom.studies.run import find_run, open_run
 
 
 @with_play_options("allow_key")
 def batches(
-    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    run: RunName,
     runs: Runs = Path("runs"),
     ask: Annotated[bool, typer.Option("--ask", help="Ask the services how far they are.")] = False,
     cancel: Annotated[
@@ -27,10 +40,6 @@ def batches(
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """List the batches of a run that was played with --batch; ask for, cancel or give up those under way."""
-    from ostrom.engine.batching.ledger import batches_in_words
-    from ostrom.features.batches.records import BatchRecords
-    from ostrom.ground.errors import UsageError
-
     say_allowed(options.allow_key)
     if ask + cancel + forget > 1:
         raise UsageError("--ask, --cancel, --forget: give one of them")
@@ -53,3 +62,114 @@ def batches(
         f"{batches_in_words(len(rows))}, {left} under way"
         + (f"; `ostrom resume {run}` collects them" if left else "")
     )
+
+
+class BatchRecords:
+    """The batches that a run has made."""
+
+    def __init__(self, run: str | Path, runs: str | Path = "runs") -> None:
+        self.folder = find_run(run, runs)
+        manifest = self.folder.manifest()
+        with self.folder.open_journal(manifest) as journal:
+            self.batches = list(read_batches(journal).values())
+        self._settings = _settings_of(self.folder, manifest["study"])
+
+    @property
+    def under_way(self) -> list[JournaledBatch]:
+        """Those whose replies are not all in the journal."""
+        return [batch for batch in self.batches if not (batch.settled or batch.void)]
+
+    def ask(self) -> dict[int, str]:
+        """What the services say about the batches under way, by number."""
+
+        async def state(endpoint: BatchEndpoint, batch: str) -> str:
+            found = await endpoint.retrieve(batch)
+            return found.how if found.ran is None else f"{found.how}, {found.ran} of {found.total} run"
+
+        return loop.run(self._each(state))
+
+    def cancel(self) -> dict[int, str]:
+        """Ask the services to run no more requests of the batches under way; what they said, by number."""
+
+        async def stop(endpoint: BatchEndpoint, batch: str) -> str:
+            await endpoint.cancel(batch)
+            return "cancelling"
+
+        return loop.run(self._each(stop))
+
+    async def _each(self, work: Callable[[BatchEndpoint, str], Awaitable[str]]) -> dict[int, str]:
+        said: dict[int, str] = {}
+        endpoints: dict[str, BatchEndpoint] = {}
+        try:
+            for batch in self.under_way:
+                if batch.id is None:
+                    said[batch.number] = "not named yet: `ostrom resume` looks for it"
+                    continue
+                if batch.model not in endpoints:
+                    opened = open_model(batch.model, **self._settings.get(batch.model, {}))
+                    endpoints[batch.model] = batch_endpoint(opened)
+                endpoint, name = endpoints[batch.model], batch.id
+                try:
+                    said[batch.number] = await with_retries(partial(work, endpoint, name), RetryPolicy())
+                except ModelError as error:
+                    said[batch.number] = str(error)
+        finally:
+            for endpoint in endpoints.values():
+                await endpoint.close()
+        return said
+
+    def forget(self) -> int:
+        """Give the batches under way up: their requests may be sent, and paid for, again. How many there were."""
+        self.folder.lock()
+        try:
+            return loop.run(_forget(self.folder))
+        finally:
+            self.folder.unlock()
+
+    def rows(self, said: dict[int, str] | None = None) -> list[dict[str, Any]]:
+        """All batches as plain data."""
+        return [
+            {
+                "batch": batch.number,
+                "model": batch.model,
+                "id": batch.id,
+                "requests": len(batch.keys),
+                "state": batch.how if batch.settled else batch.state,
+                "settled": batch.settled,
+                "made": _date(batch.at),
+                "ended": None if batch.ended is None else _date(batch.ended),
+                **({} if said is None else {"service": said.get(batch.number)}),
+            }
+            for batch in self.batches
+        ]
+
+
+def _settings_of(folder: Folder, study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The client settings of the models of a run, or of the judges or trees of one."""
+    if study.get("kind") == "judge":
+        return {}
+    if study.get("kind") == "tree":
+        try:
+            agents = [tree["agent"] for tree in study["trees"].values()]
+            return {str(agent["model"]): dict(agent["settings"]) for agent in agents}
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise RunError(
+                f"{folder.path / 'run.json'}: says nothing about the agents of its trees"
+            ) from None
+    with open_run(folder.path) as opened:
+        return {model: dict(opened.plan.settings(model)) for model in opened.plan.models}
+
+
+async def _forget(folder: Folder) -> int:
+    with folder.open_journal() as journal:
+        journal.start()
+        ledger = Ledger(journal)
+        given_up = [b for b in ledger.batches.values() if not (b.settled or b.void)]
+        for batch in given_up:
+            ledger.tell(batch, "void")
+        await ledger.flush()
+    return len(given_up)
+
+
+def _date(at: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,16 +15,17 @@ from ostrom.agents.config import AgentConfig
 from ostrom.engine.plan import Budget, PlanSource, Seated, Unit
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
+from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.fork import Branched
+from ostrom.mechanisms.protocol import Round
 from ostrom.models.base import Model
 from ostrom.studies.checks import check_memory
-from ostrom.studies.factors import Factor, Level
+from ostrom.studies.factors import Factor, Level, put
 from ostrom.studies.fork import ForkPlan, ForkPoint, Origin, copy_answers, point_of
-from ostrom.studies.paths import put
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.plans import read_base
 from ostrom.studies.run import Run, Watch, play_plan
@@ -288,3 +289,79 @@ def described(changes: Mapping[str, Any], seat: int | None) -> str:
         return "no change"
     text = ", ".join(f"{path.removeprefix('agent.')}={value}" for path, value in changes.items())
     return text if seat is None else f"{text} at seat {seat}"
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """How often one player cooperated: before the branch, after it in the parent, after it here.
+
+    Where the game calls nothing cooperation it is what the player was paid per round (``measure_of``); rounds that an
+    early end of the game took away (a stock that collapsed) count as rounds without pay, as they do in the score.
+    """
+
+    player: int
+    agent: str
+    before: float | None
+    parent: float | None
+    branch: float | None
+    change: float | None
+    replicates: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def continuations(parent: Run, made: Run, origin: BranchOf) -> list[Continuation]:
+    """One row per player; the branch is the mean over its finished replicates."""
+    game = point_of(parent, origin.match).unit.game
+    known, lost = _rounds(parent, origin.match)
+    finished = [index for index, state in sorted(made.journal.states().items()) if state == "done"]
+    own = [_rounds(made, index) for index in finished]
+    rows = []
+    for player, seated in enumerate(made.plan.unit(0).players):
+        before = _mean(game, known, player, 1, origin.round)
+        then = _mean(game, known, player, origin.round, None, lost)
+        shares = [_mean(game, rounds, player, origin.round, None, gone) for rounds, gone in own]
+        valid = [s for s in shares if s is not None]
+        now = sum(valid) / len(valid) if valid else None
+        change = None if now is None or then is None else now - then
+        rows.append(Continuation(player + 1, seated.name, before, then, now, change, len(valid)))
+    return rows
+
+
+def _rounds(run: Run, match: int) -> tuple[Sequence[Round], int]:
+    """The rounds of a match, and how many more there would have been if the game had not ended it."""
+    unit = run.plan.unit(match)
+    _, outcome, _ = run.rows.replayed(unit)
+    if outcome is None:
+        return (), 0
+    if "over" not in outcome.facts:
+        return outcome.rounds, 0
+    rest = unit.mechanism.most_rounds(unit.game) - len(outcome.rounds)
+    return outcome.rounds, int(outcome.facts.get("unplayed", rest))
+
+
+def measure_of(game: Game) -> str:
+    """What rows compare: cooperation, or the payoff per round where the game calls nothing cooperation."""
+    return "payoff per round" if all(action is None for action in game.cooperative) else "cooperation"
+
+
+def _mean(
+    game: Game, rounds: Sequence[Round], player: int, first: int, end: int | None, lost: int = 0
+) -> float | None:
+    """The mean from one round up to another, None where there is none; ``lost`` more rounds paid nothing."""
+    paid = measure_of(game) != "cooperation"
+    known: list[float] = []
+    for r in rounds:
+        if r.void or r.number < first or (end is not None and r.number >= end):
+            continue
+        seats = list(r.players or range(len(r.actions)))
+        if player in seats:
+            seat = seats.index(player)
+            cooperates = game.cooperates(seat, r.actions[seat])
+            if paid:
+                known.append(r.payoffs[seat])
+            elif cooperates is not None:
+                known.append(cooperates)
+    return sum(known) / (len(known) + lost * paid) if known else None

@@ -8,23 +8,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.ending import conclude, spent
-from ostrom.cli.options import BUDGET, Runs, say_allowed, with_play_options
+from ostrom.cli.options import (
+    BUDGET,
+    Json,
+    MatchNumber,
+    NewRun,
+    RunName,
+    Runs,
+    say_allowed,
+    with_play_options,
+)
 from ostrom.cli.output import print_table
 from ostrom.engine.play_options import PlayOptions
 
 if TYPE_CHECKING:
     from ostrom.features.branching.branch import BranchResult
 
-RUN = typer.Argument(help="A run: its name or folder.")
-MATCH = typer.Option(help="The number of the match, as the tables give it.", min=0)
-NAME = typer.Option(help="The name of the new run.")
-JSON = typer.Option("--json", help="Print JSON.")
-
 
 @with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key")
 def branch(
-    run: Annotated[str, RUN],
-    match: Annotated[int, MATCH],
+    run: RunName,
+    match: MatchNumber,
     at: Annotated[int, typer.Option(help="The first round to be played anew.", min=1)],
     set_: Annotated[
         list[str] | None,
@@ -34,17 +38,17 @@ def branch(
     ] = None,
     seat: Annotated[int | None, typer.Option(help="Change only the player at this seat.", min=1)] = None,
     seeds: Annotated[int, typer.Option(help="How many replicates.", min=1)] = 1,
-    name: Annotated[str | None, NAME] = None,
+    name: NewRun = None,
     runs: Runs = Path("runs"),
     options: PlayOptions = PlayOptions(),
-    json: Annotated[bool, JSON] = False,
+    json: Json = False,
 ) -> None:
     """Play on from a round of a finished match as a new run; the same command resumes it.
 
     The first replicate has the chance of the match itself from there on, the others chance of their own.
     """
     from ostrom.engine.progress import watch_with
-    from ostrom.features.branching.continuation import continuations, measure_of
+    from ostrom.features.branching.branch import continuations, measure_of
     from ostrom.studies.run import open_run
 
     say_allowed(options.allow_key, set_)

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from ostrom.cli.options import Json, Runs, Safe
+from ostrom.cli.options import Json, RunName, Runs, Safe
 from ostrom.cli.output import print_json, say
 
 
 def export(
-    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    run: RunName,
     format: Annotated[
         str, typer.Option(help="parquet | csv | jsonl | inspect | hf | otree (see docs/export.md)")
     ] = "parquet",

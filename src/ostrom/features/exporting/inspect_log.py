@@ -17,7 +17,7 @@ from typing import IO, Any
 import orjson
 
 from ostrom.engine.plan import Unit
-from ostrom.features.exporting.unasked import unasked
+from ostrom.features.exporting.otree import unasked
 from ostrom.games.game import Game
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.files import draft_of

@@ -9,14 +9,14 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from ostrom.data.tables import safe_rows
 from ostrom.engine.rows import Row
-from ostrom.features.exporting.unasked import unasked
+from ostrom.games.amounts import IDLE
 from ostrom.ground.files import draft_of
 from ostrom.studies.run import Run
 
@@ -159,3 +159,25 @@ def _surveys(run: Run) -> dict[str, Row]:
     tables: Any = run.rows.people
     asked = [] if tables is None else list(tables.surveys)
     return {row["person"]: {name: row[name] for name in asked} for row in run.rows.visits()}
+
+
+def unasked(run: Run, match: int, acted: Collection[tuple[int, int]]) -> Iterator[Row]:
+    """A row for every round of a game by a rule in which a player had no move.
+
+    ``acted`` says who had one, as (player, round). The rows are those of an act whose action is ``no_move``; there are
+    none for a match that is not over.
+    """
+    unit, rows = run.plan.unit(match), run.rows
+    if unit.game.has_table or unit.kind != "match":
+        return
+    _, outcome, _ = rows.replayed(unit)
+    known = list(rows.planned(unit))
+    for played in outcome.rounds if outcome is not None else ():
+        for player, paid in enumerate(played.payoffs, 1):
+            if (player, played.number) not in acted:
+                person = {} if rows.people is None else rows.people.of_match(unit, player - 1)
+                yield {
+                    **known[player - 1], "person": person.get("person"), "kind": "act", "step": -1,
+                    "round": played.number, "answer": None, "action": IDLE, "cooperative": None, "payoff": paid,
+                    "missed": False,
+                }  # fmt: skip

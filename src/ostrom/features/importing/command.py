@@ -45,8 +45,8 @@ def import_files(
     Exit code: 0 imported, 1 refused (payoffs contradict the game, a table is wrong), 2 wrong use.
     """
     from ostrom.features.importing import import_rounds, mapping_names
-    from ostrom.features.importing.importers import importer, importers
     from ostrom.features.importing.inspect_log import import_logs, is_log
+    from ostrom.features.importing.write import importer, importers
     from ostrom.ground.errors import UsageError
 
     readers = [importer(reader) for reader in importers]
@@ -78,7 +78,7 @@ def _end(done: Imported, json: bool) -> None:
 
 
 def _tell(done: Imported) -> None:
-    from ostrom.features.importing.problems import DONE
+    from ostrom.features.importing.check import DONE
 
     for note in done.notes:
         say(f"note: {note}")

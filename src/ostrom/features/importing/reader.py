@@ -11,12 +11,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ostrom.features.importing.check import CheckedMatch, Checker
-from ostrom.features.importing.games import MappedGames
+from ostrom.features.importing.check import CheckedMatch, Checker, Disagreement
 from ostrom.features.importing.mapping import Mapping, Value, canonical
-from ostrom.features.importing.moves import Recorded, match_rows, number_in, put_together
+from ostrom.features.importing.moves import MappedGames, Recorded, match_rows, number_in, put_together
 from ostrom.features.importing.plan import ImportedUnit
-from ostrom.features.importing.problems import Disagreement
 from ostrom.features.importing.table import SourceRow, SourceTable
 from ostrom.framing.config import Framing
 from ostrom.games.game import Game

@@ -7,20 +7,20 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
 from ostrom.answers import Answer
 from ostrom.engine.folder import Folder, check_name, new_manifest
 from ostrom.engine.journal import Journal
-from ostrom.features.importing.check import SeatRound
+from ostrom.features.importing.check import POLICIES, Cause, Disagreement, SeatRound, by_cause
 from ostrom.features.importing.mapping import Mapping, canonical, load_mapping
 from ostrom.features.importing.plan import ImportedPlan, ImportedUnit, write_units
-from ostrom.features.importing.problems import POLICIES, Cause, Disagreement, by_cause
 from ostrom.features.importing.reader import MatchReader, Ready
 from ostrom.features.importing.table import SourceTable, read_bytes, read_table
 from ostrom.ground.errors import RunError, StudyError
+from ostrom.ground.registry import Registry
 from ostrom.ground.validation import validate
 from ostrom.mechanisms.base import match_score
 from ostrom.studies.schema import StudyFile
@@ -250,3 +250,39 @@ def _finish(journal: Journal, index: int, match: Ready) -> None:
         return
     scores = [match_score(paid) for paid in zip(*match.checked.paid, strict=True)]
     journal.finish(index, "done", None, steps, scores)
+
+
+class ReadFiles(Protocol):
+    """Reads files into the run ``runs/<name>``."""
+
+    def __call__(
+        self,
+        paths: Sequence[Path],
+        mapping: str,
+        *,
+        name: str,
+        runs: str | Path = "runs",
+        bad_rows: str | None = None,
+    ) -> Imported:
+        """The run, or why the files are refused."""
+
+
+@dataclass(frozen=True)
+class Importer:
+    """A reader of released files of a layout of their own."""
+
+    reads: Callable[[Path, str], bool]
+    """Whether the first file and the mapping that a person named are for this reader."""
+    read: ReadFiles
+    mappings: Callable[[], list[dict[str, Any]]]
+    """One row for each mapping that ships for it: name, of, title, after."""
+
+
+importers: Registry[Importer] = Registry("importer", None, "IMPORTER", "ostrom.importers", folder="importers")
+
+
+def importer(name: str) -> Importer:
+    """The reader of that name."""
+    reader: Any = importers.get(name)
+    assert isinstance(reader, Importer), name
+    return reader

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import conclude, spent_data
+from ostrom.cli.ending import ask_models, conclude, forecast_data, print_forecast, spent_data
 from ostrom.cli.options import (
     BUDGET,
     DryRun,
     Json,
+    RunName,
     Runs,
     say_allowed,
     with_play_options,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 @with_play_options(*BUDGET, "max_connections", "prompts", "prices", "runs", "batch", "allow_key")
 def judge(
-    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    run: RunName,
     model: Annotated[str, typer.Option(help="The judge: provider/model or http://host:port/v1#model")],
     second_model: Annotated[
         str | None, typer.Option(help="A second judge, whose agreement with the first is measured.")
@@ -59,11 +60,17 @@ def judge(
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.engine.folder import check_name
-    from ostrom.engine.progress import watch_with
     from ostrom.features.judging import load_motives
-    from ostrom.features.judging.corpus import collect, read_corpus
     from ostrom.features.judging.judgements import corpus_of
-    from ostrom.features.judging.plan import JudgePlan, corpus_name, judged_rows, judges_of, write_judged
+    from ostrom.features.judging.plan import (
+        JudgePlan,
+        collect,
+        corpus_name,
+        judged_rows,
+        judges_of,
+        read_corpus,
+        write_judged,
+    )
     from ostrom.studies.run import open_run
 
     say_allowed(options.allow_key, model, second_model)
@@ -78,11 +85,11 @@ def judge(
             prompts=options.prompts, retries=retries, policy=invalid, max_tokens=max_tokens, shortest=shortest,
             budget=options.budget,
         )  # fmt: skip
-        options = replace(options, limit=None if limit is None else limit * len(judges), ask_again=True)
+        options = replace(options, limit=None if limit is None else limit * len(judges))
         if dry_run:
             _forecast(plan, options, folder, json)
             return
-        result = plan.play(options=options, watch=watch_with(json=json))
+        result = ask_models(plan, options, json=json)
         with plan.folder.open_journal() as journal:
             rows = list(judged_rows(plan, journal))
         table = write_judged(rows, plan, folder)
@@ -99,8 +106,6 @@ def judge(
 
 
 def _forecast(plan: JudgePlan, options: PlayOptions, folder: Path, json: bool) -> None:
-    from ostrom.cli.forecasting import forecast_data, print_forecast
-
     bound = plan.forecast(options.rates, options.limit)
     if json:
         told = forecast_data(bound, plan.budget, batch=bool(options.batch))
@@ -115,7 +120,7 @@ def _forecast(plan: JudgePlan, options: PlayOptions, folder: Path, json: bool) -
 def _report(
     corpus: JudgedCorpus, factors: list[str], result: Result, decisions: int, table: Path
 ) -> dict[str, Any]:
-    from ostrom.features.judging.shares import agreements, dependences, motive_shares, same_sets
+    from ostrom.features.judging.judgements import agreements, dependences, motive_shares, same_sets
 
     tally = result.tally
     judged = [judge for judge in corpus.judges if corpus.judged(judge)]
@@ -141,7 +146,7 @@ def _report(
 
 
 def _print(corpus: JudgedCorpus, report: dict[str, Any]) -> None:
-    from ostrom.features.judging.shares import NONE
+    from ostrom.features.judging.judgements import NONE
 
     first = corpus.judges[0]
     titles = {**{motive.name: motive.title for motive in corpus.motives}, NONE: "(none of them)"}

@@ -1,17 +1,22 @@
-"""The motives that a judge can label, read from a file that people can replace, and judged corpora of a run."""
+"""What a judge can label and what its labels come to: motives, judged corpora, shares of decisions, agreement."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from ostrom.ground.errors import RunError, StudyError
+from ostrom.analysis.estimate import Estimate, estimated
+from ostrom.analysis.intervals import mean_of
+from ostrom.analysis.statistics.counts import ChiSquare, Kappa, chi_square, cohens_kappa
+from ostrom.analysis.statistics.result import holm
+from ostrom.analysis.statistics.samples import StatisticsError
+from ostrom.ground.errors import RunError, StudyError, UnknownName
 from ostrom.ground.files import read_text_file
 from ostrom.ground.yaml import in_words, read_yaml
 
@@ -142,3 +147,234 @@ def read_judged(folder: Path) -> JudgedCorpus:
         return corpus_of(study, rows)
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise RunError(f"{folder}: is no judged corpus that can be read: {error}") from None
+
+
+FACTORS = ("mechanism", "model", "game")
+NONE = "none"
+"""No motive at all, counted like one."""
+
+
+@dataclass(frozen=True, slots=True)
+class MotiveShare:
+    """How often one judge found a motive in one group of decisions."""
+
+    judge: str
+    factor: str
+    level: str
+    motive: str
+    times: int
+    decisions: int
+    estimate: Estimate
+    """The share of decisions with its interval over matches."""
+
+    @property
+    def share(self) -> float:
+        """The share of decisions."""
+        return self.times / self.decisions
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        own = {name: getattr(self, name) for name in self.__slots__ if name != "estimate"}
+        made = self.estimate
+        return {
+            **own, "share": self.share, "low": made.low, "high": made.high, "matches": made.n,
+            "method": made.method, "note": made.note or None,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Whether a motive depends on a factor: chi-square, Cramer's V and Holm's correction over the motives."""
+
+    judge: str
+    factor: str
+    motive: str
+    test: ChiSquare | None
+    holm: float | None
+    why: str | None
+    """Why there is no test."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        test = {} if self.test is None else asdict(self.test)
+        return {
+            "judge": self.judge,
+            "factor": self.factor,
+            "motive": self.motive,
+            "chi_square": test.get("statistic"),
+            "df": test.get("df"),
+            "p": test.get("p"),
+            "p_holm": self.holm,
+            "cramers_v": test.get("cramers_v"),
+            "cramers_v_corrected": test.get("cramers_v_corrected"),
+            "n": test.get("n"),
+            "small_expected": test.get("small_expected"),
+            "why": self.why,
+        }
+
+
+class MotiveMap(NamedTuple):
+    """The shares of motives along one factor of a corpus, with tests of whether they depend on it."""
+
+    factor: str
+    titles: Mapping[str, str]
+    shares: list[MotiveShare]
+    decisions: Mapping[str, int]
+    """By level, how many decisions were judged."""
+    tests: list[dict[str, Any]]
+
+
+def motive_maps(corpora: Iterable[JudgedCorpus], by: str | Sequence[str] = FACTORS) -> list[MotiveMap]:
+    """A map for every corpus and factor with more than one level; with none, one map along the first factor."""
+    factors = (by,) if isinstance(by, str) else tuple(by)
+    maps = []
+    for corpus in corpora:
+        if not corpus.judged(corpus.judges[0]):
+            continue
+        several = [f for f in factors if len({row.get(f) for row in corpus.judged()}) > 1]
+        for factor in several or factors[:1]:
+            shares = motive_shares(corpus, factor)
+            decisions = {share.level: share.decisions for share in shares}
+            tests = [test.as_dict() for test in dependences(corpus, factor)]
+            titles = {**corpus.titles, NONE: "(none of them)"}
+            maps.append(MotiveMap(factor, titles, shares, decisions, tests))
+    return maps
+
+
+def motive_shares(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> list[MotiveShare]:
+    """The share of every motive, and of none, at every level of a factor, by one judge (the first)."""
+    who = _judge(corpus, judge)
+    return [
+        _share(who, factor, level, rows, name)
+        for level, rows in _levels(corpus, factor, who).items()
+        for name in [*(motive.name for motive in corpus.motives), NONE]
+    ]
+
+
+def dependences(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> list[Dependence]:
+    """A test per motive; corrected p-values run over the motives that could be tested."""
+    who = _judge(corpus, judge)
+    levels = _levels(corpus, factor, who)
+    names = [*(motive.name for motive in corpus.motives), NONE]
+    found: list[tuple[str, ChiSquare | None, str | None]] = []
+    for name in names:
+        counts = [[sum(_shows(row, name) for row in rows), len(rows)] for rows in levels.values()]
+        table = [[times, total - times] for times, total in counts]
+        try:
+            found.append((name, chi_square(table, unit="decision"), None))
+        except StatisticsError as error:
+            times, total = sum(t for t, _ in counts), sum(n for _, n in counts)
+            why = "never labelled" if not times else "always labelled" if times == total else str(error)
+            found.append((name, None, f"only one {factor}" if len(levels) < 2 else why))
+    tested = [test.p for _, test, _ in found if test is not None]
+    adjusted = iter(holm(tested) if tested else ())
+    return [
+        Dependence(who, factor, name, test, next(adjusted) if test is not None else None, why)
+        for name, test, why in found
+    ]
+
+
+def _share(judge: str, factor: str, level: str, rows: Sequence[Mapping[str, Any]], name: str) -> MotiveShare:
+    times = sum(_shows(row, name) for row in rows)
+    inference = mean_of(
+        [float(_shows(row, name)) for row in rows],
+        clusters=[row["match"] for row in rows],
+        bounds=(0.0, 1.0),
+    )
+    matches = len({row["match"] for row in rows})
+    return MotiveShare(
+        judge, factor, level, name, times, len(rows), estimated({}, inference, matches, "match")
+    )
+
+
+def _shows(row: Mapping[str, Any], name: str) -> bool:
+    return row["labelled"] == 0 if name == NONE else bool(row[motive_column(name)])
+
+
+def _levels(corpus: JudgedCorpus, factor: str, judge: str) -> dict[str, list[Mapping[str, Any]]]:
+    levels: dict[str, list[Mapping[str, Any]]] = {}
+    for row in corpus.judged(judge):
+        if factor not in row:
+            raise UnknownName("column of a judged corpus", factor, row)
+        levels.setdefault(str(row[factor]), []).append(row)
+    return dict(sorted(levels.items()))
+
+
+def _judge(corpus: JudgedCorpus, judge: str | None) -> str:
+    if judge is not None and judge not in corpus.judges:
+        raise UnknownName("judge", judge, corpus.judges)
+    return judge or corpus.judges[0]
+
+
+OVERALL = "all motives"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Agreement of two judges on one motive over the decisions that both have judged."""
+
+    motive: str
+    first: int
+    """How often the first judge labelled it."""
+    second: int
+    decisions: int
+    kappa: Kappa | None
+    why: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        kappa = self.kappa
+        return {
+            "motive": self.motive,
+            "decisions": self.decisions,
+            "first": self.first,
+            "second": self.second,
+            "kappa": None if kappa is None else kappa.estimate.value,
+            "ci": None if kappa is None else [kappa.estimate.low, kappa.estimate.high],
+            "agreement": None if kappa is None else kappa.agreement,
+            "why": self.why,
+        }
+
+
+def agreements(corpus: JudgedCorpus) -> list[Agreement]:
+    """Per motive, then overall (every motive of every decision as one rating); empty with a single judge.
+
+    With more than two passes the first two are compared.
+    """
+    if len(corpus.judges) < 2:
+        return []
+    pairs = _pairs(corpus)
+    found = []
+    every: tuple[list[bool], list[bool]] = ([], [])
+    for motive in corpus.motives:
+        column = motive_column(motive.name)
+        ratings = [bool(a[column]) for a, _ in pairs], [bool(b[column]) for _, b in pairs]
+        for into, of in zip(every, ratings, strict=True):
+            into.extend(of)
+        found.append(_agreement(motive.name, *ratings, len(pairs)))
+    return [*found, _agreement(OVERALL, *every, len(pairs))]
+
+
+def same_sets(corpus: JudgedCorpus) -> float | None:
+    """The share of decisions to which both judges gave exactly the same motives."""
+    pairs = _pairs(corpus) if len(corpus.judges) > 1 else []
+    return sum(a["labels"] == b["labels"] for a, b in pairs) / len(pairs) if pairs else None
+
+
+def _pairs(corpus: JudgedCorpus) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    def placed(judge: str) -> dict[tuple[int, int, int], Mapping[str, Any]]:
+        return {(row["match"], row["step"], row["player"]): row for row in corpus.judged(judge)}
+
+    first, second = (placed(judge) for judge in corpus.judges[:2])
+    return [(first[place], second[place]) for place in first if place in second]
+
+
+def _agreement(name: str, first: list[bool], second: list[bool], decisions: int) -> Agreement:
+    try:
+        kappa: Kappa | None = cohens_kappa(first, second, unit="decision")
+        why = None
+    except StatisticsError as error:
+        kappa, why = None, str(error)
+        if decisions > 1 and not any(first) and not any(second):
+            why = "never labelled by either"
+    return Agreement(name, sum(first), sum(second), decisions, kappa, why)

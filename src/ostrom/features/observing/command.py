@@ -1,14 +1,23 @@
-"""`ostrom observe`: let models watch matches that were played or imported, and predict them."""
+"""`ostrom observe`: let models watch matches that were played or imported, and predict them.
+
+Each match is shown again, move by move. The recorded moves become scripts of a study of its own, so that observers,
+journal, tables and reports are the usual ones. What the players were asked has no part in it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ostrom.cli.options import BUDGET, DryRun, Runs, WriteReport, say_allowed, with_play_options
 from ostrom.engine.play_options import PlayOptions
+from ostrom.games.yaml_file import game_to_mapping
+from ostrom.ground.errors import UsageError
+from ostrom.studies.factors import WAYS
+from ostrom.studies.run import Run, open_run
 
 
 @with_play_options(
@@ -40,9 +49,7 @@ def observe(
     """
     from ostrom.cli.commands.run import forecast_plan, play_and_tell, refuse_unused
     from ostrom.engine.folder import check_name
-    from ostrom.features.observing.plan import observation_of, with_observers
     from ostrom.studies.resolve import resolve
-    from ostrom.studies.run import open_run
 
     say_allowed(options.allow_key, model, set_)
     with open_run(run, runs) as seen:
@@ -57,3 +64,110 @@ def observe(
         return
     refuse_unused(found)
     play_and_tell(found, runs / check_name(found.plan.name), report=report, json=json)
+
+
+MOST_MATCHES = 2000
+AGENT: Mapping[str, Any] = {
+    "style": "direct",
+    "framing": {"labels": "JF", "history": "sentences", "goal": None},
+    "params": {"temperature": 0, "max_tokens": 16},
+}
+"""How an observer of imported matches is asked where nothing else is said."""
+
+
+def observation_of(
+    run: Run, *, watched: int | None = None, matches: Collection[int] = (), name: str | None = None
+) -> dict[str, Any]:
+    """A study in which observers, named like any models, watch the finished matches of a run.
+
+    Every match is a level of the factor ``watched_match``; its players are scripts that repeat what was recorded, under
+    their old names and seats.
+    """
+    moves = _moves(run, matches)
+    levels: dict[str, dict[str, Any]] = {}
+    for match, rounds in moves.items():
+        unit = run.plan.unit(match)
+        seats = unit.game.seats
+        if len(unit.players) < seats or any(len(of) != seats for of in rounds.values()):
+            continue
+        types = {
+            f"{unit.players[seat].name} (seat {seat + 1})": {
+                "strategy": {
+                    "name": "script",
+                    "moves": [rounds[number][seat + 1] for number in sorted(rounds)],
+                }
+            }
+            for seat in range(seats)
+        }
+        mechanism = {"name": "repetition", "rounds": len(rounds), "told_rounds": True, "predict": "observer"}
+        if watched is not None:
+            if watched > seats:
+                raise UsageError(f"--watch {watched}: match {match} has seats 1 to {seats}")
+            mechanism["watched"] = watched
+        game = {**game_to_mapping(unit.game), "name": f"{unit.game.name}_seen"}
+        levels[str(match)] = {"game": game, "mechanism": mechanism, "types": types}
+    if not levels:
+        raise UsageError(f"{run.name}: has no finished match of repeated rounds that could be watched")
+    if len(levels) > MOST_MATCHES:
+        raise UsageError(
+            f"{run.name}: has {len(levels)} matches to watch, more than {MOST_MATCHES} (choose some: --match)"
+        )
+    first = next(iter(levels.values()))
+    return {
+        "name": name or f"{run.name}-observed",
+        "title": f"{run.manifest['study'].get('title') or run.name}, observed",
+        "citation": run.manifest["study"].get("citation", ""),
+        "game": first["game"],
+        "mechanism": first["mechanism"],
+        "agent": _agent(run),
+        "seating": "seats",
+        "vary": {"watched_match": levels},
+        "report": {
+            "panels": [
+                {"chart": "curve", "measure": "prediction_accuracy", "x": "round", "colour": "agent"},
+                {"chart": "curve", "measure": "prediction_settled", "x": "round", "colour": "agent"},
+            ]
+        },
+    }
+
+
+def with_observers(study: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any]:
+    """The study with observers of these models: each watches every match."""
+    watching = {model: {"model": model} for model in models}
+    levels = {
+        label: {**level, "types": {**level["types"], **watching}}
+        for label, level in study["vary"]["watched_match"].items()
+    }
+    first = next(iter(levels.values()))
+    return {**study, "types": first["types"], "observers": list(models), "vary": {"watched_match": levels}}
+
+
+def _agent(run: Run) -> dict[str, Any]:
+    """How the players of the run were asked, without who decided; what is not known is as in AGENT."""
+    agent = run.manifest["study"].get("agent") or {}
+    kept = {
+        key: value
+        for key, value in agent.items()
+        if key not in (*WAYS, "tree", "persona", "persona_in", "prompts", "system")
+    }
+    return kept or dict(AGENT)
+
+
+def _moves(run: Run, matches: Collection[int]) -> dict[int, dict[int, dict[int, str]]]:
+    """Actions by match, round and seat, of finished matches in which all moves are on record."""
+    found: dict[int, dict[int, dict[int, str]]] = {}
+    left_out = set()
+    for row in run.rows.decisions():
+        if row["kind"] != "act" or row["unit"] != "match" or row["seat"] is None:
+            continue
+        match = row["match"]
+        if matches and match not in matches:
+            continue
+        if row["state"] != "done" or row["action"] is None or row["round"] is None:
+            left_out.add(match)
+            continue
+        found.setdefault(match, {}).setdefault(row["round"], {})[row["seat"]] = row["action"]
+    unknown = sorted(set(matches) - set(found) - left_out)
+    if unknown:
+        raise UsageError(f"--match {unknown[0]}: {run.name} has no such match with rounds")
+    return {match: rounds for match, rounds in found.items() if match not in left_out}

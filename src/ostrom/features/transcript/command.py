@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Json, Runs
+from ostrom.cli.options import Json, RunName, Runs
 from ostrom.cli.output import cell, print_json, write
 
 
 def transcript(
-    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    run: RunName,
     match: Annotated[int, typer.Option(help="Which match, as numbered in the tables.")] = 0,
     round: Annotated[int | None, typer.Option(help="This round alone.")] = None,
     player: Annotated[int | None, typer.Option(help="This player alone, counted from 1.")] = None,

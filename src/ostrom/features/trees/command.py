@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import leave, say_trouble, spent, spent_data
+from ostrom.cli.ending import ask_models, leave, print_forecast, say_trouble, spent, spent_data
 from ostrom.cli.options import (
     BUDGET,
     Json,
@@ -20,7 +19,7 @@ from ostrom.cli.options import (
     say_allowed,
     with_play_options,
 )
-from ostrom.cli.output import print_json, say
+from ostrom.cli.output import print_json, print_table, say
 from ostrom.engine.play_options import PlayOptions
 
 if TYPE_CHECKING:
@@ -74,9 +73,7 @@ def tree(
             say(f"nothing was asked; --yes goes on ({plan.nodes - known:,} answers are missing)")
             entry["asked"] = False
             continue
-        from ostrom.engine.progress import watch_with
-
-        result = plan.play(options=replace(options, ask_again=True), watch=watch_with(json=json))
+        result = ask_models(plan, options, json=json)
         results.append(result)
         entry |= {"known": plan.known(), "spent": spent_data(result.tally)}
         entry["complete"] = entry["known"] == plan.nodes
@@ -108,9 +105,6 @@ def _entry(plan: TreePlan, folder: Path, known: int, forecast: dict[str, Any]) -
 
 
 def _show(plan: TreePlan, known: int, bound: Any) -> None:
-    from ostrom.cli.forecasting import print_forecast
-    from ostrom.cli.output import print_table
-
     print_table(
         f"{plan.name}: trees",
         ["type", "model", "style", "game", "seat", "rounds", "answers"],

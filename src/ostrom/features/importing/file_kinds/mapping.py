@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.features.importing import load_mapping, mapping_names
-from ostrom.features.importing.importers import importer, importers
-from ostrom.studies.file_kinds import FileKind
+from ostrom.features.importing.write import importer, importers
+from ostrom.studies.extensions import FileKind
 
 
 def _recognises(keys: Set[str]) -> bool:

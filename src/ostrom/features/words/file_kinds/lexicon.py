@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.features.words.lexicons import load_lexicons
-from ostrom.studies.file_kinds import FileKind
+from ostrom.studies.extensions import FileKind
 
 
 def _facts(file: Path) -> dict[str, Any]:

@@ -1,7 +1,10 @@
-"""Kinds of files that people write beside studies and games; each is declared by the feature that reads it.
+"""What higher rooms add to what people write: kinds of files, and blocks of a study file. Both are found by name.
 
-A feature keeps a kind in its folder ``file_kinds`` (constant ``FILE_KIND``), so `ostrom validate`, `ostrom list` and
-`ostrom show` know it without importing the feature. The name of the module is the kind in the singular.
+A feature keeps a kind of file in its folder ``file_kinds`` (constant ``FILE_KIND``), so `ostrom validate`, `list` and
+`show` know it without importing the feature. The name of the module is the kind in the singular.
+
+A room that reads a block of its own (``people``) keeps its schema in the folder ``sections`` under the name of the
+block, constant ``SECTION``. So stating a study imports no room above, and what is not installed cannot be stated.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import Registry
@@ -47,3 +52,14 @@ def file_kind(name: str) -> FileKind:
     kind: Any = file_kinds.get(name)
     assert isinstance(kind, FileKind), name
     return kind
+
+
+class StudySection(BaseModel):
+    """A block of a study file; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+sections: Registry[StudySection] = Registry(
+    "section of a study", None, "SECTION", "ostrom.sections", folder="sections"
+)
