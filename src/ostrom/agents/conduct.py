@@ -45,7 +45,7 @@ from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.catalog.similarity import compared_game
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.mechanisms.protocol import Round, View
-from ostrom.mechanisms.stating import PLACES, STATES, place_key
+from ostrom.mechanisms.statements import PLACES, STATES, place_key
 
 Conduct: TypeAlias = Callable[[Strategy, View, Form], Any]
 

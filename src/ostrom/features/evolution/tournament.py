@@ -11,7 +11,7 @@ from ostrom.engine.plan import Unit
 from ostrom.features.evolution.tensor import PayoffTensor, ScoredMatch, mean_scores, payoff_tensor
 from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.ground.registry import Registry
-from ostrom.mechanisms.scoring import match_score
+from ostrom.mechanisms.base import match_score
 
 NO_TENSOR = (
     "all types live in one society and meet each other in turn: there are averages, but no payoff against "

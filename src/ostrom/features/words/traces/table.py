@@ -39,7 +39,7 @@ from ostrom.ground.files import write_whole
 from ostrom.ground.version import __version__
 from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
-from ostrom.memory.catalog.window import Window
+from ostrom.memory.recent import Window
 
 
 @dataclass(frozen=True, slots=True)
