@@ -210,7 +210,7 @@ OWN_INTERVALS = re.compile(
     r"bootstrap|wilson|newcombe|clopper|NormalDist|\bt_interval|student_t|resampl|percentiles", re.IGNORECASE
 )
 OTHER_QUESTIONS = {
-    "features/inference/responses.py": "rounds as if they were independent, shown beside the interval over matches",
+    "features/inference/runs.py": "rounds as if they were independent, shown beside the interval over matches",
     "features/inference/frequencies.py": "weights of a mixture of strategies, no mean of units",
     "features/robustness/variance_shares.py": "shares of variance, no mean of units",
 }

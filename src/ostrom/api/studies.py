@@ -85,8 +85,8 @@ def study(
     as study files write it. In place of names stand objects too: a game as ``ostrom.game`` makes it, a NumPy array, a
     Nashpy or pygambit game; a strategy as a function of the past or an Axelrod player; a model as an async function.
 
-    >>> study("pd-tournament", preset="smoke").name
-    'pd-tournament'
+    >>> study({"name": "mine", "game": "prisoners_dilemma", "types": {"echo": "tit_for_tat"}}).name
+    'mine'
     """
     given = {
         "source": source, "preset": preset, "models": models, "set": set, "vary": vary, "seeds": seeds,
