@@ -368,14 +368,14 @@ class Measured:
     replies: dict[tuple[str | None, str], float] = field(default_factory=dict)
     """Tokens of a reply, by model and style; with None for the model, over all models of the run."""
     again: float = 1.0
-    """Calls for each one that was needed: unreadable replies are asked for again."""
+    """Calls made per answer: unreadable replies are asked for again."""
     characters: float | None = None
     """Characters of a prompt for each token of it."""
     hours: float | None = None
     """Hours from the making of a batch to its end."""
 
     def reply(self, config: AgentConfig) -> float | None:
-        """Tokens of a usual reply of this model in this style, or of other models in it; None: nothing is known."""
+        """Mean tokens of a reply of this model in this style, else of all models; None if not measured."""
         found = self.replies.get((config.model, config.style))
         return self.replies.get((None, config.style)) if found is None else found
 
