@@ -108,7 +108,7 @@ class AgentConfig(BaseModel):
 
     @property
     def kind(self) -> Literal["strategy", "model", "person", "recorded"]:
-        """Which of the ways it decides."""
+        """How the agent decides: by a strategy, a model, a person or a record."""
         if self.recorded is not None:
             return "recorded"
         return "strategy" if self.strategy is not None else "model" if self.model is not None else "person"
@@ -120,7 +120,7 @@ class AgentConfig(BaseModel):
         >>> AgentConfig(strategy="grim").identity == AgentConfig(strategy="tit_for_tat").identity
         False
         """
-        # A field that came later leaves the identity of a configuration without it as it was; attributes only describe.
+        # Fields of later versions are left out at their default, so that older identities stay the same.
         later = {name for name in ("tree", "prompts", "system") if getattr(self, name) is None} | {
             "attributes"
         }

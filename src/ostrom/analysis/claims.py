@@ -126,12 +126,12 @@ def own_figure(
 
 
 class DeclaredReference(Reference):
-    """A reference from its ``claims.yaml``; subclasses add what cannot be declared."""
+    """A reference that ``claims.yaml`` declares; subclasses add figures and remarks that need Python."""
 
     claims: ClassVar[ClaimsFile]
 
     def row(self, row: dict[str, str]) -> Mapping[str, str] | None:
-        """A row of ``reference.csv`` as the columns want it; None for one that no run can stand beside."""
+        """A row of ``reference.csv``, adapted to the columns; None if no run can be compared with it."""
         return row
 
     def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
@@ -222,7 +222,7 @@ references: Registry[Reference] = ReferenceRegistry(
 
 
 def named_reference(data: RunData, reference: str | None = None) -> Reference:
-    """The reference of that name, or the one that the study names."""
+    """The reference with this name; by default the one that the study names in ``report.reference``."""
     name = reference or (data.study.get("report") or {}).get("reference")
     if not name:
         raise UsageError(

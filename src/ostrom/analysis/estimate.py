@@ -94,7 +94,7 @@ def estimate(
 
 
 def some(found: Sequence[Estimate], measure: str, *, compared: bool = False) -> Sequence[Estimate]:
-    """Estimates that were asked for; refused where there is none."""
+    """The estimates, refused if there are none."""
     if not found:
         what = "two levels of the column in any group" if compared else "a value of it"
         raise UsageError(f"{measure}: no finished match that is asked for has {what}")
@@ -170,7 +170,7 @@ def trend(
 def estimated(
     key: Mapping[str, Any], inference: Inference, n: int, unit: str, note: str = "", level: float = 0.95
 ) -> Estimate:
-    """An estimate from what gives its interval, for values that no measure of a run gives."""
+    """Build an estimate from an ``Inference``, for values that do not come from a measure of a run."""
     limits: Limits = inference.limits(level)
     notes = "; ".join(part for part in (limits.note, note) if part)
     return Estimate(
@@ -260,7 +260,7 @@ def _stratum(found: Observations, unit: UnitValue, by: Sequence[str]) -> tuple[A
 
 
 def _balanced(units: Sequence[UnitValue], balance: Sequence[str]) -> list[float]:
-    """Weights that make the levels of each column count the same within those of the columns before it."""
+    """Weights under which all levels of a column count the same, within levels of the columns before it."""
     weights = [unit.weight for unit in units]
     for depth in range(len(balance), 0, -1):
         outer = [tuple(u.rows[0][name] for name in balance[: depth - 1]) for u in units]
@@ -279,7 +279,7 @@ def _balanced(units: Sequence[UnitValue], balance: Sequence[str]) -> list[float]
 
 
 def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
-    """A word on players of one match that count as one agent although they are configured differently."""
+    """A note on players of one match who count as one agent although they are configured differently."""
     if "agent" not in by or "agent_memory" in by or "agent_id" in by:
         return ""
     mixed = any(
@@ -291,7 +291,7 @@ def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
 
 
 def _generations(units: Sequence[UnitValue]) -> str:
-    """A word on generations that count as one match, because each begins with what the one before it left."""
+    """A note on generations that count as one match, because each starts from the end of the one before."""
     many = any(len({row["match"] for row in unit.rows}) > 1 for unit in units)
     return "the generations of a population count as one match" if many else ""
 
@@ -307,7 +307,7 @@ def level_pairs(found: Observations, factor: str, wanted: str | tuple[Any, Any])
 
 
 def pairs_of(met: Sequence[Any], factor: str, wanted: str | tuple[Any, Any]) -> list[tuple[Any, Any]]:
-    """Pairs of these levels from ``a - b`` or ``* - b``; a level may itself contain a hyphen."""
+    """The pairs of levels that a contrast ``a - b`` or ``* - b`` names; a level may contain a hyphen."""
     known = {str(level): level for level in met}
     if against_all(wanted):
         one = str(wanted).lstrip()[1:].strip().removeprefix("-").strip()
@@ -399,7 +399,7 @@ def _inference(
         ]
         for sign in (1, -1)
     )
-    # Each side is a weighted mean of values within the bounds, so their difference has the bounds of one.
+    # Each side is a weighted mean of values, so it lies within the bounds of a single value.
     made = paired_difference_of(one, two, bounds=bounds, strata=[k[:-1] for k in shared])
     return replace(made, coefficients=tuple(total * a for a in made.coefficients)), len(shared)
 
@@ -410,7 +410,7 @@ def _apart(
     bounds: Bounds,
     exact: bool,
 ) -> tuple[Inference, int]:
-    """Levels that share no seed, or have no sampling error at all."""
+    """The combination of levels that share no seed, or that have no sampling error at all."""
     n = sum(len(of) for of in keyed.values())
     if exact:
         means = {level: math.fsum(of.values()) / len(of) for level, of in keyed.items()}

@@ -57,7 +57,7 @@ class Sample:
     observed: tuple[Observation, ...]
     """The values behind the rows: those that have a level of every factor."""
     missing: int
-    """How many values have none."""
+    """How many values lack a level of some factor."""
 
     @property
     def unit(self) -> str:
@@ -116,7 +116,7 @@ class Sample:
         return [o for o in self.observed if o[self.factors[0]] == level]
 
     def model_rows(self, method: str) -> tuple[SampleRow, ...]:
-        """The rows of a model: those of units, or every player's value where the unit itself is the cluster."""
+        """The rows of a model: one per unit, or one per player's value where the unit is the cluster."""
         if self.clusters or method == "glm":
             return self.rows
         measure = self.found.measure
@@ -268,7 +268,7 @@ FEW_CLUSTERS = 40
 
 @dataclass(frozen=True)
 class Comparisons:
-    """What a method found."""
+    """The results of a method."""
 
     title: str
     design: str

@@ -92,13 +92,13 @@ class Measure:
             object.__setattr__(self, "bounds", DEFAULT_BOUNDS[self.scale])
 
     def check(self, data: RunData) -> None:
-        """Complain if the run lacks a column that the measure reads."""
+        """Refuse a run that lacks a column which the measure reads."""
         for need in self.needs:
             table, _, column = need.partition(".")
             data.need(table, [column])
 
     def rows(self, data: RunData) -> Rows:
-        """The rows of a run."""
+        """The rows of the measure in a run, with the columns that the module names."""
         self.check(data)
         if callable(self.values):
             return self.values(data)
@@ -120,7 +120,7 @@ FIELDS = (
     "title", "scale", "definition", "values", "function", "of", "bounds", "unit", "needs", "source", "columns",
     "by_round", "measure", "with",
 )  # fmt: skip
-"""What a declaration may say of a measure."""
+"""The keys that a declared measure may have."""
 FRAGMENTS = "fragments"
 """The entry of a file with parts of SQL that several of its measures write as ``{name}``."""
 
@@ -136,7 +136,7 @@ class MeasureDeclaration:
 
     @cached_property
     def part(self) -> Any:
-        """The measure, or the function that makes it from parameters."""
+        """The declared ``Measure``, or the function that makes it from parameters; StudyError if invalid."""
         if not isinstance(self.entry, Mapping):
             raise StudyError("a measure is a mapping", file=self.file, key=self.name, found=self.entry)
         entry = dict(self.entry)
@@ -211,7 +211,7 @@ def declarations(path: Traversable, package: str) -> Iterator[MeasureDeclaration
 
 
 def _forms(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A measure and its form by round: each has what the other says, but for the values."""
+    """A measure and its form by round; without values of its own the measure is the mean over rounds."""
     shared = {
         key: value for key, value in entry.items() if key not in ("values", "function", "of", "by_round")
     }
@@ -228,7 +228,7 @@ class Measures(Registry[Measure]):
     """Measures by name. A file may hold the measure itself, or a function that makes it from parameters."""
 
     def forget(self) -> None:
-        """Forget what was found, the declarations too."""
+        """Drop the cached parts and declarations."""
         super().forget()
         self.__dict__.pop("_declared", None)
 

@@ -22,7 +22,7 @@ DONE = "state = 'done' AND unit = 'match'"
 """Only finished matches enter a result."""
 LEFT_OUT = frozenset("state unit reason facts score expected_score cooperation complaints policies".split())
 SETTING = ("game", "mechanism", "opponents")
-"""What the design fixes beside its factors."""
+"""Columns that the design fixes beside its factors."""
 
 
 class NoSuchLevel(UsageError):
@@ -31,7 +31,7 @@ class NoSuchLevel(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One value and everything that is known of where it comes from."""
+    """One value of a measure, with the columns of its match and player."""
 
     value: float
     weight: float | None
@@ -56,7 +56,7 @@ class Observations:
     columns: frozenset[str]
 
     def need(self, names: Iterable[str]) -> None:
-        """Complain about a column that the values do not have; without any value a measure's own are not known."""
+        """Refuse columns that the values lack; without any value, a measure's own columns are unknown."""
         for name in names if self.rows else ():
             if name not in self.columns:
                 raise UnknownName("column", name, self.columns)
@@ -72,7 +72,7 @@ class Observations:
         return {key: found[key] for key in ranked}
 
     def _order(self, column: str) -> dict[Any, int]:
-        """The values of a column: the levels of a factor in the order of the study, then others as they come."""
+        """The rank of each value of a column: levels in the order of the study, then others as met."""
         met = dict.fromkeys((*self.levels.get(column, ()), *(row[column] for row in self.rows)))
         return {value: place for place, value in enumerate(met)}
 
@@ -91,7 +91,7 @@ class UnitValue:
 
     @property
     def weight(self) -> float:
-        """1, unless the measure weighs its values."""
+        """The weight of the unit: 1, unless the measure has weights."""
         weights = [row.weight for row in self.rows]
         return 1.0 if None in weights else math.fsum(w for w in weights if w is not None)
 
@@ -184,7 +184,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
         rows = [row for row in run.picked(where) if row["state"] == "done" and row["unit"] == "match"]
     else:
         rows = run.records(f"SELECT * FROM matches WHERE {DONE} ORDER BY match, player")
-    # Whom a declared rule leaves out (people.exclude) enters no result.
+    # People whom a declared rule excludes (people.exclude) enter no result.
     rows = [row for row in rows if not row.get("excluded")]
     played: dict[int, list[dict[str, Any]]] = {}
     for player in rows:

@@ -109,7 +109,7 @@ def mentions(sentence: str, labels: Labels) -> list[Mention]:
 
 
 def kind_of(label: str) -> Kind:
-    """What a bare label looks like; see the module's table.
+    """Classify a bare label by how it looks; the module's table lists the kinds.
 
     >>> [kind_of(label) for label in ("A0", "J", "cooperate", "A")]
     ['code', 'name', 'word', 'article']

@@ -41,7 +41,7 @@ def __dir__() -> list[str]:
 
 
 def _found(name: str) -> tuple[Any, ...]:
-    """The parser's parts on the way to the command of a function."""
+    """The parser's groups down to the command of a function, and the command."""
     for command in command_names() if not name.startswith("__") else ():
         if f"{name}_".startswith(f"{_python(command)}_"):
             for words, parts in parts_of(command).items():
@@ -134,7 +134,7 @@ def _called(parts: tuple[Any, ...], given: dict[str, Any]) -> Any:
 
 
 def _value(parameter: Any, given: dict[str, Any]) -> Any:
-    """A value as the parser takes it from a command line: texts, and True or False for what is a flag."""
+    """A Python argument as the command-line parser takes it: texts, and True or False for a flag."""
     if parameter.name == "json":
         return True
     value = given.get(_python_name(parameter))

@@ -31,7 +31,7 @@ _CANONICAL = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
 def settled(description: Mapping[str, Any]) -> orjson.Fragment:
-    """What a model's description adds to every key, written down once.
+    """The part of a model's description that enters every call key, serialized once.
 
     How a client connects (its timeouts, its number of connections) decides nothing and is left out.
     """
@@ -89,7 +89,7 @@ class Cache:
             raise RunError(f"{path}: the cache cannot be opened: {error}") from None
 
     async def get(self, key: bytes) -> Reply | None:
-        """A kept reply. To be waited for, because a cache may lie on another machine."""
+        """The cached reply of a key, or None. Asynchronous, because a cache may be on another machine."""
         row = self._db.execute("SELECT reply FROM replies WHERE key=?", (key,)).fetchone()
         if row is None:
             return None
@@ -97,7 +97,7 @@ class Cache:
         return Reply(**{**data, "usage": Usage(**data["usage"])})
 
     def put(self, key: bytes, reply: Reply) -> None:
-        """Keep a whole reply; a cut or filtered one is not kept."""
+        """Store a complete reply; a truncated or filtered one is not stored."""
         if reply.finish != "stop":
             return
         usage = reply.usage
@@ -136,13 +136,13 @@ class CallLog(Protocol):
 
 
 class ReplyCache(Protocol):
-    """Replies kept from other runs, here or elsewhere."""
+    """A cache of replies that runs share, on this machine or another."""
 
     async def get(self, key: bytes) -> Reply | None:
-        """A kept reply."""
+        """The cached reply of a key, or None."""
 
     def put(self, key: bytes, reply: Reply) -> None:
-        """Keep a reply."""
+        """Store a reply under its key."""
 
 
 class Caller:
@@ -167,7 +167,7 @@ class Caller:
         self._prepare: dict[str, Prepare] = {}
 
     def open(self, model: Model) -> None:
-        """Take a model into the run."""
+        """Register a model with this run."""
         self._settled[model.name] = settled(model.describe())
         self._prepare[model.name] = preparing(model)
 
@@ -252,7 +252,7 @@ class Caller:
         raise AssertionError("unreachable: the last try returns or raises")
 
     def _pending(self, unit: Unit, model: Model, request: Request, key: bytes) -> PendingCall:  # noqa: ARG002
-        """One try at a call, ready to be sent."""
+        """Prepare one try at a call; it is sent later."""
         return self._prepare[model.name](request, partial(self.gate.release, model.name))
 
     def _price(self, model: str, usage: Usage) -> float | None:

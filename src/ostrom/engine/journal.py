@@ -122,7 +122,7 @@ class Journal:
             return _open_alone(self.path, error)
 
     def _counted(self, identity: str | None) -> int:
-        """How many entries a journal says that it holds; only its format and its study are looked at."""
+        """The number of entries that the journal states; only its format and study are checked."""
         require_format(self._read, self.path)
         self._check_identity(identity)
         found = self._read.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
@@ -200,7 +200,7 @@ class Journal:
             )
 
     def batch(self, number: int, at: float, event: str, told: Mapping[str, Any], keys: bytes = b"") -> None:
-        """Queue what happened to a batch."""
+        """Queue an event of a batch."""
         self._put(BATCH, (number, float(at), event, dump(told), keys))
 
     def moves(self, unit: int, rounds: int, intended: bytes) -> None:
@@ -261,11 +261,11 @@ class Journal:
             raise RunError(explain(self.path, error)) from None
 
     def states(self) -> dict[int, str]:
-        """The state of every unit that has come to an end."""
+        """The state of every unit that has ended."""
         return dict(self._rows("SELECT unit, state FROM units"))
 
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
-        """Unit, state and reason of every unit that has come to an end."""
+        """Unit, state and reason of every unit that has ended."""
         yield from self._rows("SELECT unit, state, reason FROM units ORDER BY unit")
 
     def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
@@ -344,7 +344,7 @@ class Journal:
         }
 
     def batches(self) -> Iterator[tuple[int, float, str, dict[str, Any], bytes]]:
-        """Number, time, event, what was told, and keys of requests, in the order in which it happened."""
+        """Number, time, event, details and request keys of every batch event, in order."""
         if has_batches(self._read):
             query = "SELECT batch, at, event, told, keys FROM batches ORDER BY id"
             for number, at, event, told, keys in self._rows(query):

@@ -1,4 +1,4 @@
-"""What a prompt says of the past: its rounds line by line, a note, or a tally of what happened."""
+"""Renders the past for a prompt: rounds line by line, a note, or counts of outcomes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class HistoryRenderer:
     def __init__(self, framing: Framing, library: Library, words: Mapping[str, str]) -> None:
         self.framing, self.library, self.words = framing, library, words
         self._lines: dict[int, tuple[Round, str]] = {}
-        """Lines that were written, by the number of the round, as ``_view`` tells them."""
+        """Cache of rendered lines by number of the round, in the words of ``_view``."""
         self._view: View | None = None
         self._game: Game | None = None
         self._around: dict[tuple[Any, ...], list[str]] = {}
@@ -83,7 +83,7 @@ class HistoryRenderer:
         return known[1] if known is not None and known[0] is played else self._write(view, played, labels)
 
     def _look_from(self, view: View) -> None:
-        """Forget lines that this view would tell in other words."""
+        """Drop cached lines that this view would render in other words."""
         if self._view is not None and not _sees_alike(self._view, view):
             self._lines.clear()
         self._view = view
@@ -103,7 +103,7 @@ class HistoryRenderer:
         return line
 
     def _told(self, view: View, played: Round, labels: Labels) -> str:
-        """What was played, as one line."""
+        """Render what was played in a round as one line."""
         if not view.game.has_table:
             values = {**self._line_values(view, played, labels), **self._moves(view, played)}
             return self.library.fill(past_file(self.library, view.game, self.framing.story), values).strip()
@@ -141,7 +141,7 @@ class HistoryRenderer:
         return {**told, "amount": self.amount}  # as in the other files of a game
 
     def _shelf(self, game: Game, labels: Labels) -> dict[tuple[Any, ...], list[str]]:
-        """Where texts are kept that all matches of a game share, if its actions have the same labels there."""
+        """The cache of texts that all matches of a game with the same action labels share."""
         if self._game is not game:
             self._game, self._around = game, self.library.kept((self.framing, labels, id(game)), game, dict)
         return self._around
@@ -174,9 +174,9 @@ class HistoryRenderer:
         return self.library.fill(f"names/{how}.txt", {"number": seat + 1, "words": self.words})
 
     def reader(self, observer: bool) -> Callable[[Sequence[Mapping[str, Any]], int], list[dict[str, Any]]]:
-        """Puts players into the order and the words in which they are told: the reader first, as "you".
+        """A function that lists the players of a round as a prompt names them: the reader first, as "you".
 
-        An observer is none of them: to it all are told by their names, in the order of the seats. ``choose``,
+        For an observer, who is no player, all are listed by name in the order of the seats. ``choose``,
         ``chose`` and ``receive`` are the forms of those words that fit the name.
         """
         words, you = self.words, self.library.fill("names/you.txt", {"words": self.words})
@@ -240,7 +240,7 @@ def _names(view: View, played: Round) -> tuple[str, ...]:
 
 
 def _sees_alike(one: View, other: View) -> bool:
-    """Whether two views tell a round in the same words."""
+    """Whether a round is rendered in the same words for both views."""
     return (
         one.seat == other.seat
         and one.game is other.game

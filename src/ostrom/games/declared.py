@@ -125,7 +125,7 @@ def _shown(value: Any) -> str:
 
 
 def _filled(payoffs: Any, values: Mapping[str, Any]) -> Any:
-    """Payoffs with numbers in place of the parameters."""
+    """Payoffs with the formulas of parameters replaced by their values."""
     if isinstance(payoffs, Mapping):
         return {outcome: _filled(paid, values) for outcome, paid in payoffs.items()}
     if isinstance(payoffs, list):

@@ -107,7 +107,7 @@ class StudyError(UsageError):
 
 
 def brief(found: object) -> str:
-    """What was found, as code, short enough for one line."""
+    """The ``repr`` of a value, cut to fit into one line of a message."""
     try:
         text = repr(found)
     except (

@@ -31,35 +31,35 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Ge:
-    """At least this."""
+    """A value must be at least ``bound``."""
 
     bound: float
 
 
 @dataclass(frozen=True, slots=True)
 class Gt:
-    """Above this."""
+    """A value must be greater than ``bound``."""
 
     bound: float
 
 
 @dataclass(frozen=True, slots=True)
 class Le:
-    """At most this."""
+    """A value must be at most ``bound``."""
 
     bound: float
 
 
 @dataclass(frozen=True, slots=True)
 class Lt:
-    """Below this."""
+    """A value must be less than ``bound``."""
 
     bound: float
 
 
 @dataclass(frozen=True, slots=True)
 class Finite:
-    """Neither infinite nor NaN."""
+    """A value must be neither infinite nor NaN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def rule_of(annotation: Any) -> Rule | None:
 
 
 def _marked(kind: Any, *marks: Any) -> Rule | None:
-    """The rule of an annotation with marks; those of other libraries say nothing here."""
+    """The rule of an annotation with marks; marks of other libraries are ignored."""
     if kind in (int, float):
         return _number(kind, marks)
     for mark in marks:
@@ -173,7 +173,7 @@ def _list(length: Length, entry: Rule) -> Rule:
 
 
 def _either(rules: Sequence[Rule | None]) -> Rule | None:
-    """Several possibilities; one that nothing is known of allows everything."""
+    """The rule of a union; a member without a rule allows everything."""
     known = [rule for rule in rules if rule is not None]
     if len(known) < len(rules):
         return None

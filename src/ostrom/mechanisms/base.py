@@ -47,7 +47,7 @@ class Mechanism(ABC):
     """Whether the rules can say what a missed decision means (parameter ``missed``)."""
 
     missing: Missing | None = None
-    """What they say; None: a decision that is missed ends the match with an error."""
+    """The rule for missed decisions; None: a missed decision ends the match with an error."""
 
     def allowing(self, missing: Missing) -> Mechanism:
         """These rules with a rule for missed decisions; refused where missing one has no meaning."""
@@ -63,10 +63,10 @@ class Mechanism(ABC):
     """Answers by player that came before the first decision: a dialogue goes on from the turns that they hold."""
 
     generations: int = 1
-    """How many units of work follow each other, each given what the one before came to."""
+    """How many units of work follow each other, each given the outcome of the one before."""
 
     def generation(self, number: int) -> Mechanism:  # noqa: ARG002
-        """These rules in a later generation, counted from 0."""
+        """The mechanism for a generation, counted from 0; by default the same for all."""
         return self
 
     spreads: bool = False
@@ -77,7 +77,7 @@ class Mechanism(ABC):
         return [name for name in names for _ in range(seats)]
 
     def sized(self, players: int) -> Mechanism:  # noqa: ARG002
-        """This mechanism for so many players; only societies care."""
+        """This mechanism for so many players; only societies differ by it."""
         return self
 
     any_game: ClassVar[bool] = False
@@ -263,56 +263,56 @@ class Around(Mechanism):
         return getattr(self.rules, name)
 
     def around(self, rules: Mechanism) -> Self:
-        """The same addition to other rules."""
+        """A copy of this wrapper around other rules."""
         changed = copy(self)
         changed.rules, changed.missing = rules, rules.missing
         return changed
 
     def allowing(self, missing: Missing) -> Mechanism:
-        """With a rule for missed decisions."""
+        """This wrapper around rules that have a rule for missed decisions."""
         return self.around(self.rules.allowing(missing))
 
     def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
-        """As the rules say."""
+        """Delegates to the wrapped rules."""
         return self.rules.population(names, seats)
 
     def sized(self, players: int) -> Mechanism:
-        """For so many players."""
+        """This wrapper around rules for so many players."""
         return self.around(self.rules.sized(players))
 
     def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
-        """With what the players have prepared."""
+        """This wrapper around rules that have the players' preparations."""
         return self.around(self.rules.given(outcomes))
 
     def check(self, game: Game) -> None:
-        """As the rules say."""
+        """Delegates to the wrapped rules."""
         self.rules.check(game)
 
     def preparation(self, game: Game, seat: int) -> Mechanism | None:
-        """As the rules say: whoever prepares is alone."""
+        """Delegates to the wrapped rules, without the wrapper: a player prepares alone."""
         return self.rules.preparation(game, seat)
 
     def bystander(self, view: View, seat: int) -> View:
-        """As the rules say."""
+        """Delegates to the wrapped rules."""
         return self.rules.bystander(view, seat)
 
     def most_rounds(self, game: Game) -> int:
-        """As the rules say."""
+        """Delegates to the wrapped rules."""
         return self.rules.most_rounds(game)
 
     def longest_history(self, game: Game) -> int:
-        """As the rules say."""
+        """Delegates to the wrapped rules."""
         return self.rules.longest_history(game)
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
-        """Those of the rules, which know nothing of observers that are added."""
+        """The decisions of the wrapped rules, which do not count added observers."""
         added = self.observers - self.rules.observers
         if player >= players - added:
             return 0
         return self.rules.decisions_of(game, player, players - added)
 
     def most_decisions(self, game: Game) -> int:
-        """Those of all players together."""
+        """The sum over all players."""
         players = self.members(game) + self.observers
         return sum(self.decisions_of(game, player, players) for player in range(players))
 

@@ -25,7 +25,7 @@ class Designed(Mechanism):
 
     one_shot: ClassVar[bool] = True
     letter: ClassVar[str]
-    """Proposals are labelled by it and a number, the same way wherever they are shown."""
+    """The letter of a proposal's label; the number of its seat follows."""
 
     sham: bool = False
     """Whether what the players decide on has no consequence (a control)."""
@@ -40,7 +40,7 @@ class Designed(Mechanism):
 
     @abstractmethod
     def read(self, game: Game, seat: int, value: Mapping[str, Any]) -> list[int]:
-        """An answer of that form as a plain list."""
+        """The design in an answer of this form, as a list."""
 
     @abstractmethod
     def refuse(self, game: Game, design: Sequence[int]) -> str | None:
@@ -76,7 +76,7 @@ class Designed(Mechanism):
         return self.induced(game, self.common_design())
 
     def powerless(self) -> Designed:
-        """Designs, votes and signatures that have no consequence."""
+        """A copy of the mechanism whose designs, votes and signatures have no consequence."""
         sham = copy(self)
         sham.sham = True
         return sham
@@ -102,7 +102,7 @@ class Designed(Mechanism):
         return None if self.fixed else Design(self, seat)
 
     def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Designed:
-        """With the designs of a match's players, by seat."""
+        """A copy of the mechanism with the designs of a match's players, by seat."""
         ready = copy(self)
         ready.designs = [_plain(facts["design"]) for facts in outcomes]
         return ready
@@ -149,7 +149,7 @@ class Design(Mechanism):
         self.rules, self.seat, self.name = rules, seat, rules.name  # type: ignore[misc]
 
     def check(self, game: Game) -> None:
-        """As the mechanism that it prepares."""
+        """Refuse the games that the mechanism itself refuses."""
         self.rules.check(game)
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
@@ -163,7 +163,7 @@ class Design(Mechanism):
         return Outcome([], (), {"design": design})
 
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
-        """One."""
+        """The design is the only decision."""
         return 1
 
 

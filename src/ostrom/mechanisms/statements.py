@@ -47,7 +47,7 @@ def has_tables(game: Game) -> bool:
 
 
 def check_stating(mechanism: str, game: Game) -> None:
-    """Refuse a game that the tables have no place for."""
+    """Refuse a game whose strategies cannot be put into a table."""
     if not has_tables(game):
         raise GameError(
             f"mechanism {mechanism}: strategies are stated for two seats with two actions, game {game.name} has "
@@ -65,7 +65,7 @@ def place_key(own: int, other: int) -> str:
 
 
 def table_form() -> Record:
-    """A memory-one table."""
+    """The answer form of a memory-one table: five percentages."""
     keys = ["first", *(place_key(own, other) for own, other in PLACES)]
     chance = {"type": "integer", "minimum": 0, "maximum": 100}
     return Record("memory_one", closed_object(dict.fromkeys(keys, chance)))
@@ -168,6 +168,6 @@ class Stated(Around):
         return statements(seats, self.state_as, when)
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
-        """Those of the rules, and what a player who has a seat states."""
+        """A player's decisions in the wrapped mechanism, plus its statements if it has a seat."""
         stated = asked_times(self.state, self.state_as) if player < game.seats else 0
         return super().decisions_of(game, player, players) + stated

@@ -77,7 +77,7 @@ def talk_of(stated: Any) -> Talk:
 
 
 def message_form(length: int, receivers: Sequence[str] = ()) -> Record:
-    """A bounded text, to one of the receivers where there are any; the empty one says nothing."""
+    """The form of a message: a bounded text, which may be empty, and a receiver if it is private."""
     parts: dict[str, Any] = {"to": {"type": "string", "enum": list(receivers)}} if receivers else {}
     parts["message"] = {"type": "string", "maxLength": length}
     return Record("private_message" if receivers else "message", closed_object(parts))
@@ -100,9 +100,9 @@ Conversation: TypeAlias = Generator[list[Decision], Sequence[Answer], tuple[list
 
 
 def conversation(talk: Talk, speakers: Sequence[Speaker], hearing: Hearing) -> Conversation:
-    """One talk: ask for every message, return them in the order of speaking and the players who missed one.
+    """Ask for all messages of one talk; returns them in speaking order, and the players who missed one.
 
-    Whoever misses a message says nothing.
+    A missed message has an empty text.
     """
     said: list[Message] = []
     late: set[int] = set()
@@ -155,7 +155,7 @@ class Talking(Around):
         self.talk = talk
 
     def check(self, game: Game) -> None:
-        """Talk needs somebody who listens, a sender that is there, and a round that it follows."""
+        """Refuse games in which nobody would listen, the sender has no seat, or no round could follow."""
         super().check(game)
         if game.seats < 2:
             raise GameError(f"talk: game {game.name} has one seat, nobody would listen")
@@ -178,17 +178,17 @@ class Talking(Around):
         return relay(self.rules.play(game, streams), ask)
 
     def talks(self, game: Game) -> int:
-        """How often there is talk at most."""
+        """The most talks in a match."""
         rounds = self.rules.most_rounds(game)
         return {"start": 1, "before": rounds, "after": rounds - 1}[self.talk.when]
 
     def most_decisions(self, game: Game) -> int:
-        """Those of the rules, and the messages."""
+        """The decisions of the wrapped mechanism plus the messages."""
         senders = 1 if self.talk.sender(game) is not None else self.members(game)
         return self.rules.most_decisions(game) + self.talks(game) * self.talk.turns * senders
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
-        """Those of the rules, and the messages of a player who may send any."""
+        """A player's decisions in the wrapped mechanism, plus its messages if it may send any."""
         sender = self.talk.sender(game)
         silent = player >= players - self.observers or (sender is not None and player != sender)
         own = 0 if silent else self.talks(game) * self.talk.turns

@@ -7,7 +7,7 @@ from ostrom.models.base import Abilities, Request
 
 
 def at_least_one(value: object, key: str) -> int:
-    """A whole number of at least 1.
+    """Check that a setting is a whole number of at least 1, and return it.
 
     >>> at_least_one(16, "connections")
     16

@@ -29,7 +29,7 @@ BATCH_TIMEOUT = 60.0
 BYTES_A_SECOND, RESULTS_A_SECOND = 100_000, 100
 """More time is given for large exchanges: for each byte sent, and for each result read."""
 SPARE_LINES = 1000
-"""More lines of results than twice the requests, and so many, are not read."""
+"""A file with more lines of results than twice its requests plus this number is refused."""
 PAGES, PER_PAGE = 100, 100
 """Bounds of a listing."""
 
@@ -62,9 +62,9 @@ class BatchStatus:
     total: int | None = None
     """How many requests it has."""
     ran: int | None = None
-    """How many of them were run, well or not."""
+    """How many requests were run, with or without success."""
     replied: int | None = None
-    """How many of them have a reply, which is what is paid for."""
+    """How many requests have a reply; these are paid for."""
     created: float | None = None
     """When it was created, by the clock of the service, in seconds."""
     input: str | None = None
@@ -141,7 +141,7 @@ class BatchEndpoint(ABC):
         """What a document of this wire says about a batch."""
 
     async def json(self, method: str, path: str, body: Any = None, kind: str | None = None) -> dict[str, Any]:
-        """One exchange of JSON objects; ``kind`` is the content type of a body that is none."""
+        """One exchange of JSON objects; ``kind`` is the content type of a body that is not JSON."""
         payload = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
         more_time = len(payload) / BYTES_A_SECOND
         response = await self.transport.exchange(Route(method, path, kind), payload, more_time=more_time)
@@ -207,11 +207,11 @@ class HasBatches(Protocol):
     """A model whose service may have a batch endpoint."""
 
     def batches(self) -> BatchEndpoint:
-        """Its batch endpoint."""
+        """The batch endpoint of the model's service."""
 
 
 def largest_results(requests: int | None) -> int:
-    """A bound of a file of results: 256 KiB a request and 64 MiB, at most 1 GiB.
+    """The most bytes of a file of results: 64 MiB plus 256 KiB per request, at most 1 GiB.
 
     >>> largest_results(16) >> 20, largest_results(None) >> 20
     (68, 1024)

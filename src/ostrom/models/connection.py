@@ -275,7 +275,7 @@ class ResponseCut(Exception):
 
 
 class Route(NamedTuple):
-    """A place below an address, and what is done there."""
+    """The method and path of a request below an address."""
 
     method: str
     path: str
@@ -284,7 +284,7 @@ class Route(NamedTuple):
 
 
 class Address:
-    """The URL that bodies are posted to, and the way there."""
+    """The URL that bodies are posted to, with its headers, TLS context and proxy."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         parts = urlsplit(url)
@@ -316,7 +316,7 @@ class Address:
         return "\r\n".join([f"{method} {path} HTTP/1.1", *lines, "Content-Length: "]).encode("latin-1")
 
     def request(self, body: bytes, route: Route | None = None) -> bytes:
-        """A whole request: a body for the address itself, or for a place below it."""
+        """The bytes of a request with this body, to the address itself or to a route below it."""
         head = self._head
         if route is not None:
             below = quote(route.path, safe="/?=&%:@!$'()*+,;~")
@@ -324,7 +324,7 @@ class Address:
         return b"%s%d\r\n\r\n%s" % (head, len(body), body)
 
     async def connect(self) -> Connection:
-        """A new connection. Raises OSError (ssl errors are such), ServerClosed, ResponseCut, InvalidResponse."""
+        """Open a connection. Raises OSError (also for TLS), ServerClosed, ResponseCut, InvalidResponse."""
         proxy = self.proxy
         if proxy is None:
             return await dial(Connection, self.host, self.port, self._tls if self.secure else None)
@@ -377,7 +377,7 @@ class Connection(Abortable):
             take(ServerClosed())
 
     async def tunnel(self, request: bytes) -> int:
-        """Ask a proxy for a tunnel: the status of its answer."""
+        """Ask a proxy for a tunnel; returns the status of its response."""
         self._reader = ResponseReader(tunnel=True)
         answer: asyncio.Future[Response | Exception] = self._loop.create_future()
         self.exchange(request, lambda found: None if answer.done() else answer.set_result(found))
@@ -389,7 +389,7 @@ class Connection(Abortable):
         return found.status
 
     async def start_tls(self, context: ssl.SSLContext, host: str) -> None:
-        """Speak TLS from here on."""
+        """Upgrade the connection to TLS."""
         assert self._transport is not None
         self._reader = ResponseReader()
         self._transport = await self._loop.start_tls(self._transport, self, context, server_hostname=host)

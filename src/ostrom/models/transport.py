@@ -1,4 +1,4 @@
-"""Posts to one address over connections that are kept alive; what fails comes out of the error tree."""
+"""Posts to one address over connections that are kept alive; every failure is raised as a ModelError."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Decode(Protocol):
 
 
 class PendingPost(PendingCall):
-    """A body on its way to a server, and what comes back."""
+    """A body posted to a server, and its response."""
 
     route: Route | None = None
-    """A place below the address of the transport, where the body does not go to the address itself."""
+    """The route below the transport's address; None for the address itself."""
     timeout: float | None = None
-    """Seconds for the whole exchange, where they are others than the transport's."""
+    """Seconds for the whole exchange; None for the transport's timeout."""
     __slots__ = ("_decode", "_payload", "_request", "_response", "_transport", "largest", "way")
 
     def __init__(
@@ -111,7 +111,7 @@ class PendingPost(PendingCall):
 
 
 class PendingExchange(PendingPost):
-    """A request to a place below the address, for which the whole response is wanted and not a reply."""
+    """A request to a route below the address that returns the whole response instead of a reply."""
 
     __slots__ = ("route", "timeout")
 
@@ -205,7 +205,7 @@ class Transport:
         return await pending.response()
 
     def returned(self, connection: Connection, *, well: bool) -> None:
-        """An exchange is over."""
+        """Release the connection of a finished exchange; if that went well, keep it for another one."""
         del self._busy[connection]
         if well and connection.usable:
             assert self._loop is not None
@@ -248,7 +248,7 @@ class Transport:
             raise ConnectionFailed(f"cannot reach {self.who}{way}: {self._line(error)}") from None
 
     def _kept(self, since: float) -> Connection | None:
-        """The connection used last, if it is open and was used since then."""
+        """Take the idle connection that was used last, if it is usable and was used after ``since``."""
         while self._idle:
             connection = self._idle.pop()
             if connection.usable and connection.idle_since > since:
@@ -263,7 +263,7 @@ class Transport:
             self._sweep = loop.call_later(KEEP_ALIVE, self._drop_old, loop)
 
     def _drop_old(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Hang up on servers that we have not talked to for a while; the least recently used is the first."""
+        """Close connections that were idle for ``KEEP_ALIVE`` seconds, the least recently used first."""
         idle, now = self._idle, loop.time()
         while idle and (not idle[0].usable or idle[0].idle_since + KEEP_ALIVE <= now):
             idle.popleft().abort()
@@ -278,7 +278,7 @@ class Transport:
         self._alarm = loop.call_at(min(waiting), self._expire, loop) if waiting else None
 
     def refusal(self, response: Response) -> ModelError:
-        """What a response says that is not a good one."""
+        """The error that a response with another status than 2xx stands for."""
         return from_status(
             response.status, response.headers, response.body, who=self.who, secrets=self.secrets
         )

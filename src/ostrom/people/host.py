@@ -78,7 +78,7 @@ class Host:
         return await self._queue.get()
 
     async def ended(self, unit: Unit, error: OstromError | None) -> None:
-        """A unit has ended: a visit is over, or those who wait for a match hear of it."""
+        """Handle the end of a unit: close a visit, or notify the people who wait for a match."""
         if unit.kind != "visit":
             future = self._over.setdefault(unit.index, asyncio.get_running_loop().create_future())
             if not future.done():
@@ -137,7 +137,7 @@ class Host:
         return live
 
     def close(self) -> None:
-        """No more units: the run comes to its end."""
+        """Hand out no more units, so that the run ends."""
         self._queue.put_nowait(None)
         for live in self.live_visits.values():
             live.changed()
@@ -186,7 +186,7 @@ class Host:
         return live
 
     def occupied(self) -> list[int]:
-        """People per cell who finished or are under way."""
+        """The number of people in each cell who finished or are under way; test visits are not counted."""
         counts = [0] * self.plan.cells
         for live in self.live_visits.values():
             if live.cell is not None and not live.test and live.end in (None, "done"):
@@ -377,7 +377,7 @@ class Host:
         return entry if entry is not None and entry.due <= asyncio.get_running_loop().time() else None
 
     def shown(self, entry: Open) -> None:
-        """A decision is on its way to the person: its clock starts."""
+        """Start the clock of a decision that is being sent to the person."""
         self.inbox.show(entry, asyncio.get_running_loop().time(), self._missed)
 
     def may_extend(self, entry: Open) -> bool:
@@ -496,7 +496,7 @@ class SeatedPerson:
         self._stand_in: Agent | None = None
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
-        """A person takes time."""
+        """Not available: a person answers asynchronously."""
         raise NotImplementedError("a person answers with answer()")
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:

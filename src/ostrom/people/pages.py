@@ -40,7 +40,7 @@ PLAIN = ("none", "repetition")
 
 
 NOTHING = "–"
-"""What stands where a player had nothing to decide, or nobody knows what it would have done."""
+"""Shown where a player had nothing to decide or its action is unknown."""
 _MARKED = re.compile(r"[^\n]*\n<messages>\n.*?\n</messages>\n?", re.DOTALL)
 """Messages as models are told them; people read them as a list."""
 
@@ -92,7 +92,7 @@ class Pages:
         self._texts: dict[str, Any] = {}
 
     def page(self, live: LiveVisit, *, problem: str = "", notice: str = "") -> dict[str, Any]:
-        """What somebody should see now."""
+        """The content of the page that a participant should see now."""
         if live.end is not None or live.leaving is not None:
             return self.end(live, live.end or live.leaving or "departed")
         entry = self.host.now_at(live)
@@ -118,7 +118,7 @@ class Pages:
         return {**common, **self._step(live, entry, w)}
 
     def text(self, name: str, language: str) -> Any:
-        """A text of the study as markup."""
+        """A Markdown text of the study in a language, rendered as HTML and cached."""
         key = localised(name, language, self.people.languages)
         if key not in self._texts:
             self._texts[key] = render(self.people.texts[key])

@@ -25,7 +25,7 @@ PATIENCE = 60.0
 
 
 async def browse(host: PilotHost, folder: Folder, crowd: Crowd, moments: int, study: Path) -> None:
-    """Serve the study on this machine and let everybody through its pages; returns when all are gone."""
+    """Serve the study on this machine and simulate all visits in a browser; returns when all have ended."""
     host.crowd, host.participants, host.thoughts = crowd, {}, {}
     with listening("127.0.0.1", 0, 0, None) as where:
         serving = asyncio.create_task(serve_people(host, folder, where, study, lambda _: None))

@@ -17,17 +17,17 @@ from ostrom.probe.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A reply to learn, and what it is learnt as the answer to."""
+    """A training example: a reply, its weight, and the prompt that it is to answer."""
 
     trace: Trace
     weight: float
     messages: tuple[tuple[str, str], ...]
     note: Mapping[str, Any] = field(default_factory=dict)
-    """What it was matched to, or where its prompt comes from."""
+    """The trace that it was matched to, or the one that its prompt comes from."""
 
     @classmethod
     def of(cls, trace: Trace) -> Example:
-        """A trace as it is."""
+        """An example with the trace's own prompt and weight."""
         return cls(trace, trace.weight, trace.messages)
 
     def as_dict(self, arm: str) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Matching:
     without: tuple[tuple[Trace, str], ...]
 
     def examples(self) -> list[Example]:
-        """The placebos, each with the weight of its partner: both corpora pull equally hard."""
+        """The placebos, each with the weight of its partner, so that both corpora weigh the same."""
         return [
             Example(other, trace.weight, other.messages, {"matched_to": trace.provenance()})
             for trace, other in self.pairs

@@ -71,7 +71,7 @@ def score_form() -> Record:
 
 
 class ScorePlan(JudgePlan):
-    """The scores of a run: every listed decision by every judge."""
+    """The plan of the scores of a run: one unit for each listed decision and judge."""
 
     kind: ClassVar[str] = "score"
     command: ClassVar[str] = "ostrom corpus"
@@ -86,7 +86,7 @@ class ScorePlan(JudgePlan):
         return {k: v for k, v in super().about().items() if k not in ("motives", "shortest")}
 
     def asks(self, judge: Judge, situation: str, reply: str) -> Judging:  # noqa: ARG002
-        """The same question to every judge."""
+        """The scoring question, which is the same for every judge."""
         return Scoring(situation, reply)
 
 
@@ -100,7 +100,7 @@ def score_plan(
     retries: int = 3,
     policy: str = "fail",
 ) -> ScorePlan:
-    """What judges are to score in a run: all that was listed before, then these traces of the run."""
+    """The plan to score a run: the decisions listed before, then those of these traces that are new."""
     name = "score-" + corpus_name(judges)
     known = read_corpus(run.folder.path / name)
     places = {(row["match"], row["step"], row["player"]) for row in known}

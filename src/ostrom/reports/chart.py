@@ -104,13 +104,13 @@ class Chart(Panel):
         ]  # fmt: skip
 
     def ends(self, e: Estimate) -> tuple[float | None, float | None]:
-        """Where the band or whisker of an estimate ends."""
+        """The lower and upper end of an estimate's band or whisker."""
         if self.bands == "interval":
             return e.low, e.high
         return (None, None) if e.sd is None else (e.value - e.sd, e.value + e.sd)
 
     def told_bands(self) -> str:
-        """What bands and whiskers are, in words."""
+        """What bands and whiskers show, as a phrase for readers."""
         return "one standard deviation over matches" if self.bands == "sd" else "95 % intervals"
 
     def by(self, data: RunData) -> list[str]:  # noqa: ARG002
@@ -118,7 +118,7 @@ class Chart(Panel):
         return self.used
 
     def estimates(self, data: RunData) -> list[Estimate]:
-        """The figures of the chart."""
+        """The estimates that the chart shows."""
         by = self.by(data)
         if self.contrast is not None:
             ((factor, pair),) = self.contrast.items()
@@ -205,7 +205,7 @@ def _columns(given: Columns) -> tuple[str, ...]:
 
 
 def rests_on(found: Sequence[Estimate]) -> str:
-    """What the estimates of a chart rest on: n and unit, exact ones told apart."""
+    """The n and unit of a chart's estimates, with exact estimates apart."""
     sizes = sorted({e.n for e in found})
     unit = found[0].unit if sizes == [1] else PLURAL.get(found[0].unit, f"{found[0].unit}s")
     many = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"

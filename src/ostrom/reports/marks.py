@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 PAGE = 960
 """The width of the page's column in pixels: charts fill it where they have something to fill it with."""
 MOST_PANELS = 24
-"""More small multiples than this are a wallpaper; a map reads better."""
+"""The most small multiples in a figure; with more, a heat map is easier to read."""
 
 
 NARROWEST, WIDEST = 190, 620
@@ -144,13 +144,13 @@ def curves(
     told_apart = 1 < len(names) <= len(SHAPES)
 
     def layered(held: Ticks, **source: Any) -> Any:
-        """Bands, lines and points on one scale."""
+        """Layer bands, lines and points on one y scale."""
         scale = alt.Scale(domain=list(held.domain), nice=False)
         ticks = alt.Axis(values=list(held.values), format=held.format)
         base = alt.Chart(**source).encode(**encoded)
         line = base.mark_line().encode(y=alt.Y("mean:Q", scale=scale, axis=ticks, title=y))
         if told_apart:
-            # Dashes and shapes repeat what colours say, for print in grey and for every eye.
+            # Dashes and shapes repeat the colours, for grey print and for colour-blind readers.
             line = line.encode(strokeDash=_by_name(alt.StrokeDash, names, DASHES, None if points else key))
         layers = [
             base.transform_filter("isValid(datum.low)")
@@ -185,7 +185,7 @@ def curves(
 
 
 def _by_name(channel: Any, names: Sequence[str], looks: Sequence[Any], legend: Any) -> Any:
-    """A look for every series, in order."""
+    """An encoding that gives each series a dash or shape, in order."""
     alt = import_altair()
     scale = alt.Scale(domain=list(names), range=list(looks[: len(names)]))
     return channel("series:N", scale=scale, legend=legend)

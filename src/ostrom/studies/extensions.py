@@ -48,7 +48,7 @@ file_kinds: Registry[FileKind] = Registry(
 
 
 def file_kind(name: str) -> FileKind:
-    """The kind of that name."""
+    """The registered kind of file with this name."""
     kind: Any = file_kinds.get(name)
     assert isinstance(kind, FileKind), name
     return kind

@@ -18,7 +18,7 @@ from ostrom.studies.sources import Entry, sources
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One level of a factor: how tables call it and which fields it sets."""
+    """One level of a factor: its label in tables and the fields that it sets."""
 
     label: str | int | float | bool | None
     assigns: Mapping[str, Any]
@@ -28,7 +28,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """Something that is varied."""
+    """A factor of a study: its name and its levels."""
 
     name: str
     levels: tuple[Level, ...]
@@ -223,7 +223,7 @@ class Grid:
                 yield number
 
     def _rule(self, entry: Mapping[str, Any], where: str, file: str | None) -> list[tuple[int, set[int]]]:
-        """The levels, by the factor's place, that a partial cell allows."""
+        """A partial cell as pairs: the index of a factor, and the indices of its levels that are allowed."""
         names = [factor.name for factor in self.factors]
         rule = []
         for name, wanted in entry.items():
@@ -296,7 +296,7 @@ WAYS = ("model", "strategy", "person", "recorded")
 
 
 def on_top(agent: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """An agent's fields with those of a type or a seat on top; who decides anew no longer decides as before.
+    """An agent's fields, overridden by those of a type or seat; a new way to decide replaces the old one.
 
     >>> on_top({"model": "a/b", "style": "direct"}, {"strategy": "grim"})
     {'style': 'direct', 'strategy': 'grim'}

@@ -31,15 +31,15 @@ from ostrom.studies.run import Run, open_run
 from ostrom.studies.waves import HOURS, Chains, Waves
 
 CHARACTERS_PER_TOKEN = 3.5
-"""Rather few, so that the bound holds for the tokenisers in use."""
+"""A low value, so that the bound on tokens holds for the tokenisers in use."""
 QUESTION = 60
 """Characters of a question without its instruction, in a later turn of a dialogue."""
 QUESTIONS = 3
-"""So many questions to a player are looked at for the length of its prompts."""
+"""Questions to a player from which the length of its prompts is estimated."""
 REHEARSED = 12
-"""So many questions to each player are rehearsed for the length of what is remembered."""
+"""Questions to each player from which the length of its shown history is estimated."""
 FAR = 10_000
-"""More rounds than a memory with a bound reaches back."""
+"""A number of rounds beyond the reach of every bounded memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class PerCall:
 
 @dataclass(slots=True)
 class Forecast:
-    """What a study takes at most and, for replies of the usual length, likely.
+    """The upper bounds of a study's calls, tokens and cost, and likely values for replies of usual length.
 
     Replies that have to be asked for again come on top, as the retries say.
     """
@@ -75,10 +75,10 @@ class Forecast:
     """Models whose replies nothing bounds: their params set no max_tokens."""
     retries_per_decision: int = 0
     likely_calls: int = 0
-    """Calls with those that are asked again, where an earlier run tells how many."""
+    """Calls including repeated ones, where an earlier run shows how many are repeated."""
     likely_tokens_in: int = 0
     batch_usd: float | None = None
-    """What the same takes at most in batches; None where a model has no batch endpoint, price or bound."""
+    """The most that the study costs in batches; None if a model has no batch endpoint, price or bound."""
     likely_batch_usd: float | None = None
     usual_price: tuple[str, ...] = ()
     """Models whose services state no price of batches: they are counted at the usual one."""
@@ -137,7 +137,7 @@ def _seen(units: Iterable[Unit], chains: Chains | None) -> Iterator[Unit]:
 
 
 def playing(unit: Unit) -> Sequence[Seated]:
-    """The players of a unit; where ways of playing spread, all may come to play as a model does."""
+    """The players of a unit; where ways of playing spread, every player may become a model."""
     models = [seated for seated in unit.players if seated.config.model is not None]
     if not unit.mechanism.spreads or not models:
         return unit.players
@@ -368,14 +368,14 @@ class Measured:
     replies: dict[tuple[str | None, str], float] = field(default_factory=dict)
     """Tokens of a reply, by model and style; with None for the model, over all models of the run."""
     again: float = 1.0
-    """Calls for each one that was needed: unreadable replies are asked for again."""
+    """Calls made per answer: unreadable replies are asked for again."""
     characters: float | None = None
-    """Characters of a prompt for each token of it."""
+    """Characters per token of a prompt."""
     hours: float | None = None
-    """Hours from the making of a batch to its end."""
+    """Hours from the creation of a batch to its end."""
 
     def reply(self, config: AgentConfig) -> float | None:
-        """Tokens of a usual reply of this model in this style, or of other models in it; None: nothing is known."""
+        """Mean tokens of a reply of this model in this style, else of all models; None if not measured."""
         found = self.replies.get((config.model, config.style))
         return self.replies.get((None, config.style)) if found is None else found
 

@@ -57,19 +57,19 @@ class ForkPoint:
     given: tuple[dict[str, Any], ...] | None
 
     def step_of(self, number: int) -> int | None:
-        """The step at which a round begins."""
+        """The first step with a decision of this round or a later one; None if there is no such step."""
         for step, decisions in enumerate(self.steps):
             if any(d.view.round >= number for d in decisions):
                 return step
         return None
 
     def before(self, step: int) -> dict[Place, Journaled]:
-        """The answers up to a step, those of the step left out."""
+        """The answers of all steps before this one."""
         return {place: answer for place, answer in self.answers.items() if place[0] < step}
 
 
 def point_of(run: Run, match: int) -> ForkPoint:
-    """A finished match of a run, or one line about why there is none."""
+    """Replay a finished match of a run; a unit that is not a finished match is refused."""
     unit = run.plan.unit(match)
     ended = run.journal.ended(match)
     if unit.kind != "match":
@@ -88,7 +88,7 @@ def point_of(run: Run, match: int) -> ForkPoint:
 
 
 def rules_of(unit: Unit, given: Sequence[Mapping[str, Any]] | None) -> Mechanism:
-    """The mechanism of a unit with what its players had prepared."""
+    """The mechanism of a unit, with the preparations of its players."""
     return unit.mechanism if given is None else unit.mechanism.given(given)
 
 
@@ -99,7 +99,7 @@ class ForkPlan(StudyPlan):
     origin: Origin
     stop = None
     command: ClassVar[str]
-    """What begins such a fork and goes on with it."""
+    """The command that starts and continues such a fork."""
 
     def __init__(self, base: StudyPlan, origin: Origin, budget: Budget | None = None) -> None:
         self.__dict__.update(base.__dict__)  # the study, its grid and what was built for it are shared
@@ -111,13 +111,13 @@ class ForkPlan(StudyPlan):
 
     @classmethod
     def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:
-        """The command that began it."""
+        """A line that names the command to continue the fork with."""
         run = manifest["parent"].get("run")
         return f"is a fork of {run}; `{cls.command} {run}` with its options goes on with it"
 
     @property
     def forked_from(self) -> dict[str, Any]:
-        """The match that it is a fork of, and how."""
+        """The origin of the fork, as plain data."""
         return self.origin.model_dump(mode="json")
 
     @property
@@ -131,7 +131,7 @@ class ForkPlan(StudyPlan):
         yield self.parent, [seated.config for seated in (*last.players, *self.parent.players)]
 
     def _ready(self, count: int, *factors: Factor) -> None:
-        """To be called at the end of the making: how many units there are, and what varies over them."""
+        """Set the number of units and the factors that vary over them; call it last in ``__init__``."""
         self._count_of_units = count
         self.factors = (*self.base.factors, *factors)
         found = clients_of(seated.config for seated in self.unit(count - 1).players)
@@ -159,7 +159,7 @@ async def copy_answers(folder: Folder, copies: Mapping[int, Answers], finished: 
             there = journal.answers(unit)
             for (step, player, part), (answer, _, asked) in answers.items():
                 if (step, player, part) not in there:
-                    # What was unreadable before this answer was counted where the calls are.
+                    # 0 unreadable replies: those before this answer are counted in the parent.
                     journal.answer(unit, step, player, part, marked(answer), 0, asked)
         for unit in finished:
             if unit not in states:

@@ -85,7 +85,7 @@ def folder_of(source: str | Path | Mapping[str, Any]) -> Path:
 def merged(
     source: str | Path | Mapping[str, Any], preset: str | None, changes: Sequence[str]
 ) -> tuple[dict[str, Any], str]:
-    """The content of a study with a preset and changes applied, and what to call its source."""
+    """The content of a study with a preset and changes applied, and the name of its source for messages."""
     raw, file = read_study(source)
     data = apply_preset(raw, preset, file)
     for change in changes:

@@ -48,7 +48,7 @@ VARIED = ("game", "mechanism", "agent", "types", "seats", "seating", "observers"
 """Parts of a study that factors can vary."""
 
 MOST_UNITS = 2**53
-"""Numbers of matches stay exact wherever tables are read."""
+"""The most units: up to this, numbers of matches stay exact in every reader of the tables."""
 CHECK_ALL = 2000
 """Up to so many cells every one is checked before the first match; beyond, every level is, once."""
 
@@ -119,13 +119,13 @@ class StudyPlan(Plan):
         return data
 
     def settings(self, model: str) -> Mapping[str, Any]:
-        """Client settings of a model."""
+        """The client settings of a model."""
         return self._settings[model]
 
     # -- counting ------------------------------------------------------------------------------------
 
     def _count(self) -> list[int]:
-        """Where each cell's units begin within a replicate; sizes depend on few fields, so they are kept."""
+        """Where each cell begins within a replicate; sizes are cached, as they depend on few fields."""
         sizes: dict[tuple[int, ...], tuple[int, int]] = {}
         relevant = [
             any(
@@ -320,7 +320,7 @@ class StudyPlan(Plan):
             raise StudyError(problem, file=self.file, key=f"vary.{factor}", found=path) from None
 
     def _seatings(self, cell: Cell, seating: str, apart: Sequence[str] = ()) -> Iterator[tuple[Seated, ...]]:
-        """Who sits where, match by match; where each seat has its type, those ``apart`` have none."""
+        """The seatings of a cell, one per match; types ``apart`` get no seat where seats have types."""
         seats, names = cell.game.seats, list(cell.types)
         if seating == "seats" or cell.mechanism.society:
             names = [name for name in names if name not in apart]
@@ -385,7 +385,7 @@ class StudyPlan(Plan):
             raise problem(error, AgentConfig, self.file, "agent") from None
         if config.strategy is not None:
             check_strategy_name(config.strategy, self.file)
-        # A script needs no words, but a name that nothing bears is a mistake wherever it stands.
+        # A strategy uses no style, but an unknown style is refused there too.
         styles.build(config.style, key="agent.style", file=self.file)
         check_prompts(config, library_of(config, self.library, self.file), self.file)
         check_params(config, self.file)
@@ -403,7 +403,7 @@ class StudyPlan(Plan):
         for _, cell in self._sample():
             for config in cell.types.values():
                 check_memory(config, cell.game, self.file)
-            # Every configuration once: types that differ only by seat are different ones.
+            # Check every configuration once; types that differ only by seat are different configurations.
             players = {id(seated.config): seated.config for seating in cell.seatings for seated in seating}
             for config in players.values():
                 agents.setdefault(f"{config.identity} {_json(config.attributes)}", config)

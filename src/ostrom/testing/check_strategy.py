@@ -47,7 +47,7 @@ NO_COOPERATION = TensorGame(
 )
 GAMES = (PRISONERS_DILEMMA, THREE_PLAYERS, NO_COOPERATION)
 AMOUNT_GAMES = ("public_goods_amounts:3", "common_pool", "ultimatum")
-"""Where strategies about amounts are tried."""
+"""Games in which strategies about amounts are checked."""
 
 
 def view_of(game: Game, profiles: Sequence[Profile], seat: int = 0) -> View:
@@ -117,7 +117,7 @@ def check_metadata(strategy: Strategy) -> None:
 
 
 def check_refusal(strategy: Strategy, game: Game) -> None:
-    """A game it has no rule for it refuses, in one line that names the game and itself."""
+    """The strategy refuses a game that it has no rule for, in one line that names both."""
     try:
         strategy.odds(view_of(game, []))
     except StudyError as error:
@@ -130,7 +130,7 @@ def check_refusal(strategy: Strategy, game: Game) -> None:
 
 
 def check_pure(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]]) -> None:
-    """The odds are odds; they are the same for every instance, every time it is asked."""
+    """The odds are probabilities that sum to 1, the same for every instance and every time it is asked."""
     for profiles in samples:
         view = view_of(game, profiles, seat)
         strategy = make()
@@ -162,7 +162,7 @@ def check_incremental(make: Make, game: Game, seat: int, samples: Sequence[Seque
 
 
 def check_looking_back(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]]) -> None:
-    """A view from earlier in a match that has gone on since is answered as it was then."""
+    """A view of an earlier round gets the same answer after later rounds have been played."""
     for profiles in samples:
         strategy = make()
         rounds = _rounds(game, profiles)
@@ -217,7 +217,7 @@ def check_memory_depth(
 
 
 def check_seats_alike(make: Make, game: Game, samples: Sequence[Sequence[Profile]]) -> None:
-    """In a game whose seats are alike, changing seats changes nothing."""
+    """If the game is symmetric in two seats, the strategy plays the same from both."""
     for seat in range(1, game.seats):
         if not _alike(game, seat):
             continue
@@ -231,7 +231,7 @@ def check_seats_alike(make: Make, game: Game, samples: Sequence[Sequence[Profile
 
 
 def check_automaton(make: Make, game: Game, rng: np.random.Generator) -> None:
-    """Where the strategy describes itself as an automaton, both say the same."""
+    """If the strategy gives an automaton, the automaton plays as the strategy does."""
     for seat in range(game.seats):
         automaton = make().automaton(game, seat)
         c = game.cooperative[seat]
@@ -249,7 +249,7 @@ def check_automaton(make: Make, game: Game, rng: np.random.Generator) -> None:
 
 
 def check_stochastic(make: Make, game: Game) -> None:
-    """The flag is set exactly if some past leaves the move to chance."""
+    """``stochastic`` is true exactly if some past leaves the move to chance."""
     strategy = make()
     chancy = any(
         0 < p < 1
@@ -264,7 +264,7 @@ def check_stochastic(make: Make, game: Game) -> None:
 
 
 def _plays(strategy: Strategy, game: Game) -> bool:
-    """Whether what the strategy declares lets it play the game."""
+    """Whether the strategy, by its declarations, can play the game."""
     if strategy.games_of_two and game.seats != 2:
         return False
     return not (strategy.needs_cooperation and None in game.cooperative)
@@ -288,28 +288,28 @@ def _all_profiles(game: Game, longest: int) -> Iterator[tuple[Profile, ...]]:
 
 
 def _alike(game: Game, seat: int) -> bool:
-    """Whether seat 1 and this seat can change places without anybody noticing."""
+    """Whether the game stays the same when seat 1 and this seat are exchanged."""
     if game.actions[0] != game.actions[seat] or game.cooperative[0] != game.cooperative[seat]:
         return False
     return all(_swap(game.payoff(p), seat) == game.payoff(_swap(p, seat)) for p in game.profiles())
 
 
 def _swap(values: tuple[Any, ...], seat: int) -> tuple[Any, ...]:
-    """The same with the first place and this one exchanged."""
+    """The values with those of seat 1 and this seat exchanged."""
     changed = list(values)
     changed[0], changed[seat] = changed[seat], changed[0]
     return tuple(changed)
 
 
 def check_amounts(make: Make) -> None:
-    """A rule about amounts names allowed ones, the same every time and for every instance, whatever the past."""
+    """A strategy about amounts names allowed amounts, the same for every instance and every time."""
     for spec in AMOUNT_GAMES:
         for seed in range(4):
             _play(make, spec, Streams(seed, 1))
 
 
 def _play(make: Make, spec: str, streams: Streams) -> None:
-    """One match in which it sits at every seat."""
+    """Play one match with the strategy at every seat."""
     game, veteran = build_game(spec), make()
 
     def decide(decision: Decision, step: int) -> Answer:

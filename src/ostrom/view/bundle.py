@@ -55,12 +55,12 @@ class WordShards:
         self.connection.execute("CREATE VIRTUAL TABLE listed USING fts5vocab (words, instance)")
 
     def add(self, call: int, *texts: str | None) -> None:
-        """The words of one call."""
+        """Add the words of one call."""
         text = spaced("\n".join(text for text in texts if text))
         self.connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (call + 1, text))
 
     def write(self, folder: Path, put: Callable[[str, str, Any], None]) -> list[str]:
-        """Write all shards; the first word of each."""
+        """Write all shards; returns the first word of each."""
         self.connection.commit()
         firsts: list[str] = []
         for number, shard in enumerate(self._shards()):
@@ -119,7 +119,7 @@ CALL = "part try model source finish error status tokens_in tokens_out latency".
 
 @dataclass(frozen=True)
 class BundleResult:
-    """What was written."""
+    """The counts of what a bundle contains."""
 
     folder: Path
     matches: int
@@ -144,7 +144,7 @@ class Cleaner:
         self.secrets, self.masked = secrets, 0
 
     def text(self, text: str) -> str:
-        """One text."""
+        """A text with secrets masked, escaped, and cut to ``LONGEST`` characters."""
         clean = without_passwords(redact(text, self.secrets))
         self.masked += clean != text
         if len(clean) > LONGEST:
@@ -152,7 +152,7 @@ class Cleaner:
         return escaped(clean)
 
     def data(self, data: Any) -> Any:
-        """All texts in plain data."""
+        """Plain data with every text in it cleaned, keys included."""
         if isinstance(data, str):
             return self.text(data)
         if isinstance(data, Mapping):

@@ -44,13 +44,13 @@ SORTS = (
 NUMBERS = tuple(name for name in SORTS if name not in ("cell", "state", "outcome"))
 """The columns of numbers, which can be bounded."""
 PLAYERS = {"agent": "agents", "role": "roles", "model": "models"}
-"""What matches can be filtered by that is said of each player, and the column that lists it."""
+"""Filters on single players, and the column of matches that lists their values."""
 MOST_ROWS = 500
 
 
 @dataclass(frozen=True)
 class IndexProgress:
-    """How far an index has come."""
+    """The progress of an index."""
 
     matches: int = 0
     of_matches: int = 0
@@ -59,7 +59,7 @@ class IndexProgress:
     problem: str | None = None
     """Why it cannot go on, in one line."""
     once: bool = False
-    """Whether it has come to its end before: a new one knows of no matches and no calls yet."""
+    """Whether the index was complete before: a new one lists no matches and no calls yet."""
 
     @property
     def complete(self) -> bool:
@@ -101,11 +101,11 @@ class MatchPage:
 
     rows: list[dict[str, Any]]
     after: str | None
-    """What to hand over to get the next page; None: there are no more."""
+    """The ``after`` argument for the next page; None if there is none."""
 
 
 class RunIndex:
-    """What the viewer searches: the index of a run, for reading. One for each request: opening takes a millisecond."""
+    """The index of a run, opened for reading. Open one per request: it takes a millisecond."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -130,7 +130,7 @@ class RunIndex:
 
     @property
     def progress(self) -> IndexProgress:
-        """How far it has come."""
+        """The progress of this index."""
         problem = self._meta.get("problem")
         return IndexProgress(
             self._number("matches"), self._number("of_matches"), self._number("calls"), self._number("of_calls"),
@@ -160,11 +160,11 @@ class RunIndex:
         return same and found is not None and found[0] == self.entries
 
     def cells(self) -> dict[int, dict[str, Any]]:
-        """The cells that have been met, by number: factor: level."""
+        """The cells that occur, by number, each as a mapping from factors to levels."""
         return {number: orjson.loads(levels) for number, levels in self._all("SELECT id, levels FROM cells")}
 
     def players(self, what: str) -> list[str]:
-        """What players occur: their agents, roles or models."""
+        """The agents, roles or models that occur."""
         column = PLAYERS[what]
         query = f"SELECT DISTINCT p.value FROM matches, json_each({column}) p WHERE {column} IS NOT NULL ORDER BY 1"
         return [name for (name,) in self._all(query) if name is not None]
@@ -331,7 +331,7 @@ AGAIN = 2.0
 
 
 class Indexers:
-    """Starts indexers, and opens what they have made."""
+    """Starts indexers, and opens their indexes."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -393,7 +393,7 @@ class Indexers:
                 self._problems[path] = line
 
     def close(self) -> None:
-        """End all indexers: what they have made so far is kept."""
+        """Terminate all indexers and wait for them; the parts of indexes made so far are kept."""
         with self._guard:
             running = list(self._running.values())
         for child, _ in running:

@@ -1,6 +1,6 @@
-"""Search over everything that was asked and said in a run: the page, and what it looks up.
+"""Search over all prompts and replies of a run: the page, and its queries.
 
-What somebody typed becomes a safe query, and hits are shown in their context. Words must all occur (in one call);
+The typed text becomes a safe query, and hits are shown in their context. Words must all occur (in one call);
 ``"several words"`` is a phrase, ``word*`` any word that begins so, ``-word`` one that must not occur. Nothing else has
 a meaning, so nothing that is typed is an error.
 """
@@ -90,7 +90,7 @@ class HitCounts:
 
 
 def terms_of(typed: str) -> list[SearchTerm]:
-    """What was typed as words and phrases.
+    """The words and phrases of a typed query.
 
     >>> [(t.words, t.prefix, t.without) for t in terms_of('"never again" trust* -war (OR')]
     [(('never', 'again'), False, False), (('trust',), True, False), (('war',), False, True), (('or',), False, False)]
@@ -189,7 +189,7 @@ def counts(
     if query is None:
         return HitCounts(0, {}, {}, {})
     more, values = _restricted(agent, cell)
-    # The voices are few: the join runs over one small number per hit.
+    # A voice is a cell and an agent. Voices are few, so only one small number per hit is joined.
     rows = _asked(
         index,
         "SELECT v.cell, v.agent, c.n FROM (SELECT s.voice AS voice, count(*) AS n FROM words "
@@ -332,7 +332,7 @@ WHICH = ("where", "agent", "cell")
 
 
 def page(viewer: Viewer, request: Request) -> Response:
-    """Hits in their context, and how many there are by cell."""
+    """The search page: hits in their context, and the number of hits by cell."""
     name = str(request.path_params["run"])
     folder = viewer.shelf.folder(name)
     asked = asked_of(request)
@@ -354,7 +354,7 @@ def page(viewer: Viewer, request: Request) -> Response:
 
 
 def asked_of(request: Request) -> dict[str, Any]:
-    """What an address asks for."""
+    """The query and filters in the parameters of a request."""
     values = request.query_params
     where = [one for one in values.getlist("in") if one in WHERE]
     return {
@@ -370,7 +370,7 @@ def asked_of(request: Request) -> dict[str, Any]:
 
 
 def found_of(index: RunIndex, journal: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    """What the index says about it."""
+    """The hits of a query, as values for the page."""
     which = {name: asked[name] for name in WHICH}
     return {
         "page": search(index, journal, asked["q"], after=asked["after"], **which),

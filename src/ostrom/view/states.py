@@ -1,4 +1,4 @@
-"""How runs stand: what is done, how fast it goes, what it has cost. Read from their journals, little by little.
+"""The status of runs: progress, speed and cost, read from their journals in small steps.
 
 All runs are kept up to date in the background, and their integrity is checked one by one.
 """
@@ -35,7 +35,7 @@ WINDOW = 120.0
 """Seconds that the line of calls in flight shows."""
 POINTS = 48
 SHARE = 100
-"""A count that takes so long is not repeated before so many times its duration has passed."""
+"""A count is repeated only after this many times its own duration."""
 SAMPLE = 50
 """Matches from which the number of decisions of a study is taken."""
 ENOUGH = 5
@@ -46,7 +46,7 @@ RECENT = 600.0
 
 @dataclass(frozen=True)
 class RunStatus:
-    """How a run stands."""
+    """The status of one run."""
 
     name: str
     state: str = INTERRUPTED
@@ -83,7 +83,7 @@ class RunStatus:
 
 
 class RunGauge:
-    """Looks at one run again and again; what has not changed is not read again."""
+    """Polls the status of one run; a run whose files have not changed is not read again."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
@@ -97,7 +97,7 @@ class RunGauge:
         self._pace: deque[tuple[float, int, int]] = deque(maxlen=1200)
 
     def look(self) -> RunStatus:
-        """How the run stands now."""
+        """The current status of the run."""
         playing = self.folder.being_played
         files = tuple(_seen(self.folder.path / name) for name in _FILES)
         if (files, playing) == self._files and not self.status.counting and not playing:
@@ -157,7 +157,7 @@ class RunGauge:
         )  # fmt: skip
 
     def _calls(self, connection: sqlite3.Connection) -> tuple[dict[str, Any], bool]:
-        """Totals over all calls, as far as they have been counted, and whether there are more."""
+        """Totals over the calls counted so far, and whether some are still to be counted."""
         old, until = self.status, time.monotonic() + PATIENCE
         names = ("calls", "failed_tries", "tokens_in", "tokens_out", "usd", "unpriced")
         totals = dict.fromkeys(names, 0) if not self._last_call else {n: getattr(old, n) for n in names}
@@ -187,7 +187,7 @@ class RunGauge:
         return more / seconds if seconds > 1 else None
 
     def _left(self, missing: int) -> float | None:
-        """By the matches that ended lately; where few did, by the decisions that a study has at the most."""
+        """Seconds left, by the pace of recent matches; if few ended, by the most decisions of the study."""
         now, done, decisions = self._pace[-1]
         first = next(one for one in self._pace if one[0] >= now - RECENT)
         ended, taken = done - first[1], decisions - first[2]
@@ -249,7 +249,7 @@ SLOWEST = 15.0
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What became of the integrity check of a run."""
+    """The result of a run's integrity check."""
 
     state: str
     """waiting, checking, whole, damaged"""
@@ -261,7 +261,7 @@ WAITING = CheckResult("waiting")
 
 
 class Watching:
-    """How all runs stand."""
+    """Keeps the status of all runs up to date and checks their integrity."""
 
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
@@ -270,28 +270,28 @@ class Watching:
         self.changed: dict[str, int] = {}
         """The version in which the status of a run changed last."""
         self.drawn: dict[tuple[str, str], tuple[int | None, bytes]] = {}
-        """What open pages were told last about a run, by the part of a page, with the version of its status."""
+        """The content last sent to open pages, by run and part of the page, with the status version."""
         self.checks: dict[str, CheckResult] = {}
         self.watchers = 0
         self._gauges: dict[str, RunGauge] = {}
         self._wake = asyncio.Event()
 
     def status(self, name: str) -> RunStatus:
-        """How a run stands, as it was last seen; a run that failed its check is damaged."""
+        """The last known status of a run; a run that failed its integrity check is damaged."""
         found = self.statuses.get(name) or RunStatus(name)
         check = self.check(name)
         return found if check.line is None else replace(found, state=DAMAGED, line=check.line)
 
     def check(self, name: str) -> CheckResult:
-        """What became of the integrity check of a run."""
+        """The result of a run's integrity check."""
         return self.checks.get(name, WAITING)
 
     def wake(self) -> None:
-        """Look now."""
+        """Start the next look at once instead of waiting for the pause to end."""
         self._wake.set()
 
     async def look_on(self) -> None:
-        """Look at all runs, again and again; looking takes a small share of the time."""
+        """Poll all runs for ever, with pauses long enough that polling takes a small share of the time."""
         while True:
             began = time.monotonic()
             await asyncio.to_thread(self.look)
@@ -306,7 +306,7 @@ class Watching:
                 pass
 
     def look(self, names: Iterable[str] | None = None) -> None:
-        """Look at all runs once, or at some."""
+        """Update the status of these runs once; of all runs by default."""
         there = list(self.shelf.names() if names is None else names)
         for name in there:
             try:

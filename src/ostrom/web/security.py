@@ -141,7 +141,7 @@ class Gatekeeper:
             raise Refused(403, "This request does not say which site it came from.")
 
     async def form(self, request: Request) -> dict[str, str]:
-        """The fields of a form; one that is too long or comes too slowly is refused."""
+        """Read the fields of a submitted form; a body that is too long or arrives too slowly is refused."""
         length = request.headers.get("content-length") or "0"
         if not length.isascii() or not length.isdigit() or len(length) > 12 or int(length) > MOST_BYTES:
             raise Refused(413, "That is too much.")

@@ -1,4 +1,4 @@
-"""The listeners, which end at once when they are told to, their passwords, and the static files of the pages."""
+"""HTTP servers that stop at once on request, their passwords, and the static files of the pages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS = {
 
 
 async def static(request: Request) -> Response:
-    """One of the files, by its name."""
+    """Serve a static file listed in ``KINDS`` by its name."""
     name = str(request.path_params["name"])
     if name not in KINDS:
         raise Refused(404, "There is no such file.")
@@ -46,7 +46,7 @@ def _content(name: str) -> bytes:
 
 
 LOCAL = ("127.0.0.1", "::1", "localhost")
-"""Names of this machine: whoever listens on another address is asked for a password."""
+"""Names of this machine: a server on any other address needs a password."""
 
 KEEP_ALIVE = 75
 """Seconds: people think for longer than the 5 seconds after which an idle connection is closed by default."""
@@ -71,17 +71,17 @@ class BoundedConnection(HttpToolsProtocol):
     """Bytes that came since the last request had its whole head."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for a request, but not for ever."""
+        """Start the timeout for the first request."""
         super().connection_made(transport)
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is waited for any more."""
+        """Cancel the timeout."""
         self._stop_waiting()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Count what comes before a request is whole."""
+        """Count the bytes of a request's head; refuse one that is too large."""
         between = self.cycle is None or self.cycle.response_complete
         if between:
             self._head += len(data)
@@ -94,13 +94,13 @@ class BoundedConnection(HttpToolsProtocol):
         super().data_received(data)
 
     def on_headers_complete(self) -> None:
-        """The head is there: the request is served."""
+        """Stop the timeout once the head is complete."""
         self._stop_waiting()
         self._head = 0
         super().on_headers_complete()
 
     def on_response_complete(self) -> None:
-        """Close where the rest of a body that was refused would still come."""
+        """Close the connection if part of a refused body would still arrive."""
         if self.cycle.more_body:
             self.transport.close()
         super().on_response_complete()
@@ -115,7 +115,7 @@ class BoundedConnection(HttpToolsProtocol):
 
 
 class _Listener(uvicorn.Server):
-    """A listener that leaves signals to whoever runs it."""
+    """A server that leaves signal handling to its caller."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

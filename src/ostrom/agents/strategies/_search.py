@@ -32,7 +32,7 @@ ALL_AMOUNTS = 2001
 """Up to so many own amounts are all tried; beyond, so many in even steps, then so many around the best, and so on."""
 
 Moves = tuple[tuple[Value, ...], ...]
-"""What was done in a round so far: step by step, in the order of the turns."""
+"""The moves of a round so far: step by step, in the order of the turns."""
 
 
 def best_move(past: Past, options: Options, cooperative: Value | None = None) -> Value:
@@ -41,7 +41,7 @@ def best_move(past: Past, options: Options, cooperative: Value | None = None) ->
 
 
 class _Search:
-    """One decision's search: the situation that is known, and a count of what was tried."""
+    """The search for one decision: the known situation, and the number of rounds tried."""
 
     def __init__(self, past: Past) -> None:
         game = past.game
@@ -76,7 +76,7 @@ class _Search:
         options: Options,
         cooperative: Value | None = None,
     ) -> Value:
-        """The best option of one of those who decide now, given beliefs about the others."""
+        """The best option for ``due[place]``, on average over beliefs about the others who decide now."""
         beliefs = list(self._beliefs(due, place))
         seat = due[place].seat
 
@@ -189,7 +189,7 @@ class _Search:
 
 
 class _Values(Sequence[Value]):
-    """The values of options, named but never listed."""
+    """A lazy sequence of the values of options: none are listed in advance."""
 
     def __init__(self, options: Options) -> None:
         self.options = options

@@ -34,7 +34,7 @@ class AxelrodPlayer(Strategy):
         if features["inspects_source"] or features["manipulates_source"] or features["manipulates_state"]:
             raise StudyError(f"player {player} of the Axelrod library reads or changes its opponent's code")
         self.random_inside = bool(features["stochastic"])
-        # Where the replay stands: player, opponent, rounds fed, the next move, first and last round and seat.
+        # State of the replay: player, opponent, rounds fed, next move, and (first round, last round, seat).
         self._live: tuple[Any, Any, int, float, tuple[Round | None, Round | None, int]] | None = None
 
     def forget(self) -> None:

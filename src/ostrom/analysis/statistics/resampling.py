@@ -246,7 +246,7 @@ class Clusters:
 
 
 def clusters_of(labels: Labels, size: int) -> Clusters:
-    """The clusters of so many rows, by one label per row."""
+    """Group ``size`` rows into clusters by their labels, one label per row."""
     codes, levels = label_codes(labels, size, "clusters")
     if len(levels) < 2:
         raise BadSample(f"a cluster bootstrap needs at least 2 clusters (found {len(levels)})")

@@ -137,7 +137,7 @@ def family_rows(family: str) -> list[dict[str, Any]]:
 
 
 def _study_row(name: str) -> dict[str, Any]:
-    """One line on a study; one of another package that cannot be read says why."""
+    """The row of a study in a list; if the study cannot be read, its title is the reason."""
     try:
         data = read_study(name)[0]
         presets = ", ".join(presets_of(name))

@@ -33,7 +33,7 @@ OVERHEAD = 256
 
 @dataclass(slots=True, eq=False)
 class _Open:
-    """A batch that is not settled."""
+    """A batch with results that are not yet in the journal."""
 
     batch: JournaledBatch
     left: set[bytes]
@@ -115,12 +115,12 @@ class BatchScheduler:
     # -- matches and their calls ---------------------------------------------------------------------
 
     def enter(self) -> None:
-        """A match is begun."""
+        """Count a match that has begun."""
         self._playing += 1
         self._note_change()
 
     def leave(self) -> None:
-        """A match has ended."""
+        """Count a match that has ended."""
         self._playing -= 1
         self._note_change()
 
@@ -129,7 +129,7 @@ class BatchScheduler:
         return self.services[model].endpoint.encode(request)
 
     def put(self, call: WaveCall) -> None:
-        """A call is due: it waits for the batch that it is in already, or for the next wave."""
+        """Queue a call: it waits for the open batch that holds its key, or for the next wave."""
         if self._stopping:
             call.refuse(Stopped("stopped"))
             return
@@ -148,7 +148,7 @@ class BatchScheduler:
         self._note_change()
 
     def dropped(self, call: WaveCall) -> None:
-        """A call is not awaited any more."""
+        """Remove a call that is no longer awaited."""
         self._no_longer_waits(call)
         self.reservations.free(call)
         opened = self._member.get(call.key)
@@ -158,7 +158,7 @@ class BatchScheduler:
                 opened.work.cancel()
 
     def journaled(self, key: bytes) -> None:
-        """What became of a call is in the journal."""
+        """Note that the result of a call is in the journal; settle the batches that have no other left."""
         for opened in self._handed.pop(key, ()):
             opened.left.discard(key)
             self._settle(opened)
@@ -278,7 +278,7 @@ class BatchScheduler:
     # -- one batch -----------------------------------------------------------------------------------
 
     def _work(self, opened: _Open) -> None:
-        """See to a batch, unless that is being done."""
+        """Start the task that works on a batch, unless it is running."""
         if opened.work is None or opened.work.done():
             opened.work = asyncio.create_task(self._process(opened))
 
@@ -340,7 +340,7 @@ class BatchScheduler:
             self._hand_out(opened, key)
 
     async def _mend(self, opened: _Open, ended: BatchStatus) -> None:
-        """A batch that its service did not accept: invalid lines are refused, the others wait for another try."""
+        """After a service rejected a batch, refuse its invalid lines and queue the others again."""
         if ended.how != "failed":
             self._full.pop(opened.batch.model, None)
             return
@@ -359,7 +359,7 @@ class BatchScheduler:
             await asyncio.sleep(self.services[batch.model].retry.wait(times + 1))
 
     async def _make_room(self, opened: _Open) -> None:
-        """The service queues no more tokens: wait for another batch to end, or make smaller ones."""
+        """After the service's token queue was full, wait for another batch to end, or make smaller ones."""
         model, polling = opened.batch.model, self.services[opened.batch.model].polling
         self._full[model] += 1
         if self._full[model] < polling.failures:
@@ -377,7 +377,7 @@ class BatchScheduler:
             await asyncio.sleep(polling.longest)
 
     def _hand_out(self, opened: _Open, key: bytes) -> None:
-        """Give a call its result; one that was not run goes into the next wave."""
+        """Give a call its result; a call that was not run goes into the next wave."""
         assert opened.lines is not None
         call, line = opened.calls.pop(key), opened.lines.pop(key, None)
         self._taken(opened, key)
@@ -388,13 +388,13 @@ class BatchScheduler:
             self._requeue(opened, call)
 
     def _taken(self, opened: _Open, key: bytes) -> None:
-        """A result is handed out: the batch is done with it once that is in the journal."""
+        """Note that a batch has handed out a result, which ``journaled`` then removes from ``left``."""
         self._handed.setdefault(key, []).append(opened)
         if self._member.get(key) is opened:
             del self._member[key]
 
     def _requeue_all(self, opened: _Open) -> None:
-        """The batch never existed: its calls go into the next wave."""
+        """Close a batch that never existed; its calls go into the next wave."""
         self._close(opened)
         for call in list(opened.calls.values()):
             self.reservations.free(call)

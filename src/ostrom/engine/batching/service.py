@@ -31,7 +31,7 @@ T = TypeVar("T")
 REFUSALS = 3
 """A refusal to make a batch is believed when it comes so often: a file that was just uploaded may not be known yet."""
 ABSENT = (404, 405, 410, 501)
-"""How a server says that it has no such place."""
+"""Statuses by which a server says that it has no such route."""
 
 
 def again(retry: RetryPolicy, error: ModelError) -> bool:
@@ -82,7 +82,7 @@ class BatchService:
     ) -> None:
         self.endpoint, self.ledger, self.retry, self.polling = endpoint, ledger, retry, polling
         self.on_retry_after: Callable[[float], None] = lambda _: None
-        """Told how many seconds the service asks to wait."""
+        """Called with the number of seconds that the service asks to wait."""
 
     async def with_retries(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do something that may be done twice, until it succeeds or the retry policy is exhausted."""
@@ -131,7 +131,7 @@ class BatchService:
                 return
 
     async def find(self, batch: JournaledBatch) -> bool:
-        """Look for a batch whose creation had no clear answer, as long as listings may lag; whether it exists."""
+        """Whether a batch whose creation had no clear answer exists; looks as long as listings may lag."""
         others = (self.ledger.claimed() - {batch.id}) | batch.refuted
         wanted = Wanted(batch.marker, batch.file, len(batch.keys), batch.since)
         late = _time() + self.polling.lag

@@ -93,7 +93,7 @@ class GateActor:
         return eras
 
     async def release(self, worker: str, outcomes: Sequence[CallOutcome]) -> None:
-        """How calls of a worker ended."""
+        """Record how calls of a worker ended, and free their slots."""
         for outcome in outcomes:
             held = self._held.get(worker)
             if held and held[outcome.model]:
@@ -101,7 +101,7 @@ class GateActor:
                 outcome.apply_to(self._gate)
 
     async def lost(self, worker: str) -> None:
-        """A worker is gone: free its slots."""
+        """Free the slots of a worker that is lost."""
         self._lost.add(worker)
         for model, places in self._held.pop(worker, Counter()).items():
             for _ in range(places):
@@ -120,15 +120,15 @@ class GateActor:
         return self._gate.models_to_abort(tries)
 
     async def give_up(self, model: str, why: str) -> None:
-        """Let no more calls through to a model."""
+        """Make no more calls to a model."""
         self._gate.give_up(model, why)
 
     async def get(self, key: bytes) -> Reply | None:
-        """A reply kept from another run."""
+        """The cached reply of a key, or None."""
         return None if self._cache is None else await self._cache.get(key)
 
     async def put(self, key: bytes, reply: Reply) -> None:
-        """Keep a reply for other runs."""
+        """Store a reply in the cache."""
         if self._cache is not None:
             self._cache.put(key, reply)
 
@@ -173,12 +173,12 @@ class ClusterGate:
         """Nothing to do: the gate actor frees the slot when it receives the outcome."""
 
     async def get(self, key: bytes) -> Reply | None:
-        """A reply kept from another run."""
+        """The cached reply of a key, or None."""
         kept: Reply | None = await self._answer(self._gate_actor.get.remote(key))
         return kept
 
     def put(self, key: bytes, reply: Reply) -> None:
-        """Keep a reply for other runs."""
+        """Store a reply in the cache."""
         self._gate_actor.put.remote(key, reply)
 
     def _pending(self, model: str) -> deque[SlotRequest]:
@@ -243,7 +243,7 @@ class ClusterGate:
 
 
 class Worker:
-    """Plays what it is handed. Models are opened here, with the keys in the environment of this machine."""
+    """Plays units for the driver. Models are opened here, with the keys in this machine's environment."""
 
     def __init__(self, name: str, worker_config: WorkerConfig) -> None:
         self.name, self.worker_config = name, worker_config
@@ -266,7 +266,7 @@ class Worker:
         }
 
     async def connect_gate(self, gate_actor: Any) -> None:
-        """Take up work under the gate of the run."""
+        """Connect to the gate of the run, and get ready to play."""
         worker_config = self.worker_config
         self._stopping, self._outbox = asyncio.Event(), Outbox()
         ceilings = {m.name: getattr(m, "most_connections", None) for m in self._models.values()}

@@ -146,7 +146,7 @@ class WorkerHandle:
 
 @dataclass(slots=True)
 class _WorkerPool:
-    """The workers at hand, and who waits for one."""
+    """The available workers, and an event that is set when they change."""
 
     handles: list[WorkerHandle] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -254,11 +254,11 @@ class RayExecutor:
         self._capacity = min(at_once, self._workers * self.options.worker_matches)
 
     def capacity(self) -> int:
-        """What the workers and the limits of the models admit."""
+        """How many units can be played at once, by the workers and the limits of the models."""
         return self._capacity
 
     def stop(self) -> None:
-        """Begin no more calls, anywhere."""
+        """Start no more calls on any worker."""
         self._stopping.set()
         self._pool.change()
         if self._gate_actor is not None:
@@ -279,7 +279,7 @@ class RayExecutor:
         self._gate_actor.give_up.remote(model, why)
 
     async def close(self) -> None:
-        """Dismiss the workers, and leave the cluster if this run joined it."""
+        """Stop the workers, and disconnect from the cluster if this run connected to it."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -362,7 +362,7 @@ class RayExecutor:
         await asyncio.shield(handle.removal)
 
     async def _give_up(self, handle: WorkerHandle) -> None:
-        """Part from a worker for good: nothing of it is accepted from here on, and what came is durable."""
+        """Drop a worker: accept no more messages from it, and make those that arrived durable."""
         assert self._session is not None
         self._session.tally.lost_workers += 1
         if handle in self._pool.handles:

@@ -83,7 +83,7 @@ def given_start(shares: Mapping[str, float], types: Sequence[str]) -> Floats:
     return as_population([shares.get(name, 0.0) for name in types], len(types))
 
 
-# Beyond this a tensor no longer describes a tournament but a whole society in one match.
+# Limit on the cells of a tensor: a larger one describes a whole society in one match, not a tournament.
 _MOST_CELLS = 2_000_000
 
 

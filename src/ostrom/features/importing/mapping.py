@@ -72,7 +72,7 @@ class LevelsByColumn(BaseModel):
 
 
 class GameByColumn(BaseModel):
-    """A game that differs from match to match."""
+    """The game of each match, looked up by the value of a column."""
 
     model_config = _STRICT
 

@@ -1,4 +1,4 @@
-"""What a table says happened, match by match, and in which game: cells put together, nothing judged yet."""
+"""Reads the matches and games of a table: cells are put together into moves, and not checked yet."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One match as written: the moves of every round by seat."""
+    """One match as its file states it: the moves of every round, by seat."""
 
     file: str
     first: SourceRow
@@ -44,7 +44,7 @@ class Recorded:
 
     @property
     def lines(self) -> str:
-        """Where it stands, for messages."""
+        """The lines or records of the match in its file, for messages."""
         numbers = [move.line for moves in self.rounds for move in moves] or [self.first.number]
         return span(self.unit, numbers)
 
@@ -268,7 +268,7 @@ class MappedGames:
         self.rule, self.mapping_file = mapping.game, mapping_file
         self._known: dict[str, tuple[str, Spec, Game]] = {}
         self.notes: dict[str, str] = {}
-        """What must be said about games of a table, by their number there."""
+        """Notes on games of a table, by their number there."""
 
     unit = "line"
 

@@ -1,4 +1,4 @@
-"""The matches of foreign tables: put together, checked, and what is wrong with them collected."""
+"""Assembles and checks the matches of imported tables, and collects what is wrong with them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ostrom.ground.registry import scalar
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A match that is about to be written."""
+    """A match that is ready to be written."""
 
     unit: ImportedUnit
     checked: CheckedMatch
@@ -32,7 +32,7 @@ class Ready:
 
 
 class MatchReader:
-    """Reads tables with one mapping, match by match; what is wrong is collected."""
+    """Reads tables with one mapping, match by match, and collects disagreements."""
 
     def __init__(self, rule: Mapping, mapping_file: str, policy: str, *, several: bool) -> None:
         self.rule, self.policy, self.several = rule, policy, several
@@ -65,7 +65,7 @@ class MatchReader:
             players = tuple(self.rule.names.get(player, player) for player in match.players)
             payoffs = [list(row) for row in checked.paid] if checked.differs else None
             gaps = checked.numbers != tuple(range(1, len(checked.numbers) + 1))
-            # Of a match that is skipped or breaks off, rounds that were planned and not read count too.
+            # A match with an illegal move is skipped or cut there; its planned length is that of the file.
             planned = len(checked.rounds) if checked.illegal is None else len(match.rounds)
             unit = ImportedUnit(
                 spec, players, max(1, planned), cell, 0, payoffs,
@@ -111,7 +111,7 @@ class MatchReader:
         return numbered
 
     def _files(self) -> None:
-        """Files of one game each are told apart by their games."""
+        """If every file holds one game of its own, drop the factor ``file``: the games say the same."""
         games: dict[str, set[str]] = {}
         for match in self.ready:
             games.setdefault(match.unit.cell.get("file", ""), set()).add(match.unit.cell["game"])
@@ -149,7 +149,7 @@ class MatchReader:
                 self.ready[place] = replace(match, unit=unit, checked=checked)
 
     def as_numbers(self, ready: list[Ready]) -> list[Ready]:
-        """A factor whose every level is a number is one of numbers."""
+        """Convert the levels of a factor to numbers if all of them are numbers."""
         for name in self.rule.factors:
             if name in self._demoted:
                 continue

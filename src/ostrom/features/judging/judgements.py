@@ -108,7 +108,7 @@ class JudgedCorpus:
 
 
 def corpus_notes(corpus: JudgedCorpus) -> list[str]:
-    """What has to be known about a corpus before its shares are read."""
+    """Notes for readers of a corpus: its size, judgements without labels, self-judgements."""
     judged = corpus.judged()
     notes = [f"{corpus.name}: {len(judged)} judgements by {' and '.join(corpus.judges)}."]
     if corpus.failed:

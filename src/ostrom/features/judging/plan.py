@@ -43,13 +43,13 @@ DROPPED = frozenset(
     {"unit", "state", "kind", "label", "payoff", "expected", "probabilities", "p_cooperate", "reading",
      "invalid", "complaints", "note", "copied"}
 )  # fmt: skip
-"""Columns of a decision that a judged table does without."""
+"""Columns of a decision that are left out of the judged table."""
 POLICIES = ("fail", "skip-match")
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Who judges: a model, in its first or a later pass."""
+    """A judge: a model in its first or a later pass."""
 
     name: str
     model: str
@@ -129,7 +129,7 @@ FILES = (
 
 
 class JudgePlan(DerivedPlan):
-    """The judgements of a run: every decision of the corpus by every judge."""
+    """The plan of a judged corpus: one unit for each decision and judge."""
 
     kind: ClassVar[str] = "judge"
     command: ClassVar[str] = "ostrom judge"
@@ -177,7 +177,7 @@ class JudgePlan(DerivedPlan):
             )
 
     async def begin(self, folder: Folder) -> None:
-        """Write the list of what is judged."""
+        """Write the list of decisions to be judged."""
         write_corpus(folder.path, self.corpus)
 
     def about(self) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class JudgePlan(DerivedPlan):
 
     def asks(self, judge: Judge, situation: str, reply: str) -> Judging:
         """What a judge is asked about one reply."""
-        # A second pass reads the motives in the opposite order: agreement must not hang on their places.
+        # A second pass lists the motives in reverse, so that agreement does not depend on their order.
         motives = self.motives if judge.pass_ % 2 else self.motives[::-1]
         return Judging(motives, situation, reply)
 
@@ -231,7 +231,7 @@ class JudgePlan(DerivedPlan):
 
 
 def corpus_name(judges: Sequence[Judge]) -> str:
-    """The name of a judged corpus where none is given: its judges.
+    """The default name of a judged corpus: its models and, if several, the number of passes.
 
     >>> corpus_name(judges_of("openai/gpt-5", passes=2))
     'openai-gpt-5-2-passes'
@@ -320,7 +320,7 @@ def trace_of(run: Run, match: int, step: int, player: int) -> JudgedTrace | None
 
 
 def collect(run: Run, known: Sequence[Mapping[str, Any]], shortest: int = SHORTEST) -> list[dict[str, Any]]:
-    """The corpus: what is known of it in its order, then the reasoned play decisions that have come since."""
+    """The corpus: the decisions listed before, in their order, then new reasoned play decisions."""
     places = {(row["match"], row["step"], row["player"]) for row in known}
     fresh = []
     for row in run.rows.decisions():

@@ -32,14 +32,14 @@ FULL = 0.9999
 
 @dataclass(frozen=True)
 class Assumed:
-    """What values are drawn from."""
+    """The assumptions that values are drawn from."""
 
     baseline: float
     """The mean at the second level of the contrast."""
     sd: float
-    """Between matches of one condition, at the baseline."""
+    """The standard deviation between matches of one condition, at the baseline."""
     correlation: float = 0.0
-    """Of partners, which share a seed."""
+    """The correlation of partners, which share a seed."""
     conditions: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     """The baseline of single conditions, where a pilot has them."""
     share: float | None = None
@@ -47,7 +47,7 @@ class Assumed:
 
     @property
     def words(self) -> str:
-        """What is assumed, in one line."""
+        """The assumptions in one line."""
         return (
             f"baseline {self.baseline:.4g}, sd between matches {self.sd:.4g}, "
             f"correlation of pairs {self.correlation:.2g}"
@@ -59,7 +59,7 @@ class SeedLayout:
     """What one seed adds to both sides of a comparison."""
 
     comparison: TwoSides
-    """Of a single seed, or of as few seeds as pair."""
+    """The comparison of a single seed, or of the fewest seeds that form pairs."""
     conditions: tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]
     """The condition of every value that one seed adds, by side."""
     sizes: tuple[tuple[int, ...], tuple[int, ...]]
@@ -263,7 +263,7 @@ def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
 
 
 def at_share(assumed: Assumed, bounds: tuple[float | None, float | None]) -> Assumed:
-    """The same with the sd that its share of the largest possible variance gives at the baseline."""
+    """The assumptions with ``sd`` computed from ``share`` at the baseline."""
     low, high = bounds
     if assumed.share is None or low is None or high is None:
         return assumed
@@ -274,7 +274,7 @@ def at_share(assumed: Assumed, bounds: tuple[float | None, float | None]) -> Ass
 def stated_over(
     assumed: Assumed, given: dict[str, Any], bounds: tuple[float | None, float | None]
 ) -> Assumed:
-    """What a pilot says, with what is stated in its place."""
+    """The assumptions from a pilot, with stated values in place of its own."""
     changed = dict(given)
     if "baseline" in given:
         changed["conditions"] = {}
@@ -284,7 +284,7 @@ def stated_over(
 
 
 def _correlation(made: TwoSides) -> float:
-    """Of partners, within conditions; 0 where the pairs are too few to tell."""
+    """The correlation of partners within conditions; 0 where the pairs are too few to tell."""
     if made.pairs is None or made.strata is None:
         return 0.0
     groups: dict[Any, list[tuple[float, float]]] = {}
@@ -315,7 +315,7 @@ def assumed_of(
     middle = (low + high) / 2 if baseline is None else baseline
     room = max(0.0, (middle - low) * (high - middle))
     usual = min((high - low) / math.sqrt(12), math.sqrt(room))
-    # On a bound there is no spread to be seen; what leaves it is assumed to go all the way, as it is close to it.
+    # A baseline on a bound shows no spread: assume the largest, values on one bound or the other.
     share = 1.0 if sd is None and room == 0 else None
     return Assumed(middle, usual if sd is None else sd, correlation or 0.0, share=share)
 

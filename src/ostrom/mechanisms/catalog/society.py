@@ -90,7 +90,7 @@ class Society(SocietyRules):
             self._places(self.players, np.random.default_rng(0))
 
     def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
-        """As ``members`` and ``plant`` say."""
+        """The type of every member, from ``members`` and ``plant``."""
         return population(names, seats, self.settlers, self.plant)
 
     def begin(self, game: Game, streams: Streams) -> Life:
@@ -116,7 +116,7 @@ class Society(SocietyRules):
             raise GameError(f"mechanism {self.name}: network: {error}") from None
 
     def tables(self, life: Life, number: int) -> list[Table]:
-        """Everybody with neighbours by itself, or pairs of neighbours: links in random order while both are free."""
+        """The tables of a round: every member with enough neighbours, or random pairs of neighbours."""
         if self.meeting == "neighbours":
             least = life.game.seats - 1
             return [(p,) for p in range(life.count) if len(life.links[p]) >= (1 if least == 1 else least)]
@@ -130,7 +130,7 @@ class Society(SocietyRules):
         return sorted(tables)
 
     def question(self, life: Life, player: int, table: Table, number: int) -> Decision:
-        """Which action, given the records of those whom the member observes."""
+        """Ask a member for its action, given the records of those whom it observes."""
         around = sorted(life.links[player])
         met = [other for other in table if other != player]
         with_all = self.meeting == "neighbours"
@@ -177,7 +177,7 @@ class Society(SocietyRules):
         number: int,
         missing: Missing | None,
     ) -> list[Round]:
-        """Pairs as in every society; a whole neighbourhood pays the mean or the total of its games."""
+        """Pay pairs as in every society; pay a neighbourhood the mean or the total of its games."""
         if self.meeting == "pair":
             return super().settle(life, tables, given, number, missing)
         game = life.game
@@ -206,7 +206,7 @@ class Society(SocietyRules):
         return groups
 
     def seen(self, life: Life, player: int, played: Round) -> Round:
-        """Every member sees its rounds from the same side."""
+        """The round as the member sees it, with its own action first."""
         if played.players[0] != player:
             turned = Round(played.number, played.actions[::-1], played.payoffs[::-1], played.players[::-1])
             return super().seen(life, player, turned)

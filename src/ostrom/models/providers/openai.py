@@ -99,7 +99,7 @@ class OpenAIBatches(BatchEndpoint):
         return self._status(await self.json("POST", self.root, wanted))
 
     def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
-        """By the marker in its metadata or by the file it was made from, which no other batch has."""
+        """Compare the marker in its metadata, or the file it was made from, which no other batch has."""
         return found.marker == wanted.marker or (wanted.file is not None and found.input == wanted.file)
 
     async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
@@ -206,7 +206,7 @@ class OpenAIModel(HttpModel):
         return encode(request, self._model, self._dialect, self._token_word)
 
     def batches(self) -> OpenAIBatches:
-        """The batch endpoint of the same server; whether it has one, the server says."""
+        """The batch endpoint of the same server; only a request shows whether the server has one."""
         transport = self._reach("", min(self._timeout, BATCH_TIMEOUT))
         return OpenAIBatches(transport, f"/v1{self._path}", self._encode)
 
@@ -224,7 +224,7 @@ class OpenAIModel(HttpModel):
 
 
 def check(argument: str) -> None:
-    """Refuse a URL that is none or that names no model; the models of a service have any name."""
+    """Refuse an invalid URL and one that names no model; a service's models may have any name."""
     if "://" in argument:
         address, _, model = argument.partition("#")
         checked_url(address, source="model name")

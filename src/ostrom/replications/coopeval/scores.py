@@ -95,7 +95,7 @@ class Point:
     bounds: Bounds = (None, None)
     """The least and the largest value that the seat can have."""
     score_bounds: Bounds = (None, None)
-    """The same of its score."""
+    """The least and the largest score that the seat can have."""
 
 
 class Benchmark(NamedTuple):
@@ -138,7 +138,7 @@ class Normalised:
 
     @property
     def key(self) -> Mapping[str, str]:
-        """What it is the mean of."""
+        """The mechanism, game or type that the mean belongs to."""
         return self.estimate.key
 
     @property
@@ -232,7 +232,7 @@ def _paid(unit: Unit, scale: Scale, seat: int) -> tuple[Bounds, Bounds]:
 
 
 def _bounded(points: Sequence[Point]) -> list[Point]:
-    """No bounds where a score of the same cell leaves them, as imported ones may."""
+    """Remove the bounds of cells in which a score lies outside them, as imported scores may."""
 
     def within(point: Point) -> bool:
         low, high = point.score_bounds
@@ -345,7 +345,7 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
             continue
         rest = _mean(core)
         shifts = {m: _mean([*core, *matches[m]]) - rest for m in extreme[:aside]}
-        # Far below what independent matches would leave unsure: no interval needs to be computed.
+        # The shift is far below the standard error of independent matches: no interval needs to be computed.
         if min(map(abs, shifts.values())) <= _spread(core) / 2:
             continue
         half = half_width(core)
@@ -361,7 +361,7 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
 
 
 def half_width(points: Sequence[Point]) -> float | None:
-    """Half the width of the interval that the spread of some points gives; 0 where they do not differ."""
+    """Half the width of the interval of the points' mean; 0 if all are equal, None without an interval."""
     units = {(p.seed, p.design) for p in points}
     if len(units) < 2:
         return None

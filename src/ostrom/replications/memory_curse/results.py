@@ -36,7 +36,7 @@ class Penalty:
 
 
 def penalties(data: RunData) -> list[Penalty]:
-    """The penalty of every agent and game that was asked both directly and for reasons."""
+    """The penalty of every agent and game that was played both with and without reasoning."""
     by = ("game", "agent", "history_length")
     rates = keyed(estimate(data, "memory_cooperation", (*by, "style"), where=WINDOW), (*by, "style"))
     if not set(STYLES) <= {key[-1] for key in rates}:
@@ -51,7 +51,7 @@ def penalties(data: RunData) -> list[Penalty]:
 
 
 class Worst(NamedTuple):
-    """The game in which reasoning costs an agent most, and what is decided about it."""
+    """The game in which reasoning costs an agent most, and the results of the tests of that penalty."""
 
     agent: str
     game: str
@@ -195,7 +195,7 @@ class RoleGroup:
 
 
 def companies(data: RunData) -> list[RoleGroup]:
-    """Every agent, game, style and composition of memories; those of equal memories have no roles."""
+    """One group for each agent, game, style and composition of memories; equal memories have no roles."""
     rate = measures.named("memory_cooperation")
     overall = keyed(estimate(data, rate, COMPANY, where=WHERE), COMPANY)
     roles = keyed(estimate(data, rate, (*COMPANY, "memory_role"), where=WHERE), (*COMPANY, "memory_role"))

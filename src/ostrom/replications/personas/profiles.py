@@ -1,4 +1,4 @@
-"""What was played, one line per profile: equilibrium or not, which one, and how far from one.
+"""Played profiles: whether each is an equilibrium, and how far it is from one.
 
 A profile is a Nash equilibrium when no player gains by changing its own action alone (weak inequality, as
 Manoranjan & Gaikwad 2026 count them). Any one-shot game will do; nothing here knows a story.
@@ -104,7 +104,7 @@ def describe(
     agent: str = "",
     cell: Mapping[str, Any] | None = None,
 ) -> Played:
-    """One profile of a game.
+    """Describe one profile of a game: its actions, its regrets and whether it is an equilibrium.
 
     >>> from ostrom.games import build_game
     >>> one = describe(build_game("scenario:commons/debt_crisis"), (1, 1, 1, 0))

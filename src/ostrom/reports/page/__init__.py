@@ -25,7 +25,7 @@ FEW = 12
 
 @dataclass(frozen=True)
 class ShownFigure:
-    """A figure as it stands on the page."""
+    """A figure of the page."""
 
     svg: Markup
     caption: str
@@ -35,7 +35,7 @@ class ShownFigure:
 
 @dataclass
 class Section:
-    """A panel as it stands on the page."""
+    """A panel of the page."""
 
     id: str
     title: str
@@ -47,7 +47,7 @@ class Section:
 
     @property
     def quiet(self) -> bool:
-        """Whether there is nothing but the reason why there is nothing."""
+        """Whether the section shows only the reason why it is empty."""
         return not (self.error or self.figures or self.tables or self.html)
 
 
@@ -77,7 +77,7 @@ def shown_table(table: Table, file: str, *, always_open: bool = False) -> dict[s
 
 
 def _style(values: Iterable[str]) -> str:
-    """Short texts stay on one line; long ones may break."""
+    """The CSS class of a column: ``s`` (no line breaks) if all its texts are short, else ``l``."""
     return "s" if all(len(value) <= SHORT for value in values) else "l"
 
 

@@ -164,7 +164,7 @@ class Lexicon:
     labels: tuple[str, ...] = ()
 
     def forms(self) -> tuple[tuple[str, str], ...]:
-        """Every form of every term that is searched for, with its term; the term itself comes first.
+        """All searched forms, as pairs of a form and its term; the terms themselves come first.
 
         A form that is another term of the list counts as that term.
 
