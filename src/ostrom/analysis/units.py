@@ -72,7 +72,7 @@ class Observations:
         return {key: found[key] for key in ranked}
 
     def _order(self, column: str) -> dict[Any, int]:
-        """The values of a column: the levels of a factor in the order of the study, then others as they come."""
+        """The rank of each value of a column: levels in the order of the study, then others as they come."""
         met = dict.fromkeys((*self.levels.get(column, ()), *(row[column] for row in self.rows)))
         return {value: place for place, value in enumerate(met)}
 

@@ -83,7 +83,7 @@ class HistoryRenderer:
         return known[1] if known is not None and known[0] is played else self._write(view, played, labels)
 
     def _look_from(self, view: View) -> None:
-        """Forget lines that this view would tell in other words."""
+        """Drop cached lines that this view would put in other words."""
         if self._view is not None and not _sees_alike(self._view, view):
             self._lines.clear()
         self._view = view
@@ -124,7 +124,7 @@ class HistoryRenderer:
         )
 
     def _moves(self, view: View, played: Round) -> dict[str, Any]:
-        """What was done in a round of a game by a rule, move by move, and what everybody learned of it."""
+        """Template values for a round of a game by a rule: its moves with the players' names, its facts."""
         view = replace(view, names=_names(view, played))
         observer = bool(view.facts.get("observer"))
         you = self.library.fill("names/you.txt", {"words": self.words})
@@ -141,7 +141,7 @@ class HistoryRenderer:
         return {**told, "amount": self.amount}  # as in the other files of a game
 
     def _shelf(self, game: Game, labels: Labels) -> dict[tuple[Any, ...], list[str]]:
-        """Where texts are kept that all matches of a game share, if its actions have the same labels there."""
+        """The cache of texts that all matches of a game share whose actions have the same labels."""
         if self._game is not game:
             self._game, self._around = game, self.library.kept((self.framing, labels, id(game)), game, dict)
         return self._around
@@ -152,7 +152,7 @@ class HistoryRenderer:
         return self.library.fill("amount.txt", {"value": value, "units": self.framing.units})
 
     def paid(self, game: Game, seat: int, payoff: float) -> dict[str, Any]:
-        """What a seat is paid, in all the ways in which a prompt may say it."""
+        """The payoff of a seat in every form that a prompt file may use."""
         better, of = standing(game, seat, payoff) if game.has_table else (0, 1)
         return {
             "value": float(payoff),
@@ -163,11 +163,11 @@ class HistoryRenderer:
         }
 
     def name(self, view: View, seat: int) -> str:
-        """What a seat is called in a prompt."""
+        """The name of a seat in a prompt: its pseudonym, or else its number."""
         return view.names[seat] if view.names else self._numbered("number", seat)
 
     def short(self, view: View, seat: int) -> str:
-        """What a seat is called in a line of the past."""
+        """The name of a seat in a line of the history: its pseudonym, or else its number."""
         return view.names[seat] if view.names else self._numbered("short", seat)
 
     def _numbered(self, how: str, seat: int) -> str:
@@ -235,12 +235,12 @@ class HistoryRenderer:
 
 
 def _names(view: View, played: Round) -> tuple[str, ...]:
-    """What the players of a round are called: in a society, others than those of now."""
+    """The names of the players of a round, who in a society may differ from those of the current round."""
     return tuple(played.facts["names"]) if "names" in played.facts else view.names
 
 
 def _sees_alike(one: View, other: View) -> bool:
-    """Whether two views tell a round in the same words."""
+    """Whether a round reads the same from two views."""
     return (
         one.seat == other.seat
         and one.game is other.game
@@ -250,5 +250,5 @@ def _sees_alike(one: View, other: View) -> bool:
 
 
 def short_name(view: View, seat: int) -> str:
-    """What a seat is called in tables for people."""
+    """The name of a seat in tables for people."""
     return view.names[seat] if view.names else f"P{seat + 1}"

@@ -102,7 +102,7 @@ class Designed(Mechanism):
         return None if self.fixed else Design(self, seat)
 
     def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Designed:
-        """With the designs of a match's players, by seat."""
+        """A copy of these rules with the designs that a match's players have made, by seat."""
         ready = copy(self)
         ready.designs = [_plain(facts["design"]) for facts in outcomes]
         return ready

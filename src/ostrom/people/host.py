@@ -78,7 +78,7 @@ class Host:
         return await self._queue.get()
 
     async def ended(self, unit: Unit, error: OstromError | None) -> None:
-        """A unit has ended: a visit is over, or those who wait for a match hear of it."""
+        """Close the visit that has ended, or notify those who wait for a match that has ended."""
         if unit.kind != "visit":
             future = self._over.setdefault(unit.index, asyncio.get_running_loop().create_future())
             if not future.done():
@@ -137,7 +137,7 @@ class Host:
         return live
 
     def close(self) -> None:
-        """No more units: the run comes to its end."""
+        """Hand out no more units, so that the run ends."""
         self._queue.put_nowait(None)
         for live in self.live_visits.values():
             live.changed()
@@ -377,7 +377,7 @@ class Host:
         return entry if entry is not None and entry.due <= asyncio.get_running_loop().time() else None
 
     def shown(self, entry: Open) -> None:
-        """A decision is on its way to the person: its clock starts."""
+        """Mark a decision as shown to the person, which starts its clock."""
         self.inbox.show(entry, asyncio.get_running_loop().time(), self._missed)
 
     def may_extend(self, entry: Open) -> bool:
@@ -496,11 +496,11 @@ class SeatedPerson:
         self._stand_in: Agent | None = None
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
-        """A person takes time."""
+        """Not available: a person is asked with the coroutine ``answer``."""
         raise NotImplementedError("a person answers with answer()")
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
-        """Ask the person, or who takes the seat when the person has left."""
+        """Ask the person or, after the person has left, the agent that takes the seat."""
         if decision.view.mechanism == "visit":
             return await self.host.lead(decision, context)
         if self._stand_in is None:
@@ -521,7 +521,7 @@ class SeatedPerson:
         )
 
     def _take_over(self, context: DecisionContext) -> None:
-        """The person has left: the declared agent takes the seat, or the match ends here."""
+        """Seat the declared agent for a person who has left; without one, the match ends here."""
         config = self.host.stand_in(context.unit)
         if config is None:
             live = self.host.visit_at(context.unit, context.player)

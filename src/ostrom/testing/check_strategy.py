@@ -1,4 +1,4 @@
-"""Conformance of a strategy: run it over your own strategies as we run it over ours.
+"""Conformance checks for strategies: run them on your own, as Ostrom's tests do on the shipped ones.
 
 from ostrom.testing.check_strategy import check_strategy
 check_strategy("tit_for_tat")
@@ -117,7 +117,7 @@ def check_metadata(strategy: Strategy) -> None:
 
 
 def check_refusal(strategy: Strategy, game: Game) -> None:
-    """A game it has no rule for it refuses, in one line that names the game and itself."""
+    """A game that the strategy has no rule for is refused in one line that names both."""
     try:
         strategy.odds(view_of(game, []))
     except StudyError as error:
@@ -130,7 +130,7 @@ def check_refusal(strategy: Strategy, game: Game) -> None:
 
 
 def check_pure(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]]) -> None:
-    """The odds are odds; they are the same for every instance, every time it is asked."""
+    """The odds are valid probabilities, the same for every instance and every time the strategy is asked."""
     for profiles in samples:
         view = view_of(game, profiles, seat)
         strategy = make()
@@ -162,7 +162,7 @@ def check_incremental(make: Make, game: Game, seat: int, samples: Sequence[Seque
 
 
 def check_looking_back(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]]) -> None:
-    """A view from earlier in a match that has gone on since is answered as it was then."""
+    """The answer to a view does not change after the strategy has seen later rounds of the match."""
     for profiles in samples:
         strategy = make()
         rounds = _rounds(game, profiles)
@@ -231,7 +231,7 @@ def check_seats_alike(make: Make, game: Game, samples: Sequence[Sequence[Profile
 
 
 def check_automaton(make: Make, game: Game, rng: np.random.Generator) -> None:
-    """Where the strategy describes itself as an automaton, both say the same."""
+    """If a strategy states its automaton, its rule and the automaton give the same chance of cooperating."""
     for seat in range(game.seats):
         automaton = make().automaton(game, seat)
         c = game.cooperative[seat]
@@ -249,7 +249,7 @@ def check_automaton(make: Make, game: Game, rng: np.random.Generator) -> None:
 
 
 def check_stochastic(make: Make, game: Game) -> None:
-    """The flag is set exactly if some past leaves the move to chance."""
+    """The flag ``stochastic`` is set exactly if some past leaves the move to chance."""
     strategy = make()
     chancy = any(
         0 < p < 1
@@ -288,7 +288,7 @@ def _all_profiles(game: Game, longest: int) -> Iterator[tuple[Profile, ...]]:
 
 
 def _alike(game: Game, seat: int) -> bool:
-    """Whether seat 1 and this seat can change places without anybody noticing."""
+    """Whether the game stays the same when seat 1 and this seat change places."""
     if game.actions[0] != game.actions[seat] or game.cooperative[0] != game.cooperative[seat]:
         return False
     return all(_swap(game.payoff(p), seat) == game.payoff(_swap(p, seat)) for p in game.profiles())

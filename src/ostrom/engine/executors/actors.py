@@ -124,11 +124,11 @@ class GateActor:
         self._gate.give_up(model, why)
 
     async def get(self, key: bytes) -> Reply | None:
-        """A reply kept from another run."""
+        """Look up a reply in the cache; None if it holds none."""
         return None if self._cache is None else await self._cache.get(key)
 
     async def put(self, key: bytes, reply: Reply) -> None:
-        """Keep a reply for other runs."""
+        """Store a reply in the cache, for other runs."""
         if self._cache is not None:
             self._cache.put(key, reply)
 

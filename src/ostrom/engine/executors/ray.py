@@ -258,7 +258,7 @@ class RayExecutor:
         return self._capacity
 
     def stop(self) -> None:
-        """Begin no more calls, anywhere."""
+        """Start no more calls on any worker."""
         self._stopping.set()
         self._pool.change()
         if self._gate_actor is not None:
@@ -279,7 +279,7 @@ class RayExecutor:
         self._gate_actor.give_up.remote(model, why)
 
     async def close(self) -> None:
-        """Dismiss the workers, and leave the cluster if this run joined it."""
+        """Stop the workers, and disconnect from the cluster if this run connected to it."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

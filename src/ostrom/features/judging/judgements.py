@@ -32,7 +32,7 @@ class Motive:
     definition: str
 
     def as_dict(self) -> dict[str, str]:
-        """Plain data."""
+        """The motive as plain data."""
         return {"name": self.name, "title": self.title, "definition": self.definition}
 
 
@@ -87,7 +87,7 @@ class JudgedCorpus:
 
     @property
     def titles(self) -> dict[str, str]:
-        """What the motives are called."""
+        """The titles of the motives."""
         return {motive.name: motive.title for motive in self.motives}
 
     def judged(self, judge: str | None = None) -> list[Mapping[str, Any]]:
@@ -108,7 +108,7 @@ class JudgedCorpus:
 
 
 def corpus_notes(corpus: JudgedCorpus) -> list[str]:
-    """What has to be known about a corpus before its shares are read."""
+    """Notes on a corpus that a reader of its shares needs."""
     judged = corpus.judged()
     notes = [f"{corpus.name}: {len(judged)} judgements by {' and '.join(corpus.judges)}."]
     if corpus.failed:
@@ -169,7 +169,7 @@ class MotiveShare:
 
     @property
     def share(self) -> float:
-        """The share of decisions."""
+        """The share of the group's decisions in which the judge found the motive."""
         return self.times / self.decisions
 
     def as_dict(self) -> dict[str, Any]:

@@ -213,8 +213,8 @@ class JudgePlan(DerivedPlan):
         )  # fmt: skip
 
     def asks(self, judge: Judge, situation: str, reply: str) -> Judging:
-        """What a judge is asked about one reply."""
-        # A second pass reads the motives in the opposite order: agreement must not hang on their places.
+        """The mechanism that asks a judge about one reply."""
+        # A second pass lists the motives in the opposite order: agreement must not depend on their order.
         motives = self.motives if judge.pass_ % 2 else self.motives[::-1]
         return Judging(motives, situation, reply)
 
