@@ -191,7 +191,7 @@ def accept(strategy: Strategy, view: View, form: Form) -> dict[str, bool]:  # no
 
 
 def _cooperated_last(view: View, record: Mapping[str, Any]) -> bool | None:
-    """Whether somebody cooperated in the last round of its record; None where that is not known."""
+    """Whether a player cooperated in the latest round of its record; None if that is unknown."""
     for match in record["matches"][:1]:
         own = _own(match, record)
         return None if own["action"] is None else view.game.cooperates(view.seat, own["action"])

@@ -53,7 +53,7 @@ class LanguageAgent:
         refuse_unable(config, model.abilities, model.name)
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
-        """A model takes its time."""
+        """Not available: a model is asked with the coroutine ``answer``."""
         raise NotImplementedError("a language agent answers with answer()")
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
@@ -269,12 +269,12 @@ class Style(ABC):
         return most
 
     def lacks(self, abilities: Abilities) -> str | None:  # noqa: ARG002
-        """What the model would have to be able to do and is not, in words."""
+        """The ability that the style needs and the model lacks, in words; None if it lacks none."""
         return None
 
     @abstractmethod
     async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
-        """Ask until there is an answer."""
+        """Ask the model until it gives a valid answer or the study's policy decides."""
 
 
 class Direct(Style):
@@ -283,7 +283,7 @@ class Direct(Style):
     name: ClassVar[str] = "direct"
 
     async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
-        """One call when all goes well."""
+        """One call if the first reply is valid."""
         return await agent.ask(decision, context)
 
 

@@ -1,4 +1,4 @@
-"""Hold a strategy against a record of play: could it have made these moves?"""
+"""Check a strategy against a record of play: which recorded moves could it not have made?"""
 
 from __future__ import annotations
 

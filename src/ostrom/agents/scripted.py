@@ -54,7 +54,7 @@ class ScriptedAgent:
         return self.decide(decision, context.chance, rounds)
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
-        """The same, for those who wait."""
+        """The answer of ``reply``, for callers that await it."""
         return self.reply(decision, context)
 
     def decide(self, decision: Decision, draw: Draw, rounds: Sequence[Round] | None = None) -> Answer:
@@ -121,7 +121,7 @@ class ScriptedAgent:
             return Answer(_drawn(chances, draw()), "scripted", chances)
         answer = Answer(names[odds.index(1.0)], "scripted", chances)
         if form is self._plain:
-            # Most scripted moves are certain and few: build each Answer once.
+            # Cache: most scripted moves are certain and few of them differ, so build each Answer once.
             self._certain[odds] = answer
         return answer
 

@@ -1,7 +1,7 @@
-"""The finished repeated matches of two players that a run holds, and what candidate strategies prescribe in them.
+"""The finished repeated two-player matches of a run, and what candidate strategies prescribe in them.
 
-A candidate sees the executed moves of the match from the player's own seat, the player's slips included, and
-says what it would do next. Strategies fold one round at a time, so a match costs its length and not its square.
+A candidate sees the executed moves of the match from the player's own seat, including the player's slips,
+and prescribes the next move. Strategies process one round at a time, so the cost is linear in match length.
 """
 
 from __future__ import annotations
@@ -143,14 +143,14 @@ class RepeatedMatch:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedMatches:
-    """All such matches, and why others are not among them."""
+    """The finished repeated two-player matches of a run, and why other matches are left out."""
 
     matches: tuple[RepeatedMatch, ...]
     notes: tuple[str, ...]
 
 
 def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
-    """Read them from the table of decisions; a run that has none is refused with the reason."""
+    """Read the matches from the table of decisions; a run without any is refused with the reason."""
     data.need("decisions", by)
     names = ("match", "round", "seat", "agent", "action", "payoff", *by)
     picked = ", ".join(quoted(name) for name in dict.fromkeys(names))
@@ -183,7 +183,7 @@ def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
 
 
 def _match(data: RunData, match: int, rows: list[dict[str, Any]], by: Sequence[str]) -> RepeatedMatch | str:
-    """A match, or why it is none of ours."""
+    """A match, or the reason why it is left out."""
     unit = data.unit(match)
     game, players = unit.game, sum(not player.observes for player in unit.players)
     if game.seats != 2 or players != 2:

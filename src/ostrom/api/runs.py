@@ -71,7 +71,7 @@ class Run:
     ) -> pl.DataFrame:
         """The mean of a measure with its interval, for every combination of the columns ``by``.
 
-        Refused, as by the command, where no finished match has a value of it.
+        Raises an error, as the command does, if no finished match has a value of the measure.
         """
         from ostrom.analysis.estimate import estimate
 
@@ -212,7 +212,7 @@ class Run:
 
     @contextmanager
     def data(self) -> Iterator[RunData]:
-        """The tables for analysis, brought up to date."""
+        """Open the run and yield its tables for analysis, brought up to date."""
         with (
             open_folder(self.path) as opened,
             run_data(opened.rows, opened.folder.path, opened.manifest) as data,

@@ -46,7 +46,7 @@ class Study:
 
     @property
     def factors(self) -> dict[str, list[Any]]:
-        """What varies, and its levels."""
+        """The levels of every factor, by the name of the factor."""
         return {factor.name: [level.label for level in factor.levels] for factor in self.plan.factors}
 
     def forecast(self, like: str | Path | None = None, runs: str | Path = "runs") -> Forecast:
@@ -132,7 +132,7 @@ def _factors(vary: Mapping[str, Any]) -> list[str]:
 
 
 def _written(key: str, value: Any) -> str:
-    """A change as the command line writes it; JSON is YAML too."""
+    """A change in the syntax of the command line, ``key=value``; the value is JSON, which is valid YAML."""
     try:
         return f"{key}={orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY).decode()}"
     except TypeError as error:

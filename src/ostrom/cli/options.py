@@ -99,7 +99,7 @@ def _parameter(name: str) -> inspect.Parameter:
 
 
 def say_allowed(allowed: Sequence[str] | None, *named: list[str] | str | None) -> None:
-    """Take in which keys the person lets go where, and the servers that the command line names itself."""
+    """Record which API keys the user allows for which servers, and the servers named on the command line."""
     from ostrom.models.grants import say_allowed as take_in
 
     texts = [text for part in named if part for text in ([part] if isinstance(part, str) else part)]
@@ -116,7 +116,7 @@ def check_level(level: float) -> None:
 
 @contextmanager
 def opened_runs(names: Sequence[str], runs: Path) -> Iterator[list[RunData]]:
-    """The tables of some runs, brought up to date."""
+    """Open runs by name and yield the tables of each, brought up to date."""
     from ostrom.data.rundata import run_data
     from ostrom.studies.run import open_run
 

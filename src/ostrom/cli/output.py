@@ -41,14 +41,14 @@ def cell(value: Any) -> str:
 
 
 def print_record(record: Mapping[str, Any]) -> None:
-    """Names and values, one a line."""
+    """Print a record: one name and its value per line."""
     width = max((len(k) for k in record), default=0)
     for key, value in record.items():
         write(f"{key:<{width}}  {cell(value)}")
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]], *, safe: bool = False) -> None:
-    """Rows as CSV on stdout; ``safe`` disarms texts that a spreadsheet would run."""
+    """Print rows as CSV to stdout; ``safe`` escapes texts that a spreadsheet would run as formulas."""
     import csv
     import io
 

@@ -1,1 +1,1 @@
-"""The engine: plays units of work against any model and loses nothing."""
+"""The engine: plays units of work with any model, and journals them so that no reply is lost."""

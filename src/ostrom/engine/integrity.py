@@ -52,8 +52,8 @@ def sealed(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def check(connection: sqlite3.Connection, path: Path, tally: Path) -> int:
-    """The number of entries of a journal that is whole; one that is not is refused with what is wrong."""
-    # Read the tally first: a process that plays this run may add entries meanwhile.
+    """The number of entries of an intact journal; any other is refused with what is wrong."""
+    # Read the tally before the journal: a process that plays this run may add entries in between.
     acknowledged = _acknowledged(tally)
     connection.execute("BEGIN")
     try:

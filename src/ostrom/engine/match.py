@@ -412,7 +412,7 @@ class Turns:
             self._within.setdefault((step, player), []).append(answer)
 
     def before(self, step: int, player: int) -> list[Answer]:
-        """The answers of a player that left a turn so far, oldest first."""
+        """The answers of a player up to this step that hold a dialogue turn, oldest first."""
         return [*self._done.get(player, ()), *self._questions(step, player)]
 
     def _questions(self, step: int, player: int) -> list[Answer]:

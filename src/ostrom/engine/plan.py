@@ -82,11 +82,11 @@ class VariedLevel(Protocol):
 
     @property
     def label(self) -> str | int | float | bool | None:
-        """What the column of the factor holds."""
+        """The value in the factor's column."""
 
     @property
     def traits(self) -> Mapping[str, Any]:
-        """What its further columns hold."""
+        """The values in the columns that follow from the level."""
 
 
 class Varied(Protocol):
@@ -94,15 +94,15 @@ class Varied(Protocol):
 
     @property
     def name(self) -> str:
-        """Its column."""
+        """The name of the factor's column."""
 
     @property
     def levels(self) -> Sequence[VariedLevel]:
-        """Its levels, in order."""
+        """The levels of the factor, in order."""
 
     @property
     def traits(self) -> Sequence[str]:
-        """Its further columns."""
+        """The names of the columns that follow from the levels."""
 
 
 class ReplayedRows(Protocol):
@@ -252,13 +252,13 @@ class Arrivals(PersonAgentFactory, Protocol):
     """Units that arise during a run when participants arrive."""
 
     async def begin(self, journal: Journal) -> None:
-        """The journal is open: take up what is under way."""
+        """Called when the journal is open: continue the visits that are under way."""
 
     async def next(self) -> Unit | None:
         """The next unit to be played, as soon as there is one; None: there will be no more."""
 
     async def ended(self, unit: Unit, error: OstromError | None) -> None:
-        """A unit has ended, or cannot continue."""
+        """Called when a unit has ended or, with an ``error``, cannot continue."""
 
 
 @dataclass(frozen=True, slots=True)

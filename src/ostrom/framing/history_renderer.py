@@ -124,7 +124,7 @@ class HistoryRenderer:
         )
 
     def _moves(self, view: View, played: Round) -> dict[str, Any]:
-        """What was done in a round of a game by a rule, move by move, and what everybody learned of it."""
+        """Template values for a round of a game by a rule: its moves with the players' names, its facts."""
         view = replace(view, names=_names(view, played))
         observer = bool(view.facts.get("observer"))
         you = self.library.fill("names/you.txt", {"words": self.words})
@@ -152,7 +152,7 @@ class HistoryRenderer:
         return self.library.fill("amount.txt", {"value": value, "units": self.framing.units})
 
     def paid(self, game: Game, seat: int, payoff: float) -> dict[str, Any]:
-        """What a seat is paid, in all the ways in which a prompt may say it."""
+        """The payoff of a seat in every form that a prompt file may use."""
         better, of = standing(game, seat, payoff) if game.has_table else (0, 1)
         return {
             "value": float(payoff),
@@ -163,11 +163,11 @@ class HistoryRenderer:
         }
 
     def name(self, view: View, seat: int) -> str:
-        """What a seat is called in a prompt."""
+        """The name of a seat in a prompt: its pseudonym, or else its number."""
         return view.names[seat] if view.names else self._numbered("number", seat)
 
     def short(self, view: View, seat: int) -> str:
-        """What a seat is called in a line of the past."""
+        """The name of a seat in a line of the history: its pseudonym, or else its number."""
         return view.names[seat] if view.names else self._numbered("short", seat)
 
     def _numbered(self, how: str, seat: int) -> str:
@@ -235,7 +235,7 @@ class HistoryRenderer:
 
 
 def _names(view: View, played: Round) -> tuple[str, ...]:
-    """What the players of a round are called: in a society, others than those of now."""
+    """The names of the players of a round, who in a society may differ from those of the current round."""
     return tuple(played.facts["names"]) if "names" in played.facts else view.names
 
 
@@ -250,5 +250,5 @@ def _sees_alike(one: View, other: View) -> bool:
 
 
 def short_name(view: View, seat: int) -> str:
-    """What a seat is called in tables for people."""
+    """The name of a seat in tables for people."""
     return view.names[seat] if view.names else f"P{seat + 1}"

@@ -139,7 +139,7 @@ class PromptRenderer:
         return Prompt(self.library.fill("turn.txt", told), {}, instruction)
 
     def _system(self, values: Mapping[str, Any]) -> str:
-        """What is said in the role of the system."""
+        """The text of the system message."""
         told = {"persona": self.blocks.introduction(values), "persona_in": self.persona_in}
         return self.library.fill("system.txt", {**values, **told, "system": self._own_system(values)})
 
@@ -220,7 +220,7 @@ class PromptRenderer:
         return self._joined(page.setup or "", turn)
 
     def _joined(self, setup: str, turn: str) -> str:
-        """The two parts of a prompt as one text."""
+        """Setup and turn, the two parts of a prompt, as one text."""
         return self.library.fill_around(
             self._around, ("prompt",), "prompt.txt", {"setup": setup, "turn": turn}, dict
         )
@@ -375,7 +375,7 @@ class PromptRenderer:
         return self._setup[2]
 
     def _shared_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
-        """The fixed part, made once for all matches in which a seat is told the same."""
+        """The setup (fixed part of a prompt), cached for all matches in which a seat is told the same."""
         if self.framing.rows == "shuffled" or not view.game.has_table:
             return self._render_setup(view, order, values)
         varying = {name: v for name, v in values.items() if name not in self._fixed_names and name != "round"}
@@ -440,7 +440,7 @@ class PromptRenderer:
         return replace(decision, view=replace(view, names=titles))
 
     def _tell(self, game: Game) -> None:
-        """Take the words of the cover story as it is told of this game."""
+        """Use the words of the cover story that belongs to this game."""
         self._game, self.story = game, self.library.story(story_file(self.framing, game))
         self.words = self.history_renderer.words = self.story.words
 

@@ -84,7 +84,7 @@ def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None
 
 
 class OneShotControl(Mechanism):
-    """The game once, without steps: as it is, with a text as long as the rules, or as the mechanism would pay."""
+    """A control that plays the game once: as it is, with a text as long as the rules, or as induced game."""
 
     name: ClassVar[str] = "none"
     one_shot: ClassVar[bool] = True

@@ -23,12 +23,12 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
 
 
 def amount(name: str, value: Any) -> float:
-    """A finite number of at least 0."""
+    """Return ``value`` as a float; raise a ParameterError unless it is a finite number of at least 0."""
     return float(_allowed(name, value, Amount))
 
 
 def share(name: str, value: Any, *, above: bool = False) -> float:
-    """A number from 0 to 1; ``above`` leaves out 0."""
+    """Return ``value`` as a float; raise a ParameterError unless it is from 0 to 1 (``above``: not 0)."""
     return float(_allowed(name, value, PositiveShare if above else Share))
 
 

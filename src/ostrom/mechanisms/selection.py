@@ -140,12 +140,12 @@ class Imitation:
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | str | None) -> Self | None:
-        """As a study states it: a rule, or a mapping."""
+        """Read the options from a study: the name of a rule, or a mapping; None gives None."""
         stated = given if isinstance(given, str) else given or {}
         return None if given is None else options_of(cls, stated, "imitation", first="rule")
 
     def step(self, life: Life, number: int) -> None:
-        """Let the members of a round change over."""
+        """Draw members after a round, each of which may take over the way of another member."""
         if number % self.every:
             return
         rng = life.streams.about(number, 0, "imitation")

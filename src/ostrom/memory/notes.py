@@ -65,11 +65,11 @@ class Asked(Memory):
         return Shown([r for r in view.history if r.number in named], gaps=True)
 
     def most_lines(self, rounds: int) -> int:
-        """At most k."""
+        """At most ``k`` rounds are shown."""
         return min(rounds, self.k)
 
     def most_notes(self, rounds: int) -> int:
-        """One in every round that has more than k behind it."""
+        """At most one note in every round after the first ``k``."""
         return max(0, rounds - self.k)
 
 
@@ -108,11 +108,11 @@ class Curated(Memory):
         return [r for i, r in enumerate(view.history) if i >= last or r.number in kept]
 
     def most_lines(self, rounds: int) -> int:
-        """At most k."""
+        """At most ``k`` rounds are shown."""
         return min(rounds, self.k)
 
     def most_notes(self, rounds: int) -> int:
-        """One in every round that has more than k behind it."""
+        """At most one note in every round after the first ``k``."""
         return max(0, rounds - self.k)
 
 

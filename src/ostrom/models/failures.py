@@ -163,7 +163,7 @@ def one_line(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def json_or_none(body: bytes) -> Any:
-    """The JSON document in a body; None where it is none."""
+    """The JSON document in a body; None if the body is not valid JSON."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:

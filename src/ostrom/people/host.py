@@ -500,7 +500,7 @@ class SeatedPerson:
         raise NotImplementedError("a person answers with answer()")
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
-        """Ask the person, or who takes the seat when the person has left."""
+        """Ask the person or, after the person has left, the agent that takes the seat."""
         if decision.view.mechanism == "visit":
             return await self.host.lead(decision, context)
         if self._stand_in is None:
@@ -521,7 +521,7 @@ class SeatedPerson:
         )
 
     def _take_over(self, context: DecisionContext) -> None:
-        """The person has left: the declared agent takes the seat, or the match ends here."""
+        """Seat the declared agent for a person who has left; without one, the match ends here."""
         config = self.host.stand_in(context.unit)
         if config is None:
             live = self.host.visit_at(context.unit, context.player)

@@ -305,7 +305,7 @@ _ITEM = re.compile(r"(?:[-*+]|([0-9]{1,3})[.)])\s+")
 
 
 def render(text: str) -> Markup:
-    """A text as markup; it can hold no tag of its own.
+    """Render a text in simple Markdown as HTML; tags in the text itself are escaped.
 
     >>> str(render("# Hello <b>\\n\\nYou *may* leave.\\n- one\\n- two"))
     '<h1>Hello &lt;b&gt;</h1>\\n<p>You <em>may</em> leave.</p>\\n<ul>\\n<li>one</li>\\n<li>two</li>\\n</ul>'

@@ -67,7 +67,7 @@ class PeoplePlan(StudyPlan):
 
     @classmethod
     def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
-        """A server."""
+        """Why `ostrom resume` does not go on with a run with people, and that `ostrom serve` does."""
         return "is a study with people; `ostrom serve` with its study file goes on with it"
 
     @classmethod
@@ -241,7 +241,7 @@ class PeoplePlan(StudyPlan):
                     yield self.unit(index)
 
     def unit(self, index: int) -> Unit:
-        """A visit, a match or a preparation by its number."""
+        """The unit with this number: a visit, a match or a preparation."""
         visit, rest = divmod(index, self.stride)
         if rest == 0:
             return self._visit_unit(visit)

@@ -47,7 +47,7 @@ MATCH = _assigned("match", {"points": "number", "missed": "integer", "ended": "s
 
 
 class Ended(Exception):
-    """The visit is over before its last step."""
+    """Raised when a visit ends before its last step; ``how`` names the end."""
 
     def __init__(self, how: str) -> None:
         super().__init__(how)
@@ -56,7 +56,7 @@ class Ended(Exception):
 
 @dataclass
 class Story:
-    """What a visit has come to."""
+    """The state of a visit so far."""
 
     facts: dict[str, Any] = field(default_factory=dict)
     points: float = 0.0
@@ -182,7 +182,7 @@ class Visit(Mechanism):
         number: int | None = None,
         facts: Mapping[str, Any] = {},
     ) -> Generator[list[Decision], Sequence[Answer], Any]:
-        """Ask one thing; an answer of the host that names an end ends the visit."""
+        """Ask one question and return its answer; raise Ended if the host answered with an ``end``."""
         told = {"number": number, "points": story.points, **facts}
         if "accommodation" in story.facts:
             told["accommodation"] = story.facts["accommodation"]

@@ -460,7 +460,7 @@ def _tile_width(across: Sequence[str], down: Sequence[str], columns: int) -> int
 
 
 def _map_columns(across: Sequence[str], down: Sequence[str], many: int) -> int:
-    """How many maps stand side by side without their tiles getting too narrow for their numbers.
+    """How many heat maps fit side by side, at most 4, with tiles wide enough for their numbers.
 
     >>> [_map_columns(["a", "b", "c"], ["a"], n) for n in (1, 2, 7)], _map_columns(["a"] * 20, ["a"], 5)
     ([1, 2, 4], 1)

@@ -200,7 +200,7 @@ class Grid:
         return (self.levels(number) for number in range(len(self)))
 
     def levels(self, number: int) -> tuple[int, ...]:
-        """The level of every factor in a cell."""
+        """The index of every factor's level in the cell with this number."""
         place, levels = self._kept[number], []
         for size in reversed(self._sizes):
             place, level = divmod(place, size)
@@ -208,7 +208,7 @@ class Grid:
         return tuple(levels[::-1])
 
     def covering(self) -> Iterator[int]:
-        """Cells in which together every level occurs that occurs at all."""
+        """Numbers of cells that together contain every level that occurs in the grid."""
         met: set[tuple[int, int]] = set()
         if isinstance(self._kept, range):
             stride = 1

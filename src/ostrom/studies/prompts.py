@@ -279,14 +279,14 @@ def every_step(plan: Plan, unit: Unit) -> Iterator[list[Decision]]:
 
 
 def _prepared(plan: Plan, unit: Unit) -> Mechanism:
-    """The rules of a unit, given what its preparations come to when scripts make them."""
+    """The mechanism of a unit, with the outcomes of its preparations when scripts play them."""
     if not unit.needs:
         return unit.mechanism
     return unit.mechanism.given([rehearsed_facts(plan.unit(index)) for index in unit.needs])
 
 
 def rehearsed_facts(preparation: Unit) -> Mapping[str, Any]:
-    """What a preparation comes to when a script makes it."""
+    """The facts of a preparation's outcome when a script plays it."""
     steps = _steps(preparation, preparation.mechanism)
     return next(outcome.facts for outcome in steps if isinstance(outcome, Outcome))
 

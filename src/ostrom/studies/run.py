@@ -58,7 +58,7 @@ class Run:
 
     @property
     def rows(self) -> Rows:
-        """Its tables."""
+        """The rows of the run's tables, computed from its plan and its journal."""
         return Rows(self.plan, self.journal, self.name)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Conformance of a strategy: run it over your own strategies as we run it over ours.
+"""Conformance checks for strategies: run them on your own, as Ostrom's tests do on the shipped ones.
 
 from ostrom.testing.check_strategy import check_strategy
 check_strategy("tit_for_tat")

@@ -190,10 +190,10 @@ def _first_token(text: str, top: int) -> dict[str, Any]:
 
 
 class PromptCache:
-    """Remembers the beginnings of prompts, message by message.
+    """The prompt cache of a test server: a set of hashes of prompt prefixes that end with a whole message.
 
-    The OpenAI wire keeps every prompt by itself. On the Anthropic wire a prompt is kept up to the message that bears a
-    mark, and read back up to any message that was kept before.
+    On the OpenAI wire every prompt is cached. On the Anthropic wire a prompt is cached up to its last
+    message with a ``cache_control`` mark, and read from the cache up to the longest prefix cached before.
     """
 
     def __init__(self) -> None:

@@ -200,7 +200,7 @@ def rounds_of(
     shown: dict[Any, Markup] = {}
 
     def text(words: Any) -> Markup:
-        # A match of a thousand moves has few different ones: escape each once.
+        # Cache: a match of a thousand moves has few different texts, so escape each once.
         if words not in shown:
             shown[words] = escape(escaped(pretty(shortened(str(words), LONGEST_MOVE))))
         return shown[words]

@@ -111,7 +111,7 @@ async def chart(viewer: Viewer, request: Request) -> Response:
 
 
 async def heat(viewer: Viewer, request: Request) -> Response:
-    """The cells of a run as a table of one measure."""
+    """Respond with a heat table: one measure of a run by the factors that the query names."""
     name = str(request.path_params["run"])
     asked = dict(request.query_params)
     where = {
@@ -142,7 +142,7 @@ async def _ask(viewer: Viewer, name: str, **request: Any) -> dict[str, Any] | No
 
 
 def _mark(journal: Path) -> list[int]:
-    """What tells a journal from another one, and from what it was before: its file and its entries."""
+    """The version of a journal: the inode of its file and its number of entries."""
     with closing(connect_read_only(journal)) as connection:
         found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
     entries = int(found[0]) if found is not None and type(found[0]) is int else 0
@@ -157,7 +157,7 @@ def _waiting(viewer: Viewer, request: Request, found: dict[str, Any] | None, nam
 
 
 def _choice(request: Request, found: dict[str, Any]) -> dict[str, Any]:
-    """What the address asks the heat table for; without a word, the headline by the first two factors."""
+    """The choices for the heat table in the address; by default, the headline by the first two factors."""
     asked, names = dict(request.query_params), list(found["columns"])
     known = [measure["name"] for measure in found["measures"]]
     measure = asked.get("measure") or found["measure"] or (known[0] if known else "")

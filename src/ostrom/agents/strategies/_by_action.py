@@ -49,9 +49,9 @@ def action_index(game: Game, seat: int, action: str | float, strategy: str) -> i
 
 
 def at_stage(given: Mapping[str, Any], past: Past, strategy: str) -> Any:
-    """What a parameter that is given by stage says for the stage that is asked for.
+    """The entry for the current stage in a parameter that maps stages to moves.
 
-    It may name stages of the study's other games too.
+    The parameter may name stages of the study's other games too.
     """
     stage = past.view.facts.get("stage", "")
     if stage not in given:
@@ -95,7 +95,7 @@ class Alternator(ByAction):
         self.start = start
 
     def action(self, past: Past) -> int:
-        """The action after the last one."""
+        """The next action in order after the own last one; at first, the one that ``start`` says."""
         if past:
             return (past.own(-1) + 1) % len(past.game.actions[past.seat])
         game, seat = past.game, past.seat
@@ -140,7 +140,7 @@ class Constant(ByAction):
         self.given = action
 
     def action(self, past: Past) -> int:
-        """The given action."""
+        """The index of the action that the parameter names."""
         if isinstance(self.given, Mapping) or (isinstance(self.given, float) and not self.given.is_integer()):
             raise StudyError(
                 f"strategy {self.name}: game {past.game.name} has named actions", found=self.given
@@ -230,5 +230,5 @@ class Random(Strategy):
         return (1 / actions,) * actions
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
-        """The same in games by a rule."""
+        """As ``mix``, for games by a rule."""
         return None if self.p is None else super().choose(past, form)

@@ -51,11 +51,11 @@ class Grim(Machine[bool]):
     initial = True
 
     def step(self, state: bool, own: bool, others: bool) -> bool:  # noqa: ARG002
-        """Whether the peace still holds."""
+        """Whether no other player has defected so far."""
         return state and others
 
     def cooperate(self, state: bool) -> float:
-        """Cooperate while the peace holds."""
+        """Cooperate for certain until another player has defected, then defect."""
         return C if state else D
 
 

@@ -57,14 +57,14 @@ class BestResponse(ByAction):
         self.first, self.belief = first, belief
 
     def action(self, past: Past) -> int:
-        """What pays most against what the others are expected to do."""
+        """The action that pays most against the expected actions of the others."""
         seat, view = past.seat, past.view
         game = contracted_game(past.game, view.facts["contract"]) if view.facts.get("in_force") else past.game
         if not past and self.first is not None:
             return action_index(game, seat, self.first, self.name)
         own = range(len(game.actions[seat]))
         if past and self.belief is None:
-            # Pure expectations, the common case: four look-ups are much cheaper than tensor arithmetic.
+            # Common case: the others repeat their last actions. Look-ups are cheaper than tensor arithmetic.
             rest = past.others(-1)
             paid = [game.payoff((*rest[:seat], a, *rest[seat:]))[seat] for a in own]
         else:

@@ -26,11 +26,11 @@ class Logprob(Style):
     name: ClassVar[str] = "logprob"
 
     def lacks(self, abilities: Abilities) -> str | None:
-        """Needs log-probabilities."""
+        """The ability that the model lacks, in words, if it reports no log-probabilities."""
         return None if abilities.logprobs else "report log-probabilities"
 
     def most_tokens(self, form: Form, most: int | None) -> int | None:
-        """One token for a choice."""
+        """1 for a choice; for any other form, the limit ``most``."""
         return 1 if isinstance(form, Choice) else most
 
     async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:

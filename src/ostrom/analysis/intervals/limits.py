@@ -45,7 +45,7 @@ def t_quantile(probability: float, df: float) -> float:
     if df > 1e7:
         return NormalDist().inv_cdf(probability)
     tail = 2 * (1 - probability)
-    # P(|T| > t) = I_x(df/2, 1/2) with x = df / (df + t^2). Newton's steps on ln x, kept between two bounds.
+    # P(|T| > t) = I_x(df/2, 1/2) with x = df / (df + t^2). Newton's method on ln x, kept between two bounds.
     constant = math.lgamma((df + 1) / 2) - math.lgamma(df / 2) - math.lgamma(0.5)
     low, high = -745.0, 0.0
     at = max(-700.0, _start(probability, df))
@@ -303,7 +303,7 @@ def _unseen(group: Group, t: float, level: float, reach: float, few: float) -> t
         return down, up
     chance = _chance(group.n, level)
     position = below / (below + above)
-    # A mean near a bound may have a long tail on the other side; with few values that weighs more.
+    # A mean near one bound may hide a long tail towards the other: widen, and more so with few values.
     reach *= few ** (2 * abs(2 * position - 1))
     down, up = (
         max(chance * room * group.piled, min(chance * room, reach * weight * sampled))

@@ -178,7 +178,7 @@ def stock(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 
 def over_use(data: RunData) -> Iterable[Mapping[str, Any]]:
-    """How often a player takes more than its part of what a stock can give for ever."""
+    """How often a player takes more than its equal part of the sustainable harvest."""
     sustainable = round_facts(data, "sustainable", "over_use")
     counted: dict[tuple[int, int], list[bool]] = {}
     for row in data.records(TAKEN):

@@ -177,7 +177,7 @@ class _Model:
 
 
 def _sum_to_zero(levels: int) -> Floats:
-    """One row per level: columns that sum to zero, so that the intercept is the mean of the level means."""
+    """Sum-to-zero coding, one row per level: the intercept is then the mean of the level means."""
     return np.vstack([np.eye(levels - 1), -np.ones(levels - 1)])
 
 

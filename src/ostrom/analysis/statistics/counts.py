@@ -62,7 +62,7 @@ def _counts(successes: int, n: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class ChiSquare:
-    """Pearson's chi-square; mind `small_expected`, the share of cells where fewer than 5 were expected."""
+    """Pearson's chi-square test; check `small_expected`, the share of cells that expect fewer than 5."""
 
     statistic: float
     df: int

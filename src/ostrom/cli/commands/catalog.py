@@ -56,7 +56,7 @@ REGISTRIES = {
 
 
 def kind_of(text: str) -> str:
-    """The kind that somebody names, in the singular.
+    """The kind of part that a text names, in the singular; the text may be plural and in any case.
 
     >>> kind_of("games"), kind_of("Memory")
     ('game', 'memory')

@@ -1,4 +1,4 @@
-"""What travels between the driver of a run and the workers of a cluster: plain data, and never a key."""
+"""The messages between the driver of a run and the workers of a cluster: plain data, never an API key."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error in words: exceptions with other parameters than a text do not travel."""
+    """An error as class name and text: exceptions with other parameters than a text cannot be sent."""
 
     kind: str
     text: str
 
     @classmethod
     def of(cls, error: OstromError) -> Failure:
-        """What can be sent of an error."""
+        """The class name and the text of an error."""
         return cls(type(error).__name__, str(error))
 
     def error(self) -> OstromError:
-        """The error again, of the same class and with the same text.
+        """Rebuild the error, of the same class and with the same text.
 
         >>> Failure.of(errors.StudyError("is wrong", file="s.yaml")).error()
         StudyError('s.yaml: is wrong')

@@ -43,7 +43,7 @@ FILES = (
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One story and what became of it."""
+    """One finished story: the scenario it is based on, what its reader concluded, and whether it is kept."""
 
     name: str
     base: str
@@ -64,7 +64,7 @@ class Authoring(Mechanism):
         self.scenario, self.swapped = scenario, swapped
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
-        """Write, then read."""
+        """Ask the author for a story, then the reader for its reading."""
         (written,) = yield [self.question(game)]
         story = dict(written.value)
         facts = {**self._told("read"), "narrative": story["narrative"]}
@@ -82,7 +82,7 @@ class Authoring(Mechanism):
         return Decision(0, "write", View(game, 0, self.name, facts={**self._told("write"), **told}), STORY)
 
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
-        """A story and a reading."""
+        """Two: the story and the reading."""
         return 2
 
     def _told(self, task: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From scored matches to means per type and to the payoff tensor that evolution runs on."""
+"""Mean scores per type and the payoff tensor that evolution runs on, computed from scored matches."""
 
 from __future__ import annotations
 

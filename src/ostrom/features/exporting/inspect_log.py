@@ -38,7 +38,7 @@ ROUND = ("round", "player", "seat", "agent", "action", "payoff")
 
 
 def write_logs(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
-    """Write one log for every cell that has begun; gives the file and the number of samples of each."""
+    """Write one log for every cell that has begun; returns each file and its number of samples."""
     cells: dict[str, tuple[dict[str, Any], list[int]]] = {}
     players: dict[int, list[dict[str, Any]]] = {}
     for unit, _, _ in run.rows.played():

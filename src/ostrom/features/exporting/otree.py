@@ -33,7 +33,7 @@ AGENTS = ("agent", "model", "strategy", "agent_memory", "agent_style")
 def write_wide(
     run: Run, out: Path, *, visits: bool = False, safe: bool = False
 ) -> dict[str, tuple[Path, int]]:
-    """Write the table; gives its file and the number of participants."""
+    """Write the wide table; returns its file and the number of participants."""
     factors = [factor.name for factor in run.plan.factors]
     surveys = _surveys(run) if visits else {}
     answered = list(dict.fromkeys(name for row in surveys.values() for name in row))

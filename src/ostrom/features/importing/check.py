@@ -1,4 +1,4 @@
-"""Hold a recorded match against the game it is said to be of; every bad row is found and dealt with."""
+"""Compare a recorded match with its game, find every bad row, and apply the policy for bad rows."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """All bad rows that are wrong in the same way."""
+    """All bad rows with the same cause."""
 
     cause: str
     kind: str
@@ -73,7 +73,7 @@ class Cause:
 
     @property
     def what(self) -> str:
-        """What is counted."""
+        """The noun for what the rows are: matches, files or rows."""
         return {"match": "matches", "length": "matches", "file": "files"}.get(self.kind, "rows")
 
     @property
@@ -178,7 +178,7 @@ class Checker:
             if not one.bad:
                 self._round(match, game, one, running, last=number == len(match.rounds))
             if one.played is None:
-                # What this round paid is not known, so later totals cannot be checked.
+                # The payoffs of this round are unknown, so later totals cannot be checked.
                 running = [nan] * game.seats
             rounds.append(one)
         bad = tuple(row for one in rounds for row in one.bad)

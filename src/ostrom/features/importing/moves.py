@@ -151,7 +151,7 @@ def _by_seat(table: SourceTable, columns: SeatColumns, lines: list[SourceRow]) -
 
 
 def _from_texts(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recorded:
-    """A match whose rows hold all actions of a player, or of all players, at once."""
+    """Read a match from rows that each hold the whole series of actions of one player, or of all players."""
     if mapping.players is not None:
         columns = mapping.players
         placed = [(line, columns) for line in _by_seat(table, columns, lines)]

@@ -214,7 +214,7 @@ def log_likelihoods(table: Floats, chances: Floats, faithful: Floats) -> Floats:
 
 
 def _by_weighting(flat: Floats, shape: tuple[int, ...], chance: Floats) -> Floats:
-    """The same from the table laid flat and the chance of every prescription under each weighting."""
+    """As ``log_likelihoods``, from a flat table and the chance of each prescription under each weighting."""
     return (flat @ np.log(chance).T).reshape(*shape, len(chance)).transpose(2, 0, 1)
 
 

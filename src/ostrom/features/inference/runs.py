@@ -243,7 +243,7 @@ class Unscripted(NamedTuple):
 
 
 def unscripted(data: RunData) -> Unscripted:
-    """Whom to ask about by default: what a script follows is known."""
+    """The agents to estimate by default: all but scripts, whose strategies are known."""
     rows = data.records(
         "SELECT agent, bool_and(strategy IS NOT NULL) AS script FROM matches "
         "WHERE state = 'done' AND unit = 'match' AND seat IS NOT NULL GROUP BY agent ORDER BY min(match)"
@@ -262,9 +262,9 @@ def infer_strategies(
     resamples: int = RESAMPLES,
     compare: bool = True,
 ) -> RunInference:
-    """Estimate the strategies of a run's agents (all, or those named), pooled over all levels but ``by``.
+    """Estimate the strategies of a run's agents (all, or those named), for each level of the columns ``by``.
 
-    ``compare`` refits without each candidate in turn, which takes most of the time.
+    Other factors are pooled. ``compare`` refits without each candidate in turn, which takes most time.
     """
     if unit not in UNITS:
         raise UsageError(f"unit {unit!r} (allowed: {', '.join(UNITS)})")

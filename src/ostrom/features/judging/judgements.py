@@ -32,7 +32,7 @@ class Motive:
     definition: str
 
     def as_dict(self) -> dict[str, str]:
-        """Plain data."""
+        """The motive as plain data."""
         return {"name": self.name, "title": self.title, "definition": self.definition}
 
 
@@ -87,7 +87,7 @@ class JudgedCorpus:
 
     @property
     def titles(self) -> dict[str, str]:
-        """What the motives are called."""
+        """The titles of the motives."""
         return {motive.name: motive.title for motive in self.motives}
 
     def judged(self, judge: str | None = None) -> list[Mapping[str, Any]]:
@@ -169,7 +169,7 @@ class MotiveShare:
 
     @property
     def share(self) -> float:
-        """The share of decisions."""
+        """The share of the group's decisions in which the judge found the motive."""
         return self.times / self.decisions
 
     def as_dict(self) -> dict[str, Any]:

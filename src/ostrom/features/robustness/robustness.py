@@ -1,9 +1,9 @@
-"""Robustness as a result: where the variance of an outcome comes from, and what holds in any wording.
+"""Robustness: where the variance of an outcome comes from, and which conclusions hold in every wording.
 
 The variance is decomposed over framings, other factors, agents, opponents, seats and drawn labels; the rest
 is seeds and chance. A conclusion is the sign of a difference between two levels (two agents, two levels of a
 factor). It survives if the difference surely has that sign in every framing, it falls if one framing surely
-has the other sign, and otherwise it is undecided at this size.
+has the other sign, and otherwise it is undecided at this sample size.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def _labelled(measure: Measure, drawn: Mapping[int, str]) -> Measure:
 
 
 def _readers(rows: Sequence[Observation], agents: Sequence[str], notes: list[str]) -> tuple[Observation, ...]:
-    """The values of those who read: agents that are named, or all that are no scripts."""
+    """The values of agents that read prompts: those named, or all but scripts."""
     known = list(dict.fromkeys(row["agent"] for row in rows))
     for name in agents:
         if name not in known:
@@ -347,7 +347,7 @@ def _mean(rows: Sequence[Observation]) -> float:
 
 
 def _widest(known: Bounds | None, pulls: Sequence[tuple[float, Observation]]) -> Bounds:
-    """The bounds of a sum of values, and of others before."""
+    """The bounds of a weighted sum of values, widened to hold the bounds ``known`` before."""
     if any(None in row.bounds for _, row in pulls) or (known is not None and None in known):
         return None, None
     ends = [[pull * (end or 0.0) for end in row.bounds] for pull, row in pulls]

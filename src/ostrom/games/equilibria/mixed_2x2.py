@@ -61,7 +61,7 @@ class MixedEquilibria:
 
     @property
     def degenerate(self) -> bool:
-        """Whether the game has infinitely many equilibria or a tie made their number even."""
+        """Whether the game has infinitely many equilibria, or an even number of them because of a tie."""
         return any(piece.kind != "point" for piece in self.pieces) or len(self.pieces) % 2 == 0
 
     @property

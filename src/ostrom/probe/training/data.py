@@ -125,9 +125,9 @@ def _since(text: str, last: int) -> str:
 def batches(
     examples: Sequence[Encoded], size: int, micro: int, steps: int, seed: int
 ) -> Iterator[list[list[int]]]:
-    """Batch by batch the indexes of its micro-batches; every epoch is shuffled anew.
+    """Yield batches, each as a list of micro-batches of example indexes; every epoch is shuffled anew.
 
-    A batch is a random draw; within it examples of about the same length stand together, so that little is padded.
+    A batch is a random draw, sorted by length before it is cut into micro-batches, so that little is padded.
     """
     queue: list[int] = []
     epoch = 0

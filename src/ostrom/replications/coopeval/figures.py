@@ -127,12 +127,12 @@ def mechanism_of(unit: Unit) -> tuple[str, str] | None:
 
 
 def joined(mechanism: str, setting: str) -> str:
-    """Mechanism and setting in one text."""
+    """Join a mechanism and its setting into one key: ``mechanism|setting``."""
     return f"{mechanism}|{setting}"
 
 
 def apart(text: str) -> tuple[str, str]:
-    """The two again.
+    """Split a key made by ``joined`` into mechanism and setting.
 
     >>> apart(joined("Repetition", "window 2"))
     ('Repetition', 'window 2')
@@ -142,7 +142,7 @@ def apart(text: str) -> tuple[str, str]:
 
 
 def _future(rules: Any, told: Mapping[str, Any]) -> Iterator[str]:
-    """One chance of going on is told and weighs the score; the paper's ablations change both together."""
+    """The part of a setting about continuation: the chance that is told and the discount, if not default."""
     chance, weight = told.get("continuation"), rules.discount
     if chance == weight == CONTINUATION:
         return
@@ -202,7 +202,7 @@ def means(found: Placed) -> Iterator[Own]:
 
 
 def by_cell(points: Sequence[Point]) -> dict[tuple[str, str], list[Point]]:
-    """Points by mechanism (with its setting) and game."""
+    """Group points by mechanism (with its setting) and game."""
     cells: dict[tuple[str, str], list[Point]] = {}
     for point in points:
         cells.setdefault((point.mechanism, point.game), []).append(point)

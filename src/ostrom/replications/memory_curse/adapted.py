@@ -50,7 +50,7 @@ class Change:
 
 
 def changes(data: RunData) -> list[Change]:
-    """Every arm in every game that it and the base model have played."""
+    """The change of every arm from the base model, for every game that both have played."""
     found = []
     by = ("agent", "game")
     slopes = keyed(trend(data, "memory_cooperation", "history_length", by, log="1+x", where=WINDOW), by)

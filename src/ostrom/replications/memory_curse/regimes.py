@@ -133,11 +133,12 @@ def observed_regimes(data: RunData) -> dict[tuple[Any, ...], Regime]:
 
 
 def regimes(data: RunData) -> Regimes:
-    """Judge every game, style and agent of a run.
+    """Classify the regime of every combination of game, style and agent in a run.
 
-    Immune needs all lengths surely above the border, each at a level that is corrected for the number of pairs; one
-    length that is surely below it settles the opposite. A change between two lengths must be sure at a level that is
-    corrected for the number of pairs and of the comparisons within each.
+    A combination is immune if its rates at all lengths are surely above the border, each at a confidence
+    level that is corrected for the number of combinations; one length that is surely below the border rules
+    this out. A change between two lengths must be sure at a level that is corrected for the number of
+    combinations and of the comparisons within each.
     """
     rates = _rates(data)
     counted = {key: one for key, one in rates.items() if key[-1] >= SHORTEST}

@@ -30,7 +30,7 @@ SOURCE = "Manoranjan & Gaikwad (2026), When Personas Override Payoffs"
 def counted(data: RunData, match: str = MATCH) -> Iterator[tuple[dict[str, Any], dict[str, int]]]:
     """Every rationale of a finished match, by match, player and role, with its number of words of each category.
 
-    A rationale that a policy put in place of an answer is none, and an empty one says nothing: both are left out.
+    Empty rationales, and those that a policy put in place of an answer, are left out.
     ``match`` is a mode, or ``every`` for all of them one after the other.
     """
     rows = data.records(

@@ -1,7 +1,7 @@
 """Played profiles: whether each is an equilibrium, and how far it is from one.
 
 A profile is a Nash equilibrium when no player gains by changing its own action alone (weak inequality, as
-Manoranjan & Gaikwad 2026 count them). Any one-shot game will do; nothing here knows a story.
+Manoranjan & Gaikwad 2026 count them). Works for any one-shot game, with or without a story.
 """
 
 from __future__ import annotations
@@ -58,10 +58,9 @@ class Played:
 def played(
     decisions: Iterable[Mapping[str, Any]], game_of: GameOf, exact: Callable[[int], bool] | None = None
 ) -> list[Played]:
-    """The profiles of all finished one-shot matches, from rows of the table of decisions.
+    """The profiles of all finished matches, one per round, from rows of the table of decisions.
 
-    ``game_of`` gives the game of a match, ``exact`` says which matches have no sampling error. A repeated match
-    gives one profile per round.
+    ``game_of`` gives the game of a match, ``exact`` says which matches have no sampling error.
     """
     known = set(columns("decisions", {}))
     found: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
@@ -163,9 +162,9 @@ def _changes(profile: Profile, other: Profile) -> int:
 
 
 def conditions(data: RunData, found: Sequence[Played]) -> list[str]:
-    """The factors that make conditions: all that vary, less what names the game and what follows from the others.
+    """The factors that define conditions: all but those that name the game or follow from the others.
 
-    In the published design persona and payoffs settle the instruction and the names: two factors say it all.
+    In the published design persona and payoffs determine the instruction and the names: two factors suffice.
     """
     made: list[str] = []
     for name in data.factors:
@@ -175,7 +174,7 @@ def conditions(data: RunData, found: Sequence[Played]) -> list[str]:
 
 
 def _follows(name: str, others: Sequence[str], found: Sequence[Played]) -> bool:
-    """Whether the level of a factor is the same wherever those of the others are; so one that never varies."""
+    """Whether the levels of the other factors determine that of a factor; true of one that never varies."""
     levels: dict[tuple[Any, ...], set[Any]] = {}
     for p in found:
         levels.setdefault(tuple(p.cell.get(other) for other in others), set()).add(p.cell.get(name))

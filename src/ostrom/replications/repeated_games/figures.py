@@ -176,7 +176,7 @@ def predictions(data: RunData, found: Sequence[Match]) -> Iterator[Own]:
 
 
 def first_right_rounds(data: RunData, by: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """From which round on every prediction is right: one row per match, predictor and predicted seat.
+    """The round from which on every prediction is right: one row per match, predictor and predicted seat.
 
     ``from_round`` is None where even the last prediction is wrong.
     """

@@ -55,7 +55,7 @@ def trace_summary(data: RunData, table: TraceTable, by: Sequence[str]) -> list[d
             f"sum({part}) / nullif(sum({part}) + sum({other}), 0) AS {quoted(ratio.name + '_of_sums')}",
             f"avg({quoted(ratio.name)}) AS {quoted(ratio.name + '_mean')}",
         ]
-    # Numbered, since a column such as "cooperation" may be both a list and a name in the group.
+    # GROUP BY column numbers: a name such as "cooperation" may be both a word list and a column of ``by``.
     keys = "".join(f"{quoted(name)}, " for name in by)
     groups = f" GROUP BY {', '.join(str(i + 1) for i in range(len(by)))}" if by else " HAVING count(*) > 0"
     return data.records(

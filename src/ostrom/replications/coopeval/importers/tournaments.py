@@ -45,7 +45,7 @@ PAID_AS_PRINTED = ("none", "repetition", "mediation", "reputation")
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One payoff file as read."""
+    """One payoff file: its path, its content, and the game and mechanism that it is about."""
 
     path: Path
     read: ForeignTournament
