@@ -218,7 +218,7 @@ def test_validate_says_what_a_file_is(ostrom: Command, tmp_path: Path) -> None:
     ("shipped", "kind", "taken"),
     [
         ("games/scenarios/families/commons/cast.yaml", "cast", "the scenarios beside it: ostrom validate "),
-        ("analysis/motives/motives.yaml", "motives", "ostrom judge RUN --motives own.yaml"),
+        ("features/judging/motives.yaml", "motives", "ostrom judge RUN --motives own.yaml"),
     ],
 )
 def test_validate_takes_no_cast_and_no_motives_for_a_study(

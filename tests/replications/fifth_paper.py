@@ -249,7 +249,7 @@ MECHANISM = Pier
 MEMORY = '''\
 """Everything that happened, from a log book."""
 
-from ostrom.memory.catalog.full import Full
+from ostrom.memory.recent import Full
 
 
 class LogBook(Full):

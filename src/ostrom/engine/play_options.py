@@ -50,7 +50,7 @@ class PlayOptions:
     {'budget_usd': 5, 'max_connections': 8}
     """
 
-    limit: int | None = field(default=None, metadata=_as(int, "Play at most so many matches now.", least=1))
+    limit: int | None = field(default=None, metadata=_as(int, "Play at most so many matches now.", least=0))
     budget_usd: float | None = field(
         default=None,
         metadata=_as(

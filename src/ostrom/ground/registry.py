@@ -295,6 +295,8 @@ class Registry(Generic[T]):
         except OstromError:
             raise
         except (Exception, SystemExit) as error:
+            if module.startswith("ostrom."):  # an error of ours, or Ctrl-C in the middle of an import
+                raise
             where = module or f"package {owner(self._foreign[name])}"
             raise StudyError(f"{self.kind} {name}: {where} cannot be loaded: {_reason(error)}") from error
         constant = attribute or self.constant

@@ -38,6 +38,7 @@ points per seat that the three others are short of must be its own; it alone has
 def setting_of(row: Mapping[str, str]) -> str:
     """What an ablation sets otherwise; empty for the paper's own design.
 
+    >>> from ostrom.analysis.references import published_rows
     >>> [setting_of(row) for row in published_rows("coopeval") if row["source_table"] == "ablation"][:3]
     ['continuation 0.7', 'continuation 0.9', 'window 2']
     """

@@ -23,7 +23,6 @@ from typing import Any
 from ostrom.features.words.lexicons.lexicon import MODES, Lexicon, Mode, duplicates
 from ostrom.ground.errors import StudyError
 from ostrom.ground.files import read_text_file
-from ostrom.ground.yaml import read_json, read_yaml
 
 _TOP = ("lexicons", "mode", "source")
 _LIST = ("terms", "labels", "mode", "source")
@@ -108,6 +107,8 @@ def _read(path: Path) -> object:
             found=path.suffix,
             allowed=(".json", ".yaml", ".yml"),
         )
+    from ostrom.ground.yaml import read_json, read_yaml  # heavy: only where a file is read
+
     read = read_json if path.suffix.lower() == ".json" else read_yaml
     content: object = read(read_text_file(path), str(path))
     return content
@@ -192,4 +193,6 @@ def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
 def _builtin(name: str, roles: Sequence[str] | None = None) -> tuple[Lexicon, ...]:
     text = (files(__package__) / "data" / name).read_text(encoding="utf-8")
     # The lists are kept as printed, repeated terms included, so there is nothing to warn about.
+    from ostrom.ground.yaml import read_yaml
+
     return parse_lexicons(read_yaml(text, name), file=name, roles=roles, warn=False)
