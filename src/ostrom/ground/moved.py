@@ -1,7 +1,8 @@
 """Modules that outside packages import by the name they had in 0.1, and where each is now.
 
-The list holds what documentation and CONTRIBUTING printed. An import of an old name gives the module of the new
-name itself, so a class has one identity whichever name it was imported by.
+The list holds what documentation and CONTRIBUTING printed, and what the files import that CONTRIBUTING gave as
+examples. An import of an old name gives the module of the new name itself, so a class has one identity whichever name
+it was imported by.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MOVED = {
+    "ostrom.agents.strategies._amounts": "ostrom.agents.strategies._by_amount",
     "ostrom.agents.style": "ostrom.agents.language",
     "ostrom.analysis.designs": "ostrom.replications.coopeval.incentives",
     "ostrom.analysis.dynamics": "ostrom.features.evolution",
@@ -23,6 +25,7 @@ MOVED = {
     "ostrom.errors": "ostrom.ground.errors",
     "ostrom.games.bimatrix": "ostrom.games.tensor",
     "ostrom.lab": "ostrom.api",
+    "ostrom.memory.parameters": "ostrom.mechanisms.parameters",
     "ostrom.plain_yaml": "ostrom.ground.yaml",
     "ostrom.registry": "ostrom.ground.registry",
     "ostrom.testing.check_model": "ostrom.models.check",
@@ -30,6 +33,7 @@ MOVED = {
     "ostrom.studies.compare": "ostrom.features.comparing",
     "ostrom.studies.compare.figures": "ostrom.analysis.references",
     "ostrom.studies.compare.published": "ostrom.analysis.references",
+    "ostrom.terminal": "ostrom.ground.terminal",
     "ostrom.values": "ostrom.ground.values",
 }
 

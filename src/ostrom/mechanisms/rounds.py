@@ -55,6 +55,8 @@ class Rounds:
         self._plain = missing is None and not noise and not exact
         self.over: str | None = None
         """Why no further round can follow, once that is so."""
+        self.end: End | None = None
+        """How the last round ended, in a game without a table; None where it is void."""
         self._hidden: list[Mapping[str, Any]] = []
         self.play: Callable[[int, History, Shows | None], RoundPlay]
         """Play a round of this number after this past; a ``Shows`` puts other pasts before the players."""
@@ -116,6 +118,7 @@ class Rounds:
             late |= {turn.seat for turn in missed}
             if any(default not in turn.options for turn in missed):
                 self._hidden.append({})
+                self.end = None
                 facts = {"state": dict(state)} if state else {}
                 return void_round(game, number, tuple(sorted(late)), facts=facts)
             done = [
@@ -127,7 +130,7 @@ class Rounds:
                 due = stages.send(done)
             except StopIteration as stop:
                 end: End = stop.value
-                self.over = end.over
+                self.end, self.over = end, end.over
                 self._hidden.append(end.hidden)
                 return _round(game, number, moves, end, tuple(sorted(late)))
 
@@ -159,6 +162,27 @@ class Rounds:
             return place
         other = int(self.streams.chance(number, seat, f"slip{nth}") * (count - 1))
         return other + (other >= place)
+
+
+def play_round(
+    game: Game,
+    mechanism: str,
+    number: int,
+    history: History,
+    told: Mapping[str, Any],
+    streams: Streams,
+    missing: Missing | None = None,
+) -> Generator[list[Decision], Sequence[Answer], tuple[Round, End | None]]:
+    """One round and how it ended, None where it is void: what mechanisms of other packages call since 0.1."""
+    rounds = Rounds(game, mechanism, streams, told, missing=missing)
+    played = yield from rounds.play(number, history, None)
+    return played, rounds.end
+
+
+def hidden_facts(ends: Sequence[End | None]) -> dict[str, Any]:
+    """What the rounds that ended so kept from everybody; goes with ``play_round``."""
+    kept = [dict(end.hidden) if end is not None else {} for end in ends]
+    return {"hidden": kept} if any(kept) else {}
 
 
 def now_of(view: View, chance: Callable[[int, str], float]) -> Now:

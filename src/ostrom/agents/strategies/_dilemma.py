@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, cast
+from typing import Annotated, Any, ClassVar, cast
 
 from ostrom.agents.past import Past
 from ostrom.agents.strategy import C, D, Machine, Reciprocator, Strategy, Tolerance
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.parameters import Finite, Ge, Gt, Share, checked
+from ostrom.mechanisms.parameters import share
+
+
+def chance(name: str, value: Any) -> float:
+    """A number from 0 to 1, for strategies of other packages whose parameters have no annotations."""
+    return share(name, value)
 
 
 @dataclass(frozen=True, slots=True)
