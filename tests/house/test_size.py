@@ -25,14 +25,14 @@ class Size(NamedTuple):
 
 
 MOST: dict[str, Size] = {
-    "ground": Size(13, 910),
+    "ground": Size(13, 912),
     "games": Size(40, 2_541),
     "answers": Size(12, 854),
-    "mechanisms": Size(38, 2_588),
+    "mechanisms": Size(38, 2_597),
     "memory": Size(8, 448),
-    "framing": Size(17, 1_923),
+    "framing": Size(17, 1_924),
     "models": Size(27, 3_043),
-    "agents": Size(30, 2_267),
+    "agents": Size(30, 2_270),
     "engine": Size(27, 3_937),
     "data": Size(3, 307),
     "analysis": Size(30, 3_309),
@@ -41,7 +41,7 @@ MOST: dict[str, Size] = {
     "api": Size(6, 525),
     "cli": Size(13, 934),
     "web": Size(5, 290),
-    "features": Size(104, 8_695),
+    "features": Size(104, 8_696),
     "people": Size(23, 2_975),
     "view": Size(20, 2_833),
     "probe": Size(19, 1_488),
@@ -51,7 +51,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=532, statements=48_492)
+WHOLE = Size(files=532, statements=48_508)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

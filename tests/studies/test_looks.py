@@ -87,9 +87,9 @@ def test_interruptions_change_no_look_and_nothing_is_played_beyond_the_decision(
 KILLED = """
 import os, signal, sys
 from ostrom.cli import main
-from ostrom.studies import looks
+from ostrom.studies import design
 
-written, when, taken = looks.write_whole, sys.argv.pop(), []
+written, when, taken = design.write_whole, sys.argv.pop(), []
 
 def write_whole(*given, **how):
     taken.append(given)
@@ -99,7 +99,7 @@ def write_whole(*given, **how):
     if len(taken) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 
-looks.write_whole = write_whole
+design.write_whole = write_whole
 sys.argv = ["ostrom", "run", "w.yaml", "--name", "killed"]
 main()
 """

@@ -56,11 +56,16 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "in": lambda value, values: value in values,
     "notin": lambda value, values: value not in values,
 }
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+"""Of numbers alone: on texts these would build long ones."""
 _WRITTEN = {
-    nodes.Mul: "*",
-    nodes.Div: "/",
-    nodes.FloorDiv: "//",
-    nodes.Mod: "%",
     nodes.Pow: "**",
     nodes.AssignBlock: "a set block",
     nodes.CallBlock: "a call block",
@@ -196,7 +201,7 @@ class _TemplateReader:
                 inner = self._expression(node.node)
                 zero, sign = (lambda _: 0), "-" if isinstance(node, nodes.Neg) else "+"
                 return _arithmetic(sign, zero, inner)
-            case nodes.Add() | nodes.Sub():
+            case nodes.Add() | nodes.Sub() | nodes.Mul() | nodes.Div() | nodes.FloorDiv() | nodes.Mod():
                 for side in (node.left, node.right):
                     if isinstance(side, nodes.Concat | nodes.List | nodes.Tuple) or _is_text(side):
                         raise _refusal(node, f"{node.operator} on texts or lists (join texts with ~)")
@@ -450,7 +455,7 @@ def _variable(name: str) -> Expression:
 
 
 def _arithmetic(sign: str, first: Expression, second: Expression) -> Expression:
-    compute = operator.add if sign == "+" else operator.sub
+    compute = _ARITHMETIC[sign]
 
     def computed(scope: Scope) -> Any:
         left, right = defined(first(scope)), defined(second(scope))
