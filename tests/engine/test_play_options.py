@@ -23,7 +23,7 @@ STUDY = {"name": "s", "game": "chicken", "types": {"a": "random"}, "seating": "s
     ("given", "message"),
     [
         ({"max_connections": 0}, "max_connections: must be at least 1 (found 0)"),
-        ({"limit": -2}, "limit: must be at least 1 (found -2)"),
+        ({"limit": -2}, "limit: must be at least 0 (found -2)"),
         ({"budget_usd": -0.5}, "budget_usd: must be at least 0 (found -0.5)"),
         ({"budget_calls": 1.5}, "budget_calls: must be a whole number (found 1.5)"),
         ({"workers": "3"}, "workers: must be a whole number (found '3')"),
