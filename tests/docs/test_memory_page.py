@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from ostrom.cli.app import app
-from ostrom.features.reporting.exhibits.declared import exhibits_of
+from ostrom.reports.exhibits.declared import exhibits_of
 
 FOLDER = Path(__file__).parents[2] / "docs" / "replications"
 PAGES = {"memory-curse": "memory_curse"}

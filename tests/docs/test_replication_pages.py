@@ -11,8 +11,8 @@ import typer.main
 
 from ostrom.analysis.measure import measures
 from ostrom.cli.app import app
-from ostrom.features.reporting.exhibits.declared import exhibits_of
 from ostrom.reports.declared import panels
+from ostrom.reports.exhibits.declared import exhibits_of
 from ostrom.studies.load import builtin_names, presets_of
 
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "replications").glob("*.md"))

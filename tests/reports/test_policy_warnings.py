@@ -7,9 +7,9 @@ from typing import Any, cast
 import duckdb
 import pytest
 
+from ostrom.analysis.comparison import _by_policy
 from ostrom.analysis.references import POLICY_DOUBT
 from ostrom.data.rundata import RunData
-from ostrom.features.comparing.lines import _by_policy
 from ostrom.reports.cells import policy_warnings
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import orjson
 import pytest
 
+from ostrom.analysis.comparison import _beside, _by_cell
 from ostrom.analysis.references import published_rows
 from ostrom.cli import main
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Comparison, Line, Own, Published, compare_run, references
-from ostrom.features.comparing.lines import _beside, _by_cell
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.registry import replications
 from ostrom.models.base import Request

@@ -10,15 +10,15 @@ import pytest
 
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Own, Published, references
+from ostrom.features.reporting import as_paper as write
+from ostrom.features.reporting.as_paper import write_as_paper
 from ostrom.features.reporting.command import write_report
-from ostrom.features.reporting.exhibits import write
-from ostrom.features.reporting.exhibits.declared import Exhibit, Exhibits, check_exhibits, exhibits_of
-from ostrom.features.reporting.exhibits.shape import entries, printed_shape, single_figures
-from ostrom.features.reporting.exhibits.write import write_as_paper
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.registry import replications
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
+from ostrom.reports.exhibits.declared import Exhibit, Exhibits, check_exhibits, exhibits_of
+from ostrom.reports.exhibits.shape import entries, printed_shape, single_figures
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
@@ -115,11 +115,11 @@ def test_a_run_is_written_in_the_shape_of_the_paper(tmp_path: Path, monkeypatch:
     )
     play(study, runs=tmp_path)
     with open_run(tmp_path / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        made = write_as_paper(run, data, ["kind=Mistral-7B"])
+        made = write_as_paper(data, ["kind=Mistral-7B"])
         assert made.failures == () and made.path == tmp_path / "memory/report/as-paper/index.html"
         monkeypatch.setattr(write, "exhibits_of", lambda name: ())
         with pytest.raises(UsageError, match="memory_curse declares no tables and figures"):
-            write_as_paper(run, data)
+            write_as_paper(data)
     tables = made.path.parent / "tables"
     rows = list(csv.DictReader((tables / "Appendix-Table-1.csv").read_text(encoding="utf-8").splitlines()))
     at = next(i for i, row in enumerate(rows) if row["model"] == "kind (ours)")

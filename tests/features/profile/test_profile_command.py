@@ -13,9 +13,9 @@ import pytest
 import yaml
 from tests.cli.in_process import Call, caller
 
+from ostrom.analysis.published import PublishedPick, published_beside
 from ostrom.cli.commands import run as running
-from ostrom.features.profile.battery import PublishedPick, check_figures, read_battery
-from ostrom.features.profile.playing import published_beside
+from ostrom.features.profile.battery import check_figures, read_battery
 from ostrom.models.providers import scripted
 from ostrom.studies.factors import read_factors
 from ostrom.studies.load import builtin_names, load_study

@@ -12,7 +12,7 @@ import pytest
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.comparing import compare_run
-from ostrom.features.reporting.exhibits.write import write_as_paper
+from ostrom.features.reporting.as_paper import write_as_paper
 from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -134,7 +134,7 @@ def test_the_same_seat_and_round_stand_side_by_side(cohorts: tuple[Run, RunData]
 
 
 def test_every_exhibit_of_the_sweep_is_made(cohorts: tuple[Run, RunData]) -> None:
-    made = write_as_paper(*cohorts)
+    made = write_as_paper(cohorts[1])
     assert made.failures == ()
     files = {path.stem for path in made.path.parent.rglob("*.csv")} | {
         p.stem for p in made.path.parent.rglob("*.svg")

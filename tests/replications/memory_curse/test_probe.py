@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from ostrom.analysis.comparison import compare_run
 from ostrom.data.rundata import RunData, run_data
-from ostrom.features.comparing.lines import compare_run
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import ScriptedModel
 from ostrom.replications.memory_curse.adapted import arms, changes, collapses

@@ -5,8 +5,8 @@ the group ``ostrom.references``; a study names it under ``report.reference``.
 """
 
 from ostrom.analysis.claims import read_mapping, references
+from ostrom.analysis.comparison import Comparison, Line, compare, compare_run
 from ostrom.analysis.references import Cell, Games, Own, Published, Reference
-from ostrom.features.comparing.lines import Comparison, Line, compare, compare_run
 
 __all__ = [
     "Cell",

@@ -15,7 +15,8 @@ from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.engine.runner import Result
-    from ostrom.features.profile.battery import SizedPart
+    from ostrom.features.profile.battery import BatteryPart
+    from ostrom.studies.battery import SizedPart
     from ostrom.studies.resolve import Resolved
 
 
@@ -49,10 +50,10 @@ def profile(
     """
     from ostrom.cli.commands.run import play_found
     from ostrom.features.profile import pages
-    from ostrom.features.profile.battery import read_battery, sized
-    from ostrom.features.profile.battery import resolved as plan_of_part
+    from ostrom.features.profile.battery import check_figures, read_battery
     from ostrom.features.profile.playing import play_battery
     from ostrom.reports.figures import need_extras
+    from ostrom.studies.battery import sized
     from ostrom.studies.waves import check_batch
 
     say_allowed(options.allow_key, model)
@@ -61,12 +62,12 @@ def profile(
     if len(set(model)) < len(model):
         raise UsageError("--model: a model is named twice")
     found, home = read_battery(battery, preset)
-    sizes = sized(found, model, home, preset, options)
+    sizes = sized(found.parts, [[name] for name in model], home, preset, options, check_figures)
     if dry_run:
         _show_sizes(sizes, found.title, json)
         return
     for part, name in [(one.part, name) for one in sizes if options.batch and one.seeds for name in model]:
-        check_batch(plan_of_part(part, name, 1, home, preset, options).plan, options.batch_waves)
+        check_batch(part.resolved([name], 1, home, preset, options).plan, options.batch_waves)
     folder = out or Path("profiles") / (found.name + (f"-{preset}" if preset else ""))
 
     def play(resolved: Resolved, place: Path) -> Result:
@@ -120,7 +121,7 @@ def _show(profile: object) -> None:
         say(note)
 
 
-def _show_sizes(sizes: list[SizedPart], title: str, json: bool) -> None:
+def _show_sizes(sizes: list[SizedPart[BatteryPart]], title: str, json: bool) -> None:
     rows = [
         {
             "part": one.part.name,

@@ -2,173 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from statistics import fmean
 
-import orjson
-
-from ostrom.analysis.claims import references
 from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.published import Other, published_beside
 from ostrom.analysis.query import Query
-from ostrom.analysis.references import Published
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.play_options import PlayOptions
-from ostrom.engine.runner import Result
-from ostrom.features.profile.battery import (
-    Battery,
-    BatteryPart,
-    ProfileFigure,
-    PublishedPick,
-    SizedPart,
-    resolved,
-)
-from ostrom.ground.errors import OstromError, RunError, UnknownName
-from ostrom.ground.files import refuse_link, write_whole
-from ostrom.studies.resolve import Resolved
+from ostrom.features.profile.battery import Battery, BatteryPart, ProfileFigure
+from ostrom.ground.errors import OstromError
+from ostrom.studies.battery import BatteryRun, Play, SizedPart, kept_seeds, play_jobs, spent
 from ostrom.studies.run import open_run
 
-
-@dataclass(frozen=True)
-class Other:
-    """One figure of another model, or of people."""
-
-    name: str
-    value: float
-    source: str
-    group: tuple[str, ...] = ()
-    doubts: str = ""
-    people: bool = False
-
-
-def published_beside(
-    pick: PublishedPick, groups: Sequence[Mapping[str, str]], levels: Collection[float] | None = None
-) -> list[Other]:
-    """The published figures of every group; a figure in doubt is left out.
-
-    A slope is taken over ``levels``, those of the run: papers have others too, and a slope depends on which.
-    """
-    if pick.reference not in references:
-        raise UnknownName("reference", pick.reference, references)
-    paper = references.build(pick.reference)
-    for column in (*pick.where, *pick.minus, *pick.by.values(), *([pick.over] if pick.over else ())):
-        if column not in paper.columns:
-            raise UnknownName(f"column of reference {pick.reference}", column, paper.columns)
-    cells = _once([one for one in paper.published() if not one.word and not one.doubts])
-    found = []
-    for group in groups or [{}]:
-        named = {own: pick.names.get(level, level) for own, level in group.items()}
-        wanted = {**pick.where, **{column: named[own] for own, column in pick.by.items() if own in named}}
-        for model in dict.fromkeys(one.model for one in cells):
-            of = [one for one in cells if one.model == model]
-            value = _value(pick, paper.columns, of, wanted, levels)
-            if value is not None:
-                who = model or "mean of the paper's models"
-                found.append(Other(who, value * pick.scale, paper.citation, tuple(group.values())))
-    return found
-
-
-def _once(figures: Sequence[Published]) -> list[Published]:
-    """Every cell of a model once: what several tables print would count several times."""
-    cells: dict[tuple[object, ...], list[Published]] = {}
-    for one in figures:
-        cells.setdefault((one.model, one.cell), []).append(one)
-    return [replace(of[0], value=fmean({one.value for one in of})) for of in cells.values()]
-
-
-def _value(
-    pick: PublishedPick,
-    columns: Sequence[str],
-    cells: Sequence[Published],
-    wanted: Mapping[str, str | list[str]],
-    levels: Collection[float] | None,
-) -> float | None:
-    first = _picked(columns, cells, wanted)
-    if not first:
-        return None
-    if pick.over:
-        place = columns.index(pick.over)
-        lines: dict[tuple[str, ...], list[tuple[float, float]]] = {}
-        for one in first:
-            if _is_number(one.cell[place]) and (levels is None or float(one.cell[place]) in levels):
-                other = (*one.cell[:place], *one.cell[place + 1 :])
-                lines.setdefault(other, []).append((float(one.cell[place]), one.value))
-        return _slope(list(lines.values()), pick.log)
-    value = math.fsum(one.value for one in first) / len(first)
-    if not pick.minus:
-        return value
-    second = _picked(columns, cells, {**wanted, **pick.minus})
-    # A difference is one of partners: cells that differ in nothing but the columns of ``minus``.
-    left, right = (_by_rest(pick, columns, side) for side in (first, second))
-    both = [left[key] - right[key] for key in left if key in right]
-    return math.fsum(both) / len(both) if both else None
-
-
-def _by_rest(
-    pick: PublishedPick, columns: Sequence[str], cells: Sequence[Published]
-) -> dict[tuple[str, ...], float]:
-    """The mean by what a cell has in the columns that ``minus`` does not name."""
-    found: dict[tuple[str, ...], list[float]] = {}
-    for one in cells:
-        rest = tuple(text for name, text in zip(columns, one.cell, strict=True) if name not in pick.minus)
-        found.setdefault(rest, []).append(one.value)
-    return {rest: math.fsum(of) / len(of) for rest, of in found.items()}
-
-
-def _picked(
-    columns: Sequence[str], cells: Sequence[Published], wanted: Mapping[str, str | list[str]]
-) -> list[Published]:
-    """The cells that have these texts."""
-    return [
-        one
-        for one in cells
-        if all(
-            _plain(text) in _plain_all(wanted[name]) if name in wanted else True
-            for name, text in zip(columns, one.cell, strict=True)
-        )
-    ]
-
-
-def _plain(text: str) -> str:
-    return text.replace("-", "_").lower()
-
-
-def _plain_all(wanted: str | list[str]) -> set[str]:
-    return {_plain(text) for text in ([wanted] if isinstance(wanted, str) else wanted)}
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
-def _slope(lines: Sequence[Sequence[tuple[float, float]]], log: object) -> float | None:
-    """The least-squares slope within lines, as ``trend`` takes it of a design in which every game has every level.
-
-    Where a paper prints some games at some levels only, differences between games are no slope.
-
-    >>> _slope([[(0, 0.1), (1, 0.2)], [(1, 0.9), (3, 1.1)]], False)
-    0.1
-    """
-    pull = square = 0.0
-    for points in lines:
-        scaled = [(math.log1p(x) if log == "1+x" else math.log(x) if log else x, y) for x, y in points]
-        middle = math.fsum(x for x, _ in scaled) / len(scaled)
-        pull += math.fsum((x - middle) * y for x, y in scaled)
-        square += math.fsum((x - middle) ** 2 for x, _ in scaled)
-    return round(pull / square, 12) if square > 0 else None
-
-
 RECORD = "profile.json"
-Play = Callable[[Resolved, Path], Result]
 
 
 @dataclass(frozen=True)
@@ -208,7 +61,7 @@ def folder_name(model: str) -> str:
 def play_battery(
     out: Path,
     battery: Battery,
-    sizes: Sequence[SizedPart],
+    sizes: Sequence[SizedPart[BatteryPart]],
     models: Sequence[str],
     play: Play,
     *,
@@ -218,39 +71,42 @@ def play_battery(
     tell: Callable[[str], None],
 ) -> tuple[list[ModelProfile], bool]:
     """Play every part for every model; the profiles, and whether somebody interrupted it."""
-    budget = options.budget_usd
-    seeds = _recorded(out, battery, sizes, preset)
-    profiles = [ModelProfile(model, out / folder_name(model)) for model in models]
-    played = [one for one in sizes if seeds.get(one.part.name)]
-    for number, one in enumerate(played, 1):
-        for profile in profiles:
-            tell(f"{profile.model}: {one.part.title} ({number} of {len(played)} parts)")
-            folder = profile.folder / one.part.name
-            limit = None
-            if budget is not None and budget > 0:
-                left = budget - (_spent(profiles, played) - _spent([profile], [one]))
-                limit = left if left >= _mean_call(profile, played) else 0.0
-            how = replace(options, budget_usd=limit)
-            found = resolved(one.part, profile.model, seeds[one.part.name], home, preset, how)
-            result = play(found, folder)
-            if not result.complete:
-                profile.complete = False
-                why = result.why or "; ".join(result.tally.failures[:2]) or "not all matches ended"
-                profile.notes.append(f"{one.part.title} is incomplete: {why}")
-            if result.interrupted:
-                return profiles, True
-    for profile in profiles:
-        profile.usd, profile.calls = _spent([profile], played), _calls(profile, played)
+    settings = {"battery": battery.model_dump(mode="json"), "preset": preset}
+    seeds = kept_seeds(out / RECORD, settings, {one.part.name: one.seeds for one in sizes})
+    profiles = {model: ModelProfile(model, out / folder_name(model)) for model in models}
+    parts = [one.part for one in sizes if seeds.get(one.part.name)]
+    jobs = [
+        BatteryRun(
+            f"{model}: {part.title} ({number} of {len(parts)} parts)",
+            profile.folder / part.name,
+            model,
+            partial(part.resolved, [model], seeds[part.name], home, preset),
+        )
+        for number, part in enumerate(parts, 1)
+        for model, profile in profiles.items()
+    ]
+    results, interrupted = play_jobs(jobs, play, options, tell)
+    titles = {part.name: part.title for part in parts}
+    for job, result in results:
+        if not result.complete:
+            why = result.why or "; ".join(result.tally.failures[:2]) or "not all matches ended"
+            profiles[job.group].complete = False
+            profiles[job.group].notes.append(f"{titles[job.folder.name]} is incomplete: {why}")
+    if interrupted:
+        return list(profiles.values()), True
+    for profile in profiles.values():
+        totals = [spent(profile.folder / part.name) for part in parts]
+        profile.usd, profile.calls = sum(usd for usd, _ in totals), sum(calls for _, calls in totals)
         profile.notes += [
             f"{one.part.title} was left out: the budget does not suffice for it."
             for one in sizes
             if not seeds.get(one.part.name)
         ]
-        for one in played:
-            taken, note = take(one.part, profile.folder / one.part.name, profile.model, battery.level)
+        for part in parts:
+            taken, note = take(part, profile.folder / part.name, profile.model, battery.level)
             profile.taken += taken
             profile.notes += [note] if note else []
-    return profiles, False
+    return list(profiles.values()), False
 
 
 def take(part: BatteryPart, folder: Path, model: str, level: float) -> tuple[list[Taken], str]:
@@ -288,47 +144,3 @@ def _levels(asked: Query, data: RunData) -> set[float] | None:
         return None
     rows = observations(data, asked.part, asked.condition(data)).rows
     return {float(row[asked.over]) for row in rows if row[asked.over] is not None}
-
-
-def _spent(profiles: Sequence[ModelProfile], parts: Sequence[SizedPart]) -> float:
-    return sum(_tally(profile.folder / one.part.name)[0] for profile in profiles for one in parts)
-
-
-def _calls(profile: ModelProfile, parts: Sequence[SizedPart]) -> int:
-    return sum(_tally(profile.folder / one.part.name)[1] for one in parts)
-
-
-def _mean_call(profile: ModelProfile, parts: Sequence[SizedPart]) -> float:
-    """What a call of this model took so far: with less than that left, no further part is begun."""
-    return _spent([profile], parts) / max(1, _calls(profile, parts))
-
-
-def _tally(folder: Path) -> tuple[float, int]:
-    """Money and calls of a run so far."""
-    if not (folder / "run.json").exists():
-        return 0.0, 0
-    with open_run(folder) as opened:
-        rows = opened.journal.call_rows(opened.name, None)
-        found = [(row.get("usd") or 0.0) for row in rows]
-    return sum(found), len(found)
-
-
-def _recorded(out: Path, battery: Battery, sizes: Sequence[SizedPart], preset: str | None) -> dict[str, int]:
-    """The seeds of every part: what an earlier session began is never made smaller."""
-    path = refuse_link(out / RECORD)
-    said = {"battery": battery.model_dump(mode="json"), "preset": preset}
-    seeds = {one.part.name: one.seeds for one in sizes}
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            old = orjson.loads(path.read_bytes())
-            if not isinstance(old, dict) or {key: old.get(key) for key in said} != said:
-                raise RunError(f"{out}: holds a profile by another battery or preset (choose another --out)")
-            before = old.get("seeds") if isinstance(old.get("seeds"), dict) else {}
-            seeds = {name: max(n, int((before or {}).get(name) or 0)) for name, n in seeds.items()}
-        write_whole(path, orjson.dumps({**said, "seeds": seeds}, option=orjson.OPT_INDENT_2))
-    except orjson.JSONDecodeError:
-        raise RunError(f"{path}: cannot be read (remove it, or choose another --out)") from None
-    except OSError as error:
-        raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
-    return seeds

@@ -83,9 +83,9 @@ def write_report(
     need_extras()
     with ExitStack() as stack:
         opened = [stack.enter_context(open_run(one, runs)) for one in (run, *more)]
-        played = [(of, stack.enter_context(run_data(of.rows, of.folder.path, of.manifest))) for of in opened]
+        played = [stack.enter_context(run_data(of.rows, of.folder.path, of.manifest)) for of in opened]
         if paper is not None:
-            from ostrom.features.reporting.exhibits.write import write_as_paper
+            from ostrom.features.reporting.as_paper import write_as_paper
 
-            return write_as_paper(*played[0], *paper, safe=safe, more=played[1:])
-        return build_report(played[0][1], safe=safe)
+            return write_as_paper(played[0], *paper, safe=safe, more=played[1:])
+        return build_report(played[0], safe=safe)

@@ -6,28 +6,26 @@ from collections.abc import Sequence
 
 from ostrom.analysis.claims import games_of, mapping_of, named_reference
 from ostrom.analysis.references import Own, Published, Reference
-from ostrom.data.rundata import RunData, quoted
-from ostrom.features.reporting.exhibits.declared import FILE, Exhibit, check_exhibits, exhibits_of
-from ostrom.features.reporting.exhibits.shape import entries, printed_shape, single_figures
-from ostrom.ground.errors import OstromError, UnknownName, UsageError
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import OstromError, UsageError
 from ostrom.reports.build import Report, ReportFiles
 from ostrom.reports.card import card, reproduce, warnings
-from ostrom.reports.declared import panel_of
+from ostrom.reports.exhibits.declared import FILE, Exhibit, check_exhibits, exhibits_of
+from ostrom.reports.exhibits.panels import draw_panels
+from ostrom.reports.exhibits.shape import entries, printed_shape, single_figures
 from ostrom.reports.figures import need_extras
 from ostrom.reports.page import Section, render_page
-from ostrom.studies.run import Run
 
 FOLDER = "report/as-paper"
 
 
 def write_as_paper(
-    run: Run,
     data: RunData,
     chosen: Sequence[str] = (),
     reference: str | None = None,
     *,
     safe: bool = False,
-    more: Sequence[tuple[Run, RunData]] = (),
+    more: Sequence[RunData] = (),
 ) -> Report:
     """Write ``report/as-paper/index.html`` with a table and figures for every exhibit of the study's paper.
 
@@ -39,11 +37,11 @@ def write_as_paper(
     if not found:
         raise UsageError(f"the replication {paper.name} declares no tables and figures ({FILE})")
     check_exhibits(found, paper, f"{paper.name}/{FILE}")
-    runs = [data, *(of for _, of in more)]
+    runs = [data, *more]
     published: list[Published] = list(paper.published())
     own: list[Own] = []
     remarks: dict[str, list[str]] = {}
-    for _, of in ((run, data), *more):
+    for of in runs:
         games = games_of(of)
         own += paper.own(of, games)
         for remark in paper.remarks(of, games):
@@ -90,7 +88,7 @@ def _section(
                 context.add(section, single_figures(one, paper.columns, figures))
             if not (one.without or any(e.ours for e in figures)):
                 section.notes.append(_nothing_here(runs, one))
-        _panels(context, section, one, runs, others)
+        draw_panels(context, section, one, runs, lambda data: data.study.get("name") in others)
     except OstromError as error:
         section.error = str(error)
     except Exception as error:
@@ -100,50 +98,6 @@ def _section(
     if one.note:
         section.notes.append(one.note)
     return section
-
-
-def _panels(
-    context: ReportFiles, section: Section, one: Exhibit, runs: Sequence[RunData], others: set[str]
-) -> None:
-    """The panels of an exhibit from every run that can give them; why not where none can.
-
-    A run of one of the paper's ``others`` studies has its own exhibits; a run of any other study may give all.
-    """
-    why: list[str] = []
-    given = False
-    for data in runs:
-        foreign = data.study.get("name") in others
-        lacking = "This run does not show it" if foreign else _lacking(one, data)
-        if lacking:
-            why += [f"{lacking}; it comes from the study {' or '.join(one.study)}."] if one.panels else []
-            continue
-        context.take(data, named=len(runs) > 1)
-        for panel in one.panels:
-            try:
-                drawn = panel_of(panel).draw(data)
-            except (UnknownName, UsageError) as error:  # a level or column that this run does not have
-                why.append(f"This run cannot give it: {error}")
-                continue
-            if drawn.figures or drawn.tables or drawn.html or len(runs) == 1:
-                context.fill(section, one.name, drawn, one.name)
-                given = True
-            else:
-                why += drawn.notes
-    context.take(runs[0], named=False)
-    if not given or len(runs) == 1:
-        section.notes += dict.fromkeys(why)
-
-
-def _lacking(one: Exhibit, data: RunData) -> str | None:
-    """Which condition of an exhibit no finished match of a run meets."""
-    for column, wanted in one.needs.items():
-        values = wanted if isinstance(wanted, list) else [wanted]
-        known = column in data.columns("matches")
-        marks = ", ".join(f"${n}" for n in range(1, len(values) + 1))
-        where = f"state = 'done' AND CAST({quoted(column)} AS VARCHAR) IN ({marks})"
-        if not known or not data.records(f"SELECT 1 FROM matches WHERE {where} LIMIT 1", *values):
-            return f"This run has no finished match with {column} = {' or '.join(values)}"
-    return None
 
 
 def _nothing_here(runs: Sequence[RunData], one: Exhibit) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import fixed
 from ostrom.analysis.references import Own, Published
-from ostrom.features.reporting.exhibits.declared import MODEL, Exhibit
+from ostrom.reports.exhibits.declared import MODEL, Exhibit
 from ostrom.reports.panel import Table
 from ostrom.reports.words import pretty
 

@@ -1,0 +1,169 @@
+"""Figures of a paper that stand beside an own one: cells of its reference, their difference, or their slope."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ostrom.analysis.claims import references
+from ostrom.analysis.references import Published
+from ostrom.ground.errors import UnknownName
+
+
+class PublishedPick(BaseModel):
+    """Figures of published models: cells of a reference, in the unit of the measure after scaling."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    reference: str
+    where: dict[str, str | list[str]] = Field(default_factory=dict)
+    minus: dict[str, str] = Field(
+        default_factory=dict, description="columns of a second cell, whose value is subtracted"
+    )
+    over: str = Field(default="", description="a column of numbers: the slope over it is taken")
+    log: bool | Literal["1+x"] = False
+    by: dict[str, str] = Field(
+        default_factory=dict,
+        description="columns of the figure's groups, with the reference's columns for them",
+    )
+    names: dict[str, str] = Field(
+        default_factory=dict, description="levels of the figure's groups that the reference calls otherwise"
+    )
+    scale: float = Field(default=1.0, allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class Other:
+    """One figure of another model, or of people."""
+
+    name: str
+    value: float
+    source: str
+    group: tuple[str, ...] = ()
+    doubts: str = ""
+    people: bool = False
+
+
+def published_beside(
+    pick: PublishedPick, groups: Sequence[Mapping[str, str]], levels: Collection[float] | None = None
+) -> list[Other]:
+    """The published figures of every group; a figure in doubt is left out.
+
+    A slope is taken over ``levels``, those of the run: papers have others too, and a slope depends on which.
+    """
+    if pick.reference not in references:
+        raise UnknownName("reference", pick.reference, references)
+    paper = references.build(pick.reference)
+    for column in (*pick.where, *pick.minus, *pick.by.values(), *([pick.over] if pick.over else ())):
+        if column not in paper.columns:
+            raise UnknownName(f"column of reference {pick.reference}", column, paper.columns)
+    cells = _once([one for one in paper.published() if not one.word and not one.doubts])
+    found = []
+    for group in groups or [{}]:
+        named = {own: pick.names.get(level, level) for own, level in group.items()}
+        wanted = {**pick.where, **{column: named[own] for own, column in pick.by.items() if own in named}}
+        for model in dict.fromkeys(one.model for one in cells):
+            of = [one for one in cells if one.model == model]
+            value = _value(pick, paper.columns, of, wanted, levels)
+            if value is not None:
+                who = model or "mean of the paper's models"
+                found.append(Other(who, value * pick.scale, paper.citation, tuple(group.values())))
+    return found
+
+
+def _once(figures: Sequence[Published]) -> list[Published]:
+    """Every cell of a model once: what several tables print would count several times."""
+    cells: dict[tuple[object, ...], list[Published]] = {}
+    for one in figures:
+        cells.setdefault((one.model, one.cell), []).append(one)
+    return [replace(of[0], value=fmean({one.value for one in of})) for of in cells.values()]
+
+
+def _value(
+    pick: PublishedPick,
+    columns: Sequence[str],
+    cells: Sequence[Published],
+    wanted: Mapping[str, str | list[str]],
+    levels: Collection[float] | None,
+) -> float | None:
+    first = _picked(columns, cells, wanted)
+    if not first:
+        return None
+    if pick.over:
+        place = columns.index(pick.over)
+        lines: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+        for one in first:
+            if _is_number(one.cell[place]) and (levels is None or float(one.cell[place]) in levels):
+                other = (*one.cell[:place], *one.cell[place + 1 :])
+                lines.setdefault(other, []).append((float(one.cell[place]), one.value))
+        return _slope(list(lines.values()), pick.log)
+    value = math.fsum(one.value for one in first) / len(first)
+    if not pick.minus:
+        return value
+    second = _picked(columns, cells, {**wanted, **pick.minus})
+    # A difference is one of partners: cells that differ in nothing but the columns of ``minus``.
+    left, right = (_by_rest(pick, columns, side) for side in (first, second))
+    both = [left[key] - right[key] for key in left if key in right]
+    return math.fsum(both) / len(both) if both else None
+
+
+def _by_rest(
+    pick: PublishedPick, columns: Sequence[str], cells: Sequence[Published]
+) -> dict[tuple[str, ...], float]:
+    """The mean by what a cell has in the columns that ``minus`` does not name."""
+    found: dict[tuple[str, ...], list[float]] = {}
+    for one in cells:
+        rest = tuple(text for name, text in zip(columns, one.cell, strict=True) if name not in pick.minus)
+        found.setdefault(rest, []).append(one.value)
+    return {rest: math.fsum(of) / len(of) for rest, of in found.items()}
+
+
+def _picked(
+    columns: Sequence[str], cells: Sequence[Published], wanted: Mapping[str, str | list[str]]
+) -> list[Published]:
+    """The cells that have these texts."""
+    return [
+        one
+        for one in cells
+        if all(
+            _plain(text) in _plain_all(wanted[name]) if name in wanted else True
+            for name, text in zip(columns, one.cell, strict=True)
+        )
+    ]
+
+
+def _plain(text: str) -> str:
+    return text.replace("-", "_").lower()
+
+
+def _plain_all(wanted: str | list[str]) -> set[str]:
+    return {_plain(text) for text in ([wanted] if isinstance(wanted, str) else wanted)}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _slope(lines: Sequence[Sequence[tuple[float, float]]], log: object) -> float | None:
+    """The least-squares slope within lines, as ``trend`` takes it of a design in which every game has every level.
+
+    Where a paper prints some games at some levels only, differences between games are no slope.
+
+    >>> _slope([[(0, 0.1), (1, 0.2)], [(1, 0.9), (3, 1.1)]], False)
+    0.1
+    """
+    pull = square = 0.0
+    for points in lines:
+        scaled = [(math.log1p(x) if log == "1+x" else math.log(x) if log else x, y) for x, y in points]
+        middle = math.fsum(x for x, _ in scaled) / len(scaled)
+        pull += math.fsum((x - middle) * y for x, y in scaled)
+        square += math.fsum((x - middle) ** 2 for x, _ in scaled)
+    return round(pull / square, 12) if square > 0 else None

@@ -1,0 +1,59 @@
+"""The panels of an exhibit, drawn from the runs that can give them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ostrom.data.rundata import RunData, quoted
+from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.reports.build import ReportFiles
+from ostrom.reports.declared import panel_of
+from ostrom.reports.exhibits.declared import Exhibit
+from ostrom.reports.page import Section
+
+
+def draw_panels(
+    context: ReportFiles,
+    section: Section,
+    one: Exhibit,
+    runs: Sequence[RunData],
+    foreign: Callable[[RunData], bool] = lambda data: False,  # noqa: ARG005
+) -> None:
+    """The panels of an exhibit from every run that can give them; why not where none can.
+
+    A ``foreign`` run is of another study of the paper, which has exhibits of its own.
+    """
+    why: list[str] = []
+    given = False
+    for data in runs:
+        lacking = "This run does not show it" if foreign(data) else _lacking(one, data)
+        if lacking:
+            why += [f"{lacking}; it comes from the study {' or '.join(one.study)}."] if one.panels else []
+            continue
+        context.take(data, named=len(runs) > 1)
+        for panel in one.panels:
+            try:
+                drawn = panel_of(panel).draw(data)
+            except (UnknownName, UsageError) as error:  # a level or column that this run does not have
+                why.append(f"This run cannot give it: {error}")
+                continue
+            if drawn.figures or drawn.tables or drawn.html or len(runs) == 1:
+                context.fill(section, one.name, drawn, one.name)
+                given = True
+            else:
+                why += drawn.notes
+    context.take(runs[0], named=False)
+    if not given or len(runs) == 1:
+        section.notes += dict.fromkeys(why)
+
+
+def _lacking(one: Exhibit, data: RunData) -> str | None:
+    """Which condition of an exhibit no finished match of a run meets."""
+    for column, wanted in one.needs.items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        known = column in data.columns("matches")
+        marks = ", ".join(f"${n}" for n in range(1, len(values) + 1))
+        where = f"state = 'done' AND CAST({quoted(column)} AS VARCHAR) IN ({marks})"
+        if not known or not data.records(f"SELECT 1 FROM matches WHERE {where} LIMIT 1", *values):
+            return f"This run has no finished match with {column} = {' or '.join(values)}"
+    return None

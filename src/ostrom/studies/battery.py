@@ -1,0 +1,229 @@
+"""A battery: studies in the order of their importance, as large as a budget allows, played one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.runner import Result
+from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.files import refuse_link, write_whole
+from ostrom.studies.factors import Factor
+from ostrom.studies.forecast import Forecast, forecast
+from ostrom.studies.load import builtin_names
+from ostrom.studies.resolve import Resolved, resolve
+from ostrom.studies.run import open_run
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+Models = Sequence[str]
+Play = Callable[[Resolved, Path], Result]
+
+
+class Sized(BaseModel):
+    """How a study is played: its preset and changes, and how many seeds at least and at most."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    preset: str | None = None
+    set: tuple[str, ...] = ()
+    least: int = Field(default=1, ge=1, le=10_000)
+    most: int = Field(default=10, ge=1, le=10_000)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Sized:
+        if self.least > self.most:
+            raise ValueError(f"least must not be more than most (found {self.least} and {self.most})")
+        return self
+
+
+class StudyPart(Sized):
+    """One study of a battery."""
+
+    name: str = Field(pattern=NAME)
+    title: str
+    about: str = ""
+    study: str
+    presets: dict[str, Sized] = Field(default_factory=dict)
+
+    def at(self, preset: str | None) -> Sized:
+        """How it is played at a preset of the battery; a part without that preset is played as always."""
+        return self.presets.get(preset or "", self)
+
+    def source(self, home: Path) -> str:
+        """A built-in study by name, or a file beside the battery, which may come from a stranger."""
+        if self.study in builtin_names():
+            return self.study
+        path = home / self.study
+        if not path.resolve().is_relative_to(home.resolve()):
+            raise UsageError(
+                f"study: must be a built-in study or a file beside the battery (found {self.study!r})"
+            )
+        return str(path) if self.study.endswith((".yaml", ".yml")) else self.study
+
+    def resolved(
+        self, models: Models, seeds: int, home: Path, preset: str | None, options: PlayOptions
+    ) -> Resolved:
+        """The plan of the part for these models."""
+        how = self.at(preset)
+        try:
+            return resolve(
+                self.source(home),
+                preset=how.preset,
+                changes=how.set,
+                models=list(models),
+                seeds=seeds,
+                options=options,
+            )
+        except UsageError as error:
+            raise UsageError(f"battery part {self.name}: {error}") from None
+
+
+P = TypeVar("P", bound=StudyPart)
+
+
+@dataclass(frozen=True)
+class SizedPart(Generic[P]):
+    """A part with the number of seeds that it gets; 0 where the budget does not suffice for it."""
+
+    part: P
+    seeds: int
+    costs: tuple[Forecast, ...]
+    """What one seed takes, by group of models."""
+
+    def usd(self, seeds: int | None = None) -> float:
+        """What it likely costs for all models together."""
+        return (self.seeds if seeds is None else seeds) * sum(cost.likely_usd or 0.0 for cost in self.costs)
+
+    @property
+    def calls(self) -> int:
+        """Calls of all models together."""
+        return self.seeds * sum(cost.calls for cost in self.costs)
+
+
+def sized(
+    parts: Sequence[P],
+    groups: Sequence[Models],
+    home: Path,
+    preset: str | None,
+    options: PlayOptions,
+    check: Callable[[P, Sequence[Factor]], None] | None = None,
+) -> list[SizedPart[P]]:
+    """The parts with their seeds: each at least at its least size as far as the money goes, then all larger alike.
+
+    Every group of models plays a run of its own.
+    """
+    budget, unsized = options.budget_usd, []
+    for part in parts:
+        costs = []
+        for models in groups:
+            found = part.resolved(models, 1, home, preset, replace(options, budget_usd=None))
+            if check is not None:
+                check(part, found.plan.factors)
+            costs.append(forecast(found.plan, options.rates))
+        unsized.append(SizedPart(part, 0, tuple(costs)))
+    unpriced = list(dict.fromkeys(name for one in unsized for cost in one.costs for name in cost.unpriced))
+    if unpriced:
+        raise UsageError(
+            f"no price is known for {', '.join(unpriced)}: give one with --prices FILE (0 where it is free)"
+        )
+    whole = sum(one.usd(one.part.at(preset).most) for one in unsized)
+    if budget is None:
+        if whole > 0:
+            raise UsageError(
+                f"the whole battery likely costs {whole:.2f} USD: say with --budget-usd what may be spent"
+            )
+        budget = 0.0
+    left, kept = budget, set[str]()
+    for one in unsized:
+        least = one.usd(one.part.at(preset).least)
+        if least <= left + 1e-9:
+            left -= least
+            kept.add(one.part.name)
+    if not kept:
+        raise UsageError(f"--budget-usd {budget:g}: no part of the battery likely costs less than that")
+    return _grown(unsized, kept, budget, preset)
+
+
+def _grown(
+    parts: Sequence[SizedPart[P]], kept: set[str], budget: float, preset: str | None
+) -> list[SizedPart[P]]:
+    """The largest size, the same share of ``most`` for every part, that the budget allows."""
+
+    def seeds(one: SizedPart[P], share: float) -> int:
+        how = one.part.at(preset)
+        return max(how.least, int(share * how.most + 1e-9)) if one.part.name in kept else 0
+
+    def fits(share: float) -> bool:
+        return sum(one.usd(seeds(one, share)) for one in parts) <= budget + 1e-9
+
+    low, high = (1.0, 1.0) if fits(1.0) else (0.0, 1.0)
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return [replace(one, seeds=seeds(one, low)) for one in parts]
+
+
+@dataclass(frozen=True)
+class BatteryRun:
+    """A run of a battery: one part for one group of models."""
+
+    title: str
+    folder: Path
+    group: str
+    """Runs of the same group share the mean price of a call: with less than that left, none is begun."""
+    plan: Callable[[PlayOptions], Resolved]
+
+
+def play_jobs(
+    jobs: Sequence[BatteryRun], play: Play, options: PlayOptions, tell: Callable[[str], None]
+) -> tuple[list[tuple[BatteryRun, Result]], bool]:
+    """Play jobs in their order within one budget; what ended, and whether somebody interrupted it."""
+    results: list[tuple[BatteryRun, Result]] = []
+    for job in jobs:
+        tell(job.title)
+        limit = None
+        if options.budget_usd is not None and options.budget_usd > 0:
+            left = options.budget_usd - sum(spent(other.folder)[0] for other in jobs if other is not job)
+            usd, calls = map(
+                sum, zip(*(spent(of.folder) for of in jobs if of.group == job.group), strict=True)
+            )
+            limit = left if left >= usd / max(1, calls) else 0.0
+        results.append((job, play(job.plan(replace(options, budget_usd=limit)), job.folder)))
+        if results[-1][1].interrupted:
+            return results, True
+    return results, False
+
+
+def spent(folder: Path) -> tuple[float, int]:
+    """Money and calls of a run so far."""
+    if not (folder / "run.json").exists():
+        return 0.0, 0
+    with open_run(folder) as opened:
+        prices = [row.get("usd") or 0.0 for row in opened.journal.call_rows(opened.name, None)]
+    return sum(prices), len(prices)
+
+
+def kept_seeds(record: Path, settings: Mapping[str, Any], seeds: Mapping[str, int]) -> dict[str, int]:
+    """The seeds of every part, written beside the runs: what was begun earlier is never made smaller."""
+    path, out = refuse_link(record), record.parent
+    kept = dict(seeds)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            old = orjson.loads(path.read_bytes())
+            if not isinstance(old, dict) or {key: old.get(key) for key in settings} != settings:
+                raise RunError(f"{out}: was begun with another battery or preset (choose another --out)")
+            before = old["seeds"] if isinstance(old.get("seeds"), dict) else {}
+            kept = {name: max(n, int(before.get(name) or 0)) for name, n in seeds.items()}
+        write_whole(path, orjson.dumps({**settings, "seeds": kept}, option=orjson.OPT_INDENT_2))
+    except orjson.JSONDecodeError:
+        raise RunError(f"{path}: cannot be read (remove it, or choose another --out)") from None
+    except OSError as error:
+        raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
+    return kept
