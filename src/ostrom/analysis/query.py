@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from ostrom.analysis.estimate import Estimate
     from ostrom.analysis.measure import Measure
     from ostrom.analysis.units import Runs, Where
+    from ostrom.data.rundata import RunData
 
+MODEL = "{model}"
+"""Stands for the name of the model in the conditions of a question."""
 Level = str | int | float | bool | None
 
 
@@ -64,6 +67,14 @@ class Query(BaseModel):
 
         return measures.named(self.measure)
 
+    def of(self, model: str) -> Query:
+        """The question for one model, whose name takes the place of ``{model}`` in conditions and contrast."""
+        where = self.where
+        if isinstance(where, Mapping):
+            where = {column: _named(level, model) for column, level in where.items()}
+        kept = {name: getattr(self, name) for name in Query.model_fields}
+        return Query(**{**kept, "where": where, "contrast": _named(self.contrast, model)})
+
     @property
     def words(self) -> str:
         """The question without its conditions: ``cooperation, k: 80 - 2``."""
@@ -98,6 +109,21 @@ class Query(BaseModel):
         if self.over:
             return trend(data, self.part, self.over, self.by, log=self.log, where=picked, level=level)
         return estimate(data, self.part, self.by, where=picked, balance=self.balance, level=level)
+
+    def levels(self, data: RunData) -> set[float] | None:
+        """The levels that a slope is taken over; None where none is."""
+        from ostrom.analysis.units import observations
+
+        if not self.over:
+            return None
+        rows = observations(data, self.part, self.condition(data)).rows
+        return {float(row[self.over]) for row in rows if row[self.over] is not None}
+
+
+def _named(level: Any, model: str) -> Any:
+    if isinstance(level, list):
+        return [_named(one, model) for one in level]
+    return level.replace(MODEL, model) if isinstance(level, str) else level
 
 
 def _listed(wanted: Any) -> str:

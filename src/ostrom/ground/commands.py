@@ -74,6 +74,10 @@ OURS: dict[str, tuple[str, str]] = {
         "ostrom.features.profile.command:profile",
         "Profile models: play a battery of studies within a budget and write a page per model, with intervals.",
     ),
+    "replicate": (
+        "ostrom.features.replicate.command:replicate",
+        "Replicate a paper: play its arms, or take runs, and write one page with a verdict for every claim.",
+    ),
     "robustness": (
         "ostrom.features.robustness.command:robustness",
         "Decompose the variance of an outcome, and say which conclusions hold in every framing.",

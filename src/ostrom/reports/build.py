@@ -69,10 +69,13 @@ def build_report(data: RunData, wanted: Sequence[Spec] | None = None, *, safe: b
 
 
 class ReportFiles:
-    """Collects the files of a report and writes them at the end."""
+    """Collects the files of a report and writes them at the end, in the folder of its run or in ``home``."""
 
-    def __init__(self, data: RunData, *, safe: bool, folder: str = "report") -> None:
-        self.data, self.safe, self.folder, self.home = data, safe, folder, data.folder
+    def __init__(
+        self, data: RunData, *, safe: bool, folder: str = "report", home: Path | None = None
+    ) -> None:
+        self.data, self.safe, self.folder, self.home = data, safe, folder, home or data.folder
+        self.alone = home is None
         self.made_of = made_of(data)
         self.files: dict[str, str | bytes] = {}
         self._names: dict[str, set[str]] = {
@@ -158,7 +161,6 @@ class ReportFiles:
         folder = self.home
         for part in self.folder.split("/"):
             folder = refuse_link(folder / part)
-        study = yaml.safe_dump(self.data.study, sort_keys=False, allow_unicode=True)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             for kind in ("figures", "tables"):
@@ -172,7 +174,9 @@ class ReportFiles:
                         _write(draft / name.split("/", 1)[1], content)
                 shutil.rmtree(folder / kind, ignore_errors=True)
                 draft.rename(folder / kind)
-            _write(folder / "study.yaml", study)
+            if self.alone:
+                study = yaml.safe_dump(self.data.study, sort_keys=False, allow_unicode=True)
+                _write(folder / "study.yaml", study)
             _write(folder / "index.html", page)
         except OSError as error:
             raise RunError(f"{folder}: cannot be written ({error.strerror or error})") from None

@@ -24,8 +24,6 @@ from ostrom.studies.battery import NAME, StudyPart
 from ostrom.studies.factors import Factor
 from ostrom.studies.load import folder_of
 
-MODEL = "{model}"
-"""Stands for the name of the model in the conditions of a figure."""
 STANDARD = "standard"
 
 
@@ -46,20 +44,6 @@ class ProfileFigure(Query):
     about: str = ""
     published: PublishedPick | None = None
     beside: tuple[Beside, ...] = ()
-
-    def of(self, model: str) -> Query:
-        """The question for one model."""
-        where = self.where
-        if isinstance(where, Mapping):
-            where = {column: _named(level, model) for column, level in where.items()}
-        kept = {name: getattr(self, name) for name in Query.model_fields}
-        return Query(**{**kept, "where": where})
-
-
-def _named(level: Any, model: str) -> Any:
-    if isinstance(level, list):
-        return [_named(one, model) for one in level]
-    return level.replace(MODEL, model) if isinstance(level, str) else level
 
 
 class BatteryPart(StudyPart):

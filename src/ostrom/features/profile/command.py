@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ostrom.cli.batteries import show_sizes
 from ostrom.cli.options import DryRun, Json, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
@@ -15,8 +16,6 @@ from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.engine.runner import Result
-    from ostrom.features.profile.battery import BatteryPart
-    from ostrom.studies.battery import SizedPart
     from ostrom.studies.resolve import Resolved
 
 
@@ -64,7 +63,7 @@ def profile(
     found, home = read_battery(battery, preset)
     sizes = sized(found.parts, [[name] for name in model], home, preset, options, check_figures)
     if dry_run:
-        _show_sizes(sizes, found.title, json)
+        show_sizes(sizes, found.title, json)
         return
     for part, name in [(one.part, name) for one in sizes if options.batch and one.seeds for name in model]:
         check_batch(part.resolved([name], 1, home, preset, options).plan, options.batch_waves)
@@ -119,28 +118,3 @@ def _show(profile: object) -> None:
     )  # fmt: skip
     for note in profile.notes:
         say(note)
-
-
-def _show_sizes(sizes: list[SizedPart[BatteryPart]], title: str, json: bool) -> None:
-    rows = [
-        {
-            "part": one.part.name,
-            "study": one.part.study,
-            "seeds": one.seeds,
-            "calls": one.calls,
-            "usd": one.usd(),
-        }
-        for one in sizes
-    ]
-    if json:
-        print_json(
-            {"parts": rows, "usd": sum(one.usd() for one in sizes), "calls": sum(one.calls for one in sizes)}
-        )
-        return
-    print_table(
-        f"{title}: what it takes (likely, before retries, all models together)",
-        ["part", "study", "seeds", "calls", "USD"],
-        [[row["part"], row["study"], row["seeds"] or "left out", row["calls"], round(one.usd(), 4)]
-         for row, one in zip(rows, sizes, strict=True)],
-    )  # fmt: skip
-    say(f"{sum(one.calls for one in sizes)} calls, {sum(one.usd() for one in sizes):.2f} USD")

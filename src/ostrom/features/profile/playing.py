@@ -12,8 +12,6 @@ from pathlib import Path
 
 from ostrom.analysis.estimate import Estimate
 from ostrom.analysis.published import Other, published_beside
-from ostrom.analysis.query import Query
-from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.play_options import PlayOptions
 from ostrom.features.profile.battery import Battery, BatteryPart, ProfileFigure
@@ -131,16 +129,8 @@ def _taken(part: BatteryPart, figure: ProfileFigure, data: RunData, model: str, 
         groups = [{name: str(one.key[name]) for name in one.key if name != "over"} for one in found]
         if figure.published is not None:
             grouped = [group for group in groups if group] if figure.published.by else []
-            beside = [*published_beside(figure.published, grouped, _levels(figure.of(model), data)), *beside]
+            beside = [*published_beside(figure.published, grouped, figure.of(model).levels(data)), *beside]
     except OstromError as error:
         return Taken(part, figure, (), tuple(beside), str(error))
     lacking = "" if found else "no finished match gives this figure"
     return Taken(part, figure, tuple(found), tuple(beside), lacking)
-
-
-def _levels(asked: Query, data: RunData) -> set[float] | None:
-    """The levels that a slope was taken over."""
-    if not asked.over:
-        return None
-    rows = observations(data, asked.part, asked.condition(data)).rows
-    return {float(row[asked.over]) for row in rows if row[asked.over] is not None}

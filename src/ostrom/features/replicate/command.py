@@ -1,0 +1,213 @@
+"""`ostrom replicate`: a paper as one command."""
+
+import sys
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.batteries import show_sizes
+from ostrom.cli.options import DryRun, Json, say_allowed, with_play_options
+from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from ostrom.engine.runner import Result
+    from ostrom.features.replicate.papers import PaperPlan
+    from ostrom.studies.resolve import Resolved
+
+RECORD = "replicate.json"
+
+
+@with_play_options(
+    "budget_usd",
+    "preset",
+    "runs",
+    "as_",
+    "out",
+    "max_connections",
+    "prompts",
+    "prices",
+    "cache",
+    "batch",
+    "batch_waves",
+    "allow_key",
+)
+def replicate(
+    paper: Annotated[str | None, typer.Argument(help="A paper, as --list names it.")] = None,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", help="A model; may be given several times.")
+    ] = None,
+    options: PlayOptions = PlayOptions(),
+    preset: Annotated[
+        str | None, typer.Option(help="The size: small, smoke, or paper (default: the paper's own).")
+    ] = None,
+    runs: Annotated[
+        str | None, typer.Option(help="Runs that were played or imported before, instead of playing: A,B.")
+    ] = None,
+    as_: Annotated[
+        list[str] | None,
+        typer.Option("--as", help="The paper's model beside which an agent stands, NAME or AGENT=NAME."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder of runs and page (default: replicate/PAPER[-PRESET]).")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the papers and the studies of each.")] = False,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> Any:
+    """Replicate a paper: play its arms, or take runs, and write one page with a verdict for every claim.
+
+    The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
+    """
+    from ostrom.features.replicate.papers import paper_plan, papers
+    from ostrom.features.replicate.results import PaperRun, check_runs, replication
+    from ostrom.reports.figures import need_extras
+
+    if list_:
+        _list(json)
+        return None
+    if paper is None:
+        raise UsageError(f"name a paper: {', '.join(papers())}")
+    name, plan = paper_plan(paper)
+    if bool(model) == (runs is not None):
+        raise UsageError("give either --model (to play) or --runs (runs that exist)")
+    need_extras()
+    folder = out or Path("replicate") / (name.replace("_", "-") + (f"-{preset}" if preset else ""))
+    if runs is None:
+        folders, complete = _play(plan, model or [], options, preset, folder, dry_run=dry_run, json=json)
+        if dry_run:
+            return None
+    else:
+        if dry_run or preset:
+            raise UsageError("--runs plays nothing: leave --dry-run and --preset out")
+        folders, complete = [Path(one.strip()) for one in runs.split(",") if one.strip()], True
+    from ostrom.data.rundata import run_data
+    from ostrom.features.replicate.pages import write_page
+    from ostrom.studies.battery import spent
+    from ostrom.studies.run import open_run
+
+    with ExitStack() as stack:
+        taken = []
+        for one in folders:
+            opened = stack.enter_context(open_run(one, Path("runs")))
+            data = stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest))
+            usd, calls = spent(opened.folder.path)
+            taken.append(PaperRun(data, calls, usd))
+        check_runs(taken, name, plan)
+        made = replication(name, taken, as_ or ())
+        about = "A smoke test: too few matches to say anything about a model." if preset == "smoke" else ""
+        report = write_page(folder, made, about=about)
+    if json:
+        print_json({**made.as_dict(), "page": str(report), "failures": list(report.failures)})
+    else:
+        _show(made)
+        write(report)
+    if not complete or report.failures:
+        for failure in report.failures:
+            say(failure)
+        sys.exit(1)
+    return made
+
+
+def _list(json: bool) -> None:
+    from ostrom.analysis.claims import references
+    from ostrom.features.replicate.papers import paper_plan, papers
+
+    rows = [
+        {
+            "paper": name,
+            "citation": references.build(folder).citation,
+            "studies": [part.study for part in paper_plan(name)[1].parts],
+            "presets": sorted({preset for part in paper_plan(name)[1].parts for preset in part.presets}),
+        }
+        for name, folder in papers().items()
+    ]
+    if json:
+        print_json(rows)
+        return
+    print_table(
+        "Papers that can be replicated",
+        ["paper", "citation", "studies", "presets"],
+        [
+            [
+                row["paper"],
+                row["citation"],
+                ", ".join(dict.fromkeys(row["studies"])),
+                ", ".join(row["presets"]),
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _play(
+    plan: "PaperPlan",
+    models: list[str],
+    options: PlayOptions,
+    preset: str | None,
+    folder: Path,
+    *,
+    dry_run: bool,
+    json: bool,
+) -> tuple[list[Path], bool]:
+    """Play the parts of the paper within the budget; their folders, and whether all are complete."""
+    from ostrom.cli.commands.run import play_found
+    from ostrom.ground.errors import UnknownName
+    from ostrom.studies.battery import BatteryRun, kept_seeds, play_jobs, sized
+    from ostrom.studies.waves import check_batch
+
+    say_allowed(options.allow_key, models)
+    options.check()
+    if len(set(models)) < len(models):
+        raise UsageError("--model: a model is named twice")
+    presets = dict.fromkeys(("paper", *(name for part in plan.parts for name in part.presets)))
+    if preset is not None and preset not in presets:
+        raise UnknownName("preset", preset, presets)
+    sizes = sized(plan.parts, [models], Path(), preset, options)
+    if dry_run:
+        show_sizes(sizes, plan.title, json)
+        return [], True
+    for one in sizes if options.batch else ():
+        if one.seeds:
+            check_batch(one.part.resolved(models, 1, Path(), preset, options).plan, options.batch_waves)
+    settings = {"plan": plan.model_dump(mode="json"), "preset": preset, "models": models}
+    seeds = kept_seeds(folder / RECORD, settings, {one.part.name: one.seeds for one in sizes})
+    parts = [one.part for one in sizes if seeds[one.part.name]]
+    for one in sizes:
+        if not seeds[one.part.name]:
+            say(f"{one.part.title} is left out: the budget does not suffice for it")
+    jobs = [
+        BatteryRun(
+            f"{part.title} ({number} of {len(parts)} parts)",
+            folder / "runs" / part.name,
+            "",
+            partial(part.resolved, models, seeds[part.name], Path(), preset),
+        )
+        for number, part in enumerate(parts, 1)
+    ]
+
+    def play(resolved: "Resolved", place: Path) -> "Result":
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return play_found(resolved, place, json=json)
+
+    results, interrupted = play_jobs(jobs, play, options, say)
+    if interrupted:
+        say("interrupted; the same command goes on from here")
+        sys.exit(130)
+    return [job.folder for job, _ in results], all(result.complete for _, result in results)
+
+
+def _show(made: Any) -> None:
+    from ostrom.features.replicate.pages import CLAIM_COLUMNS, claim_row
+
+    print_table(
+        f"{made.plan.title} ({made.paper.citation})",
+        list(CLAIM_COLUMNS),
+        [claim_row(line) for line in made.claims],
+    )
+    if made.counts:
+        say(f"single figures: {', '.join(f'{n} {answer}' for answer, n in made.counts.items())}")

@@ -1,0 +1,280 @@
+"""The page of a replication: claims and one picture first, then every table and figure in the order of the paper."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from markupsafe import Markup
+
+from ostrom.analysis.estimate import fixed
+from ostrom.features.replicate.papers import Picture
+from ostrom.features.replicate.results import Cell, ClaimLine, Replication, counted
+from ostrom.ground.errors import OstromError
+from ostrom.reports.build import Report, ReportFiles
+from ostrom.reports.exhibits.declared import Exhibit
+from ostrom.reports.exhibits.panels import draw_panels
+from ostrom.reports.exhibits.shape import entries, printed_shape
+from ostrom.reports.figures import need_extras
+from ostrom.reports.marks import curves, dots
+from ostrom.reports.page import Section, plain_page
+from ostrom.reports.panel import Drawn, Figure, Table
+from ostrom.reports.theme import LINE, colours
+from ostrom.reports.words import pretty
+
+PAPER = "the paper's models"
+RULE = (
+    "a figure agrees where its difference to the printed one, with the errors of both, lies within the margin"
+)
+CLAIM_COLUMNS = ("claim", "verdict", "agent", "ours", "low", "high", "n", "paper", "run")
+CELL_COLUMNS = (
+    "agent",
+    "ours",
+    "low",
+    "high",
+    "matches",
+    "printed for",
+    "printed",
+    "spread",
+    "run",
+    "verdict",
+    "source",
+)
+
+
+def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = False) -> Report:
+    """Write ``index.html`` with figures and tables beside it."""
+    need_extras()
+    first = made.runs[0].data
+    files = ReportFiles(first, safe=safe, folder="page", home=out)
+    sections = [_first(files, made), *(_section(files, made, one, cells) for one, cells in made.exhibits)]
+    spent = sum(run.usd for run in made.runs)
+    agents = list(dict.fromkeys(agent for run in made.runs for agent in run.agents))
+    wordings = dict.fromkeys(run.wording for run in made.runs)
+    page = plain_page(
+        f"Replication of {made.paper.citation}",
+        made.plan.title,
+        [section for section in sections if not section.quiet],
+        about=" ".join(filter(None, (made.plan.about, about))),
+        warnings=[
+            f"{run.name}: {len(unfinished)} of {run.data.planned} matches are not done."
+            for run in made.runs
+            if (unfinished := _unfinished(run.data))
+        ],
+        card=[
+            ("Paper", made.paper.citation),
+            ("Agents", ", ".join(agents)),
+            ("Wording", ", ".join(wordings)),
+            ("Runs", "; ".join(f"{r.name} ({r.study}, {r.seeds} seeds, {r.calls:,} calls)" for r in made.runs)),
+            ("Spent", f"{spent:.2f} USD"),
+            ("Printed spread", made.paper.spread),
+            ("Margins", ", ".join(f"{pretty(name)} {margin:g}" for name, margin in made.plan.margins.items())),
+            ("Verdicts", RULE),
+            *(("Careful", remark) for remark in made.remarks),
+        ],
+    )  # fmt: skip
+    path = files.write(page)
+    return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
+
+
+def _unfinished(data: Any) -> list[Any]:
+    done = data.records("SELECT count(DISTINCT match) AS n FROM matches WHERE state = 'done'")[0]["n"]
+    return [None] * max(0, data.planned - done)
+
+
+def _first(files: ReportFiles, made: Replication) -> Section:
+    """The claims with their verdicts, and the picture."""
+    section = Section("claims", "What the paper claims")
+    section.html.append(_claims(made.claims))
+    table = Table("claims", CLAIM_COLUMNS, [claim_row(line) for line in made.claims], "The claims")
+    files.add(Section("files", ""), table)
+    counts = made.counts
+    if counts:
+        section.notes.append(f"Single figures: {', '.join(f'{n} {answer}' for answer, n in counts.items())}.")
+    if made.plan.picture is not None and (drawn := _picture(made, made.plan.picture)) is not None:
+        files.fill(section, "picture", drawn)
+    return section
+
+
+def _claims(lines: Iterable[ClaimLine]) -> Markup:
+    rows = []
+    before = ""
+    for line in lines:
+        claim = line.claim.claim if line.claim.claim != before else ""
+        before = line.claim.claim
+        rows.append(
+            Markup(
+                '<tr><th scope="row">{}</th><td class="verdict {}">{}</td><td>{}</td><td>{}</td></tr>'
+            ).format(claim, line.verdict.answer.replace(" ", "-"), line.verdict, _ours(line), _theirs(line))
+        )
+    names = ("claim", "verdict", "ours", "paper")
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    return Markup('<table class="claims"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(
+        Markup(head), Markup("").join(rows)
+    )
+
+
+def _ours(line: ClaimLine) -> str:
+    one, scale = line.estimate, line.claim.scale
+    if one is None:
+        return ""
+    ends = "" if one.low is None or one.high is None else f" [{scale * one.low:.3g}, {scale * one.high:.3g}]"
+    return f"{line.agent}: {scale * one.value:+.3g}{ends}{f' {line.claim.unit}' if line.claim.unit else ''}"
+
+
+def _theirs(line: ClaimLine) -> str:
+    values = [line.claim.scale * value for _, value in line.published]
+    if not values:
+        return line.claim.note
+    if len(values) == 1:
+        return f"{values[0]:+.3g}"
+    return f"{fmean(values):+.3g} (models from {min(values):+.3g} to {max(values):+.3g})"
+
+
+def claim_row(line: ClaimLine) -> list[Any]:
+    one, scale = line.estimate, line.claim.scale
+    ends = (
+        [None if one is None or end is None else scale * end for end in (one.low, one.high)]
+        if one
+        else [None, None]
+    )
+    return [
+        line.claim.claim, str(line.verdict), line.agent, None if one is None else scale * one.value, *ends,
+        None if one is None else one.n, _theirs(line) or None, line.run,
+    ]  # fmt: skip
+
+
+def _section(files: ReportFiles, made: Replication, one: Exhibit, cells: Sequence[Cell]) -> Section:
+    """One exhibit; whatever goes wrong in it stays in it."""
+    counts = counted(cells)
+    ending = f" ({', '.join(f'{n} {answer}' for answer, n in counts.items())})" if counts else ""
+    section = files.begin(one.name, f"{one.name}: {one.title}{ending}")
+    runs = [run.data for run in made.runs]
+    others = {study for other, _ in made.exhibits for study in other.study} - {*one.study}
+    own = [run for run in made.runs if run.study not in others]
+    try:
+        if one.rows:
+            figures = [cell.line.own for cell in cells]
+            mapping = {
+                cell.line.own.agent: cell.line.model
+                for cell in cells
+                if cell.line.own.agent and cell.line.model
+            }
+            shown = entries(one, made.paper.columns, made.paper.published(), dict.fromkeys(figures), mapping)  # type: ignore[arg-type]
+            if shown:
+                files.take(runs[0], named=False)
+                files.made_of = _rests_on(made, cells)
+                files.add(section, printed_shape(one, shown))
+        if cells:
+            files.made_of = _rests_on(made, cells)
+            files.add(section, _cells(one, made.paper.columns, cells))
+        if one.panels:
+            draw_panels(
+                files,
+                section,
+                one,
+                [run.data for run in own] or runs,
+                lambda data: data.study["name"] in others,
+            )
+    except OstromError as error:
+        section.error = str(error)
+    except Exception as error:
+        section.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    if one.without:
+        section.notes.append(f"Not made from a run: {one.without}.")
+    elif not own:
+        section.notes.append(f"Not played: it comes from the study {' or '.join(one.study)}.")
+    if one.note:
+        section.notes.append(one.note)
+    return section
+
+
+def _rests_on(made: Replication, cells: Sequence[Cell]) -> str:
+    """Which runs a table rests on; a table of printed figures alone names none."""
+    named = [run for run in made.runs if run.name in {cell.run for cell in cells}]
+    return "".join(f" Run {run.name}: {run.calls:,} calls." for run in named).strip()
+
+
+def _cells(one: Exhibit, columns: Sequence[str], cells: Sequence[Cell]) -> Table:
+    """One row per figure: printed, ours with its interval, run and verdict."""
+    used = [i for i in range(len(columns)) if any(cell.line.cell[i] for cell in cells)]
+    rows = []
+    for cell in cells:
+        line, own = cell.line, cell.line.own
+        printed = fixed(line.value, one.digits) if line.value is not None else _span(line.low, line.high)
+        rows.append([
+            *(line.cell[i] for i in used), own.agent or "all agents", own.word or own.value, own.low, own.high,
+            own.matches, line.model or "all models", printed, line.spread, cell.run, str(cell.verdict), line.source,
+        ])  # fmt: skip
+    caption = f"{one.name}: printed and ours, figure by figure."
+    return Table(f"{one.name} verdicts", (*(columns[i] for i in used), *CELL_COLUMNS), rows, caption)
+
+
+def _span(low: float | None, high: float | None) -> str | None:
+    return None if low is None else f"{low:g} to {high:g}"
+
+
+def _picture(made: Replication, picture: Picture) -> Drawn | None:
+    """The printed figures of an exhibit in grey, ours in colour, on the same axes."""
+    one, cells = next((one, cells) for one, cells in made.exhibits if one.name == picture.exhibit)
+    columns = made.paper.columns
+    scale = 0.01 if picture.percent else 1.0
+
+    def place(cell: Sequence[str]) -> tuple[str, str] | None:
+        at = dict(zip(columns, cell, strict=True))
+        wanted = {**one.where, **picture.where}
+        if any(
+            at[name] not in (want if isinstance(want, list) else [want])
+            for name, want in wanted.items()
+            if name in at
+        ):
+            return None
+        return at[picture.x], at[picture.facet] if picture.facet else ""
+
+    printed: dict[tuple[str, str], list[float]] = {}
+    for p in made.paper.published():
+        if p.source in one.sources and p.model is not None and (at := place(p.cell)) is not None:
+            printed.setdefault(at, []).append(scale * p.value)
+    rows = [_row(at, PAPER, fmean(of), min(of), max(of)) for at, of in printed.items()]
+    for cell in cells:
+        own = cell.line.own
+        if (at := place(own.cell)) is not None:
+            ends = [None if end is None else scale * end for end in (own.low, own.high)]
+            rows.append(_row(at, own.agent or "all agents", scale * own.value, *ends))
+    if not rows:
+        return None
+    names = [name for name in dict.fromkeys(row["series"] for row in rows) if name != PAPER]
+    series = {PAPER: LINE, **dict(zip(names, colours(names), strict=True))}
+    facets = list(dict.fromkeys(row["facet"] for row in rows))
+    domain = (0, 1) if picture.percent else None
+    axis = picture.axis or pretty(one.title)
+    if all(_is_number(row["x"]) for row in rows):
+        levels = sorted(dict.fromkeys(row["x"] for row in rows), key=float)
+        chart = curves(
+            rows,
+            x=pretty(picture.x),
+            y=axis,
+            facets=facets,
+            series=series,
+            legend=None,
+            levels=levels,
+            domain=domain,
+        )
+    else:
+        groups = {
+            facet: [{**row, "label": pretty(row["x"])} for row in rows if row["facet"] == facet]
+            for facet in facets
+        }
+        chart = dots(groups, axis=axis, series=series, domain=domain)
+    caption = f"{one.name}. Grey: mean and range of the paper's models. In colour: ours with 95 % intervals."
+    return Drawn(figures=(Figure("picture", chart, caption, caption),))
+
+
+def _row(
+    at: tuple[str, str], series: str, mean: float, low: float | None, high: float | None
+) -> dict[str, Any]:
+    return {"x": at[0], "facet": pretty(at[1]), "series": series, "mean": mean, "low": low, "high": high}
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdigit()

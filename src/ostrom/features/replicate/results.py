@@ -1,0 +1,285 @@
+"""The claims and figures of a paper with ours beside them: each from the runs of its own arm, each with a verdict."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.analysis.claims import games_of, references
+from ostrom.analysis.comparison import Line, compare
+from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.published import published_beside
+from ostrom.analysis.query import Query
+from ostrom.analysis.references import Reference
+from ostrom.data.rundata import RunData
+from ostrom.features.replicate.papers import PaperClaim, PaperPlan, paper_plan
+from ostrom.features.replicate.verdicts import (
+    Interval,
+    PaperVerdict,
+    cell_verdict,
+    claim_verdict,
+    decimals,
+    recomputed_verdict,
+)
+from ostrom.ground.errors import OstromError, UsageError
+from ostrom.reports.exhibits.declared import Exhibit, exhibits_of
+
+ORDER = ("agrees", "differs", "undecided", "not comparable")
+
+
+@dataclass(frozen=True)
+class PaperRun:
+    """A run that gives figures of the paper."""
+
+    data: RunData
+    calls: int
+    usd: float
+
+    @property
+    def name(self) -> str:
+        """The folder of the run."""
+        return self.data.folder.name
+
+    @property
+    def study(self) -> str:
+        """The study that was played."""
+        return str(self.data.study["name"])
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds were played."""
+        (row,) = self.data.records("SELECT count(DISTINCT seed) AS n FROM matches WHERE state = 'done'")
+        return max(1, int(row["n"]))
+
+    @property
+    def imported(self) -> bool:
+        """Whether it holds the released data of the paper."""
+        return bool(self.data.manifest.get("imported"))
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents that are models."""
+        rows = self.data.records("SELECT DISTINCT agent FROM matches WHERE model IS NOT NULL ORDER BY agent")
+        return [str(row["agent"]) for row in rows]
+
+    @property
+    def models(self) -> list[str]:
+        """The agents without their variants, which are named after them: ``gpt-4`` but not ``gpt-4 SCoT``."""
+        return [one for one in self.agents if not any(one.startswith(f"{other} ") for other in self.agents)]
+
+    @property
+    def wording(self) -> str:
+        """Whose words the prompts have."""
+        if self.imported:
+            return "of the imported data"
+        folder = self.data.manifest.get("prompts_folder")
+        return f"the folder {folder}" if folder else "ours"
+
+
+@dataclass(frozen=True)
+class ClaimLine:
+    """A claim of the first screen, for one model of one run."""
+
+    claim: PaperClaim
+    verdict: PaperVerdict
+    run: str | None = None
+    agent: str | None = None
+    estimate: Estimate | None = None
+    published: tuple[tuple[str, float], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        one = self.estimate
+        return {
+            "claim": self.claim.claim,
+            "expected": f"{self.claim.expect} {self.claim.threshold:g}",
+            "smallest_effect": self.claim.smallest,
+            "question": self.claim.words,
+            "run": self.run,
+            "agent": self.agent,
+            "value": one and one.value,
+            "low": one and one.low,
+            "high": one and one.high,
+            "n": one and one.n,
+            "published": dict(self.published),
+            **self.verdict.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A printed figure, or the range of several, with an own one beside it."""
+
+    line: Line
+    run: str
+    verdict: PaperVerdict
+
+    def as_dict(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Plain data."""
+        return {"run": self.run, **self.line.as_dict(columns), **self.verdict.as_dict()}
+
+
+@dataclass(frozen=True)
+class Replication:
+    """All that several runs say about a paper."""
+
+    name: str
+    plan: PaperPlan
+    paper: Reference
+    runs: tuple[PaperRun, ...]
+    claims: tuple[ClaimLine, ...]
+    exhibits: tuple[tuple[Exhibit, tuple[Cell, ...]], ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many figures have each verdict."""
+        return counted(cell for _, cells in self.exhibits for cell in cells)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "paper": self.name,
+            "citation": self.paper.citation,
+            "runs": [
+                {"run": run.name, "study": run.study, "calls": run.calls, "usd": run.usd, "seeds": run.seeds,
+                 "agents": run.agents, "imported": run.imported, "wording": run.wording}
+                for run in self.runs
+            ],
+            "claims": [line.as_dict() for line in self.claims],
+            "verdicts": self.counts,
+            "published_spread_is": self.paper.spread,
+            "exhibits": [
+                {"name": one.name, "title": one.title, "not_from_a_run": one.without or None,
+                 "figures": [cell.as_dict(self.paper.columns) for cell in cells]}
+                for one, cells in self.exhibits
+            ],
+            "remarks": list(self.remarks),
+        }  # fmt: skip
+
+
+def counted(cells: Iterable[Cell]) -> dict[str, int]:
+    """How many figures have each verdict; verdicts that none has are left out."""
+    answers = [cell.verdict.answer for cell in cells]
+    return {answer: answers.count(answer) for answer in ORDER if answer in answers}
+
+
+def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()) -> Replication:
+    """Judge every claim and figure of a paper by the runs of its arms; ``chosen`` sets agents beside models."""
+    name, plan = paper_plan(paper)
+    reference = references.build(name)
+    exhibits = exhibits_of(name)
+    known = {study for one in exhibits for study in one.study} | {*plan.studies.values()}
+    cells: dict[str, list[Cell]] = {one.name: [] for one in exhibits}
+    remarks: dict[str, list[str]] = {}
+    for run in runs:
+        made = compare(reference, run.data, games_of(run.data), _chosen(chosen, run))
+        for remark in made.remarks:
+            remarks.setdefault(remark, []).append(run.name)
+        for one in exhibits:
+            # A run of another study of the paper has exhibits of its own.
+            if run.study in one.study or run.study not in known:
+                cells[one.name] += [
+                    Cell(line, run.name, _verdict(plan, one, line, run))
+                    for line in made.lines
+                    if _belongs(one, reference.columns, line)
+                ]
+    told = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
+    claims = tuple(line for claim in plan.claims for line in _claim(plan, claim, runs))
+    parts = tuple((one, tuple(cells[one.name])) for one in exhibits)
+    return Replication(name, plan, reference, tuple(runs), claims, parts, tuple(told))
+
+
+def _chosen(chosen: Sequence[str], run: PaperRun) -> list[str]:
+    """The choices that are about agents of this run: another run may have other agents."""
+    return [text for text in chosen if "=" not in text or text.rpartition("=")[0] in run.agents]
+
+
+def _belongs(one: Exhibit, columns: Sequence[str], line: Line) -> bool:
+    """Whether an exhibit prints one of the figures of a line."""
+    cell = dict(zip(columns, line.cell, strict=True))
+    sources = {source for p in line.figures for source in p.source.split(", ")}
+    return bool(sources & {*one.sources}) and all(
+        cell[name] in (wanted if isinstance(wanted, list) else [wanted])
+        for name, wanted in one.where.items()
+        if name in cell
+    )
+
+
+def _verdict(plan: PaperPlan, one: Exhibit, line: Line, run: PaperRun) -> PaperVerdict:
+    """What a line says; a figure of another model, or one in doubt, is not judged."""
+    own, printed = line.own, line.value
+    if printed is None:
+        span = "" if line.low is None else f"; its models lie between {line.low:g} and {line.high:g}"
+        return PaperVerdict("not comparable", f"{own.agent} is none of the paper's models{span}")
+    if line.doubts:
+        return PaperVerdict("not comparable", f"the printed figure is in doubt ({line.doubts[0]})")
+    if own.agent is None and not run.imported:
+        return PaperVerdict("not comparable", "the paper pools its own models")
+    if own.word:
+        words = {p.word for p in line.figures}
+        return PaperVerdict("agrees" if own.word in words else "differs")
+    if run.imported:
+        return recomputed_verdict(own.value, printed, decimals(printed, one.digits))
+    measure = line.cell[-1]
+    if measure not in plan.margins:
+        return PaperVerdict("not comparable", f"no margin is declared for {measure}")
+    error = 0.0 if plan.spread is None or line.spread is None else plan.spread.error(line.spread)
+    interval = Interval(own.value, own.low, own.high, run.seeds, run.usd)
+    return cell_verdict(interval, printed, error, plan.margins[measure])
+
+
+def _claim(plan: PaperPlan, claim: PaperClaim, runs: Sequence[PaperRun]) -> list[ClaimLine]:
+    """A claim for every model of every run of its part."""
+    study = plan.studies[claim.run]
+    lines = []
+    for run in (run for run in runs if run.study == study):
+        for agent in run.models:
+            try:
+                question = _within(claim.of(agent), run.data)
+                estimates = question.ask(run.data)
+                published = _published(claim, question, run.data)
+            except OstromError as error:
+                lines.append(ClaimLine(claim, PaperVerdict("not comparable", str(error)), run.name, agent))
+                continue
+            for one in estimates:
+                interval = Interval(one.value, one.low, one.high, run.seeds, run.usd)
+                verdict = claim_verdict(interval, claim.expect, claim.threshold, claim.smallest)
+                lines.append(ClaimLine(claim, verdict, run.name, agent, one, published))
+    if lines:
+        # Agents that the question is not about (scripts' partners, variants) give no figure.
+        judged = [line for line in lines if line.estimate is not None]
+        return judged or lines[:1]
+    return [ClaimLine(claim, PaperVerdict("not comparable", f"no run of the study {study}"))]
+
+
+def _within(question: Query, data: RunData) -> Query:
+    """The question about those of its levels that the run has: a smaller preset plays fewer."""
+    where = question.where
+    if isinstance(where, str):
+        return question
+    kept = {}
+    for column, wanted in where.items():
+        known = [str(level) for level in data.levels.get(column, ())]
+        kept[column] = [one for one in wanted if str(one) in known] if isinstance(wanted, list) and known else wanted
+        if kept[column] == []:
+            raise UsageError(f"the run has none of the levels of {column} that the claim is about")
+    return question.model_copy(update={"where": kept})
+
+
+def _published(claim: PaperClaim, question: Query, data: RunData) -> tuple[tuple[str, float], ...]:
+    """What the paper's models have; a slope is taken over the levels of the run."""
+    if claim.published is None:
+        return ()
+    beside = published_beside(claim.published, [], question.levels(data))
+    return tuple((one.name, one.value) for one in beside)
+
+
+def check_runs(runs: Sequence[PaperRun], name: str, plan: PaperPlan) -> None:
+    """Refuse runs that have nothing to do with the paper."""
+    studies = {*plan.studies.values(), *(study for one in exhibits_of(name) for study in one.study)}
+    for run in runs:
+        reference = (run.data.study.get("report") or {}).get("reference")
+        if run.study not in studies and reference != name:
+            raise UsageError(
+                f"{run.data.folder}: is a run of the study {run.study} (allowed: {', '.join(sorted(studies))})"
+            )
