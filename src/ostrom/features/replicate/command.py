@@ -64,7 +64,7 @@ def replicate(
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.features.replicate.papers import paper_plan, papers
-    from ostrom.features.replicate.results import PaperRun, check_runs, replication
+    from ostrom.features.replicate.results import PaperRun, check_runs, released_as, replication
     from ostrom.reports.figures import need_extras
 
     if list_:
@@ -96,7 +96,7 @@ def replicate(
             opened = stack.enter_context(open_run(one, Path("runs")))
             data = stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest))
             usd, calls = spent(opened.folder.path)
-            taken.append(PaperRun(data, calls, usd))
+            taken.append(PaperRun(data, calls, usd, released_as(plan, data)))
         check_runs(taken, name, plan)
         made = replication(name, taken, as_ or ())
         about = "A smoke test: too few matches to say anything about a model." if preset == "smoke" else ""
@@ -174,7 +174,8 @@ def _play(
     for one in sizes if options.batch else ():
         if one.seeds:
             check_batch(one.part.resolved(models, 1, Path(), preset, options).plan, options.batch_waves)
-    settings = {"plan": plan.model_dump(mode="json"), "preset": preset, "models": models}
+    parts_played = [part.model_dump(mode="json") for part in plan.parts]
+    settings = {"parts": parts_played, "preset": preset, "models": models}
     seeds = kept_seeds(folder / RECORD, settings, {one.part.name: one.seeds for one in sizes})
     parts = [one.part for one in sizes if seeds[one.part.name]]
     for one in sizes:

@@ -47,7 +47,8 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
     need_extras()
     first = made.runs[0].data
     files = ReportFiles(first, safe=safe, folder="page", home=out)
-    sections = [_first(files, made), *(_section(files, made, one, cells) for one, cells in made.exhibits)]
+    start = _first(files, made)
+    sections = [_section(files, made, one, cells) for one, cells in made.exhibits]
     spent = sum(run.usd for run in made.runs)
     agents = list(dict.fromkeys(agent for run in made.runs for agent in run.agents))
     wordings = dict.fromkeys(run.wording for run in made.runs)
@@ -56,6 +57,7 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
         made.plan.title,
         [section for section in sections if not section.quiet],
         about=" ".join(filter(None, (made.plan.about, about))),
+        first=start,
         warnings=[
             f"{run.name}: {len(unfinished)} of {run.data.planned} matches are not done."
             for run in made.runs
@@ -160,7 +162,7 @@ def _section(files: ReportFiles, made: Replication, one: Exhibit, cells: Sequenc
                 for cell in cells
                 if cell.line.own.agent and cell.line.model
             }
-            shown = entries(one, made.paper.columns, made.paper.published(), dict.fromkeys(figures), mapping)  # type: ignore[arg-type]
+            shown = entries(one, made.paper.columns, made.paper.published(), dict.fromkeys(figures), mapping)
             if shown:
                 files.take(runs[0], named=False)
                 files.made_of = _rests_on(made, cells)

@@ -17,6 +17,7 @@
     margins: {cooperation_rate: 5}     how far a figure of this measure may lie from the printed one and still agree
     spread: {kind: sd, n: 3}     what the printed spread is, and of how many values
     picture: {exhibit: Appendix Table 1, x: history, facet: game}
+    released: {fifth-rounds: {study: lending, agents: {model_a: GPT-4}}}      imports that are the paper's own data
 """
 
 from functools import cache
@@ -46,6 +47,9 @@ class PaperClaim(Query):
     threshold: float = Field(default=0.0, allow_inf_nan=False)
     smallest: float = Field(gt=0, allow_inf_nan=False)
     published: PublishedPick | None = None
+    about: tuple[str, ...] = Field(
+        default=(), description="the paper's models that it speaks of; all by default"
+    )
     scale: float = Field(default=1.0, allow_inf_nan=False, description="to the unit in which it is written")
     unit: str = ""
     note: str = ""
@@ -77,6 +81,18 @@ class Picture(BaseModel):
     percent: bool = False
 
 
+class Released(BaseModel):
+    """What an import of released data is: a run of which study, by which of the paper's models."""
+
+    model_config = DECLARED
+
+    study: str
+    agents: dict[str, str] = Field(default_factory=dict)
+    levels: dict[str, str] = Field(
+        default_factory=dict, description="levels of a claim, with their names in the data"
+    )
+
+
 class PaperPlan(BaseModel):
     """A whole ``replicate.yaml``."""
 
@@ -89,6 +105,7 @@ class PaperPlan(BaseModel):
     margins: dict[str, float] = Field(default_factory=dict)
     spread: PrintedSpread | None = None
     picture: Picture | None = None
+    released: dict[str, Released] = Field(default_factory=dict, description="by the mapping of the import")
 
     @model_validator(mode="after")
     def _complete(self) -> "PaperPlan":

@@ -11,7 +11,7 @@ from ostrom.analysis.published import published_beside
 from ostrom.analysis.query import Query
 from ostrom.analysis.references import Reference
 from ostrom.data.rundata import RunData
-from ostrom.features.replicate.papers import PaperClaim, PaperPlan, paper_plan
+from ostrom.features.replicate.papers import PaperClaim, PaperPlan, Released, paper_plan
 from ostrom.features.replicate.verdicts import (
     Interval,
     PaperVerdict,
@@ -33,6 +33,8 @@ class PaperRun:
     data: RunData
     calls: int
     usd: float
+    released: Released | None = None
+    """What the run is where it holds released data."""
 
     @property
     def name(self) -> str:
@@ -42,7 +44,7 @@ class PaperRun:
     @property
     def study(self) -> str:
         """The study that was played."""
-        return str(self.data.study["name"])
+        return self.released.study if self.released else str(self.data.study["name"])
 
     @property
     def seeds(self) -> int:
@@ -51,15 +53,13 @@ class PaperRun:
         return max(1, int(row["n"]))
 
     @property
-    def imported(self) -> bool:
-        """Whether it holds the released data of the paper."""
-        return bool(self.data.manifest.get("imported"))
-
-    @property
     def agents(self) -> list[str]:
         """The agents that are models."""
-        rows = self.data.records("SELECT DISTINCT agent FROM matches WHERE model IS NOT NULL ORDER BY agent")
-        return [str(row["agent"]) for row in rows]
+        # Released data name their players alone; scripts among them have no printed figure.
+        models = "" if self.released else "WHERE model IS NOT NULL"
+        rows = self.data.records(f"SELECT DISTINCT agent FROM matches {models} ORDER BY agent")
+        named = self.released.agents if self.released else {}
+        return [str(row["agent"]) for row in rows if not named or row["agent"] in named]
 
     @property
     def models(self) -> list[str]:
@@ -69,8 +69,8 @@ class PaperRun:
     @property
     def wording(self) -> str:
         """Whose words the prompts have."""
-        if self.imported:
-            return "of the imported data"
+        if self.data.manifest.get("imported"):
+            return "that of the imported data"
         folder = self.data.manifest.get("prompts_folder")
         return f"the folder {folder}" if folder else "ours"
 
@@ -142,7 +142,7 @@ class Replication:
             "citation": self.paper.citation,
             "runs": [
                 {"run": run.name, "study": run.study, "calls": run.calls, "usd": run.usd, "seeds": run.seeds,
-                 "agents": run.agents, "imported": run.imported, "wording": run.wording}
+                 "agents": run.agents, "released": run.released is not None, "wording": run.wording}
                 for run in self.runs
             ],
             "claims": [line.as_dict() for line in self.claims],
@@ -172,7 +172,7 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
     cells: dict[str, list[Cell]] = {one.name: [] for one in exhibits}
     remarks: dict[str, list[str]] = {}
     for run in runs:
-        made = compare(reference, run.data, games_of(run.data), _chosen(chosen, run))
+        made = compare(reference, run.data, games_of(run.data), _beside(chosen, run))
         for remark in made.remarks:
             remarks.setdefault(remark, []).append(run.name)
         for one in exhibits:
@@ -181,7 +181,7 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
                 cells[one.name] += [
                     Cell(line, run.name, _verdict(plan, one, line, run))
                     for line in made.lines
-                    if _belongs(one, reference.columns, line)
+                    if line.own.agent in (None, *run.agents) and _belongs(one, reference.columns, line)
                 ]
     told = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
     claims = tuple(line for claim in plan.claims for line in _claim(plan, claim, runs))
@@ -189,16 +189,19 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
     return Replication(name, plan, reference, tuple(runs), claims, parts, tuple(told))
 
 
-def _chosen(chosen: Sequence[str], run: PaperRun) -> list[str]:
-    """The choices that are about agents of this run: another run may have other agents."""
-    return [text for text in chosen if "=" not in text or text.rpartition("=")[0] in run.agents]
+def _beside(chosen: Sequence[str], run: PaperRun) -> list[str]:
+    """The paper's models of released data, and the choices about agents of this run: another may have others."""
+    named = run.released.agents if run.released else {}
+    own = [f"{agent}={model}" for agent, model in named.items() if agent in run.agents]
+    return [*own, *(text for text in chosen if "=" not in text or text.rpartition("=")[0] in run.agents)]
 
 
 def _belongs(one: Exhibit, columns: Sequence[str], line: Line) -> bool:
     """Whether an exhibit prints one of the figures of a line."""
     cell = dict(zip(columns, line.cell, strict=True))
-    sources = {source for p in line.figures for source in p.source.split(", ")}
-    return bool(sources & {*one.sources}) and all(
+    # A figure that several tables print names them all, with commas; names have commas, too.
+    printed = any(f", {source}, " in f", {p.source}, " for p in line.figures for source in one.sources)
+    return printed and all(
         cell[name] in (wanted if isinstance(wanted, list) else [wanted])
         for name, wanted in one.where.items()
         if name in cell
@@ -211,15 +214,17 @@ def _verdict(plan: PaperPlan, one: Exhibit, line: Line, run: PaperRun) -> PaperV
     if printed is None:
         span = "" if line.low is None else f"; its models lie between {line.low:g} and {line.high:g}"
         return PaperVerdict("not comparable", f"{own.agent} is none of the paper's models{span}")
+    if run.released is not None and not own.word:
+        verdict = recomputed_verdict(own.value, printed, decimals(printed, one.digits))
+        if verdict.answer == "agrees" or not line.doubts:
+            return verdict
     if line.doubts:
         return PaperVerdict("not comparable", f"the printed figure is in doubt ({line.doubts[0]})")
-    if own.agent is None and not run.imported:
+    if own.agent is None and run.released is None:
         return PaperVerdict("not comparable", "the paper pools its own models")
     if own.word:
         words = {p.word for p in line.figures}
         return PaperVerdict("agrees" if own.word in words else "differs")
-    if run.imported:
-        return recomputed_verdict(own.value, printed, decimals(printed, one.digits))
     measure = line.cell[-1]
     if measure not in plan.margins:
         return PaperVerdict("not comparable", f"no margin is declared for {measure}")
@@ -233,16 +238,18 @@ def _claim(plan: PaperPlan, claim: PaperClaim, runs: Sequence[PaperRun]) -> list
     study = plan.studies[claim.run]
     lines = []
     for run in (run for run in runs if run.study == study):
-        for agent in run.models:
+        for agent in _about(claim, run):
             try:
-                question = _within(claim.of(agent), run.data)
+                question = _within(_in_data(claim.of(agent), run), run.data)
                 estimates = question.ask(run.data)
                 published = _published(claim, question, run.data)
             except OstromError as error:
                 lines.append(ClaimLine(claim, PaperVerdict("not comparable", str(error)), run.name, agent))
                 continue
             for one in estimates:
-                interval = Interval(one.value, one.low, one.high, run.seeds, run.usd)
+                # The data of the paper itself have no other error than that of the paper.
+                ends = (one.value, one.value) if run.released else (one.low, one.high)
+                interval = Interval(one.value, *ends, run.seeds, run.usd)
                 verdict = claim_verdict(interval, claim.expect, claim.threshold, claim.smallest)
                 lines.append(ClaimLine(claim, verdict, run.name, agent, one, published))
     if lines:
@@ -250,6 +257,25 @@ def _claim(plan: PaperPlan, claim: PaperClaim, runs: Sequence[PaperRun]) -> list
         judged = [line for line in lines if line.estimate is not None]
         return judged or lines[:1]
     return [ClaimLine(claim, PaperVerdict("not comparable", f"no run of the study {study}"))]
+
+
+def _about(claim: PaperClaim, run: PaperRun) -> list[str]:
+    """The agents that a claim is judged for; of released data only the models that it speaks of."""
+    if run.released is None or not claim.about:
+        return run.models
+    return [agent for agent in run.agents if run.released.agents.get(agent, agent) in claim.about]
+
+
+def _in_data(question: Query, run: PaperRun) -> Query:
+    """The question with the names that released data have for its levels."""
+    names = run.released.levels if run.released else {}
+    if not names or isinstance(question.where, str):
+        return question
+    where = {column: names.get(str(level), level) for column, level in question.where.items()}
+    factor, equals, pair = question.contrast.partition("=")
+    return question.model_copy(
+        update={"where": where, "contrast": f"{factor}{equals}{names.get(pair.strip(), pair)}"}
+    )
 
 
 def _within(question: Query, data: RunData) -> Query:
@@ -260,7 +286,9 @@ def _within(question: Query, data: RunData) -> Query:
     kept = {}
     for column, wanted in where.items():
         known = [str(level) for level in data.levels.get(column, ())]
-        kept[column] = [one for one in wanted if str(one) in known] if isinstance(wanted, list) and known else wanted
+        kept[column] = (
+            [one for one in wanted if str(one) in known] if isinstance(wanted, list) and known else wanted
+        )
         if kept[column] == []:
             raise UsageError(f"the run has none of the levels of {column} that the claim is about")
     return question.model_copy(update={"where": kept})
@@ -272,6 +300,11 @@ def _published(claim: PaperClaim, question: Query, data: RunData) -> tuple[tuple
         return ()
     beside = published_beside(claim.published, [], question.levels(data))
     return tuple((one.name, one.value) for one in beside)
+
+
+def released_as(plan: PaperPlan, data: RunData) -> Released | None:
+    """What a run is where it was imported from the released data of the paper."""
+    return plan.released.get(str((data.manifest.get("imported") or {}).get("mapping_file")))
 
 
 def check_runs(runs: Sequence[PaperRun], name: str, plan: PaperPlan) -> None:

@@ -12,6 +12,7 @@ from typing import Literal
 Answer = Literal["agrees", "differs", "undecided", "not comparable"]
 NORMAL = 1.96
 MOST_SEEDS = 10_000
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +64,22 @@ def claim_verdict(
     """
     if one.low is None or one.high is None:
         return PaperVerdict("undecided", "too few matches for an interval")
+    # Ends at a border lie on the same side of it on every machine.
+    slack = ROUNDING * max(1.0, abs(threshold), smallest)
     if expect == "equal":
         distance = abs(one.value - threshold)
-        if max(one.high - threshold, threshold - one.low) <= smallest:
+        if max(one.high - threshold, threshold - one.low) <= smallest + slack:
             return PaperVerdict("agrees")
-        if one.low > threshold + smallest or one.high < threshold - smallest:
+        if one.low > threshold + smallest + slack or one.high < threshold - smallest - slack:
             return PaperVerdict("differs")
         return _undecided(one, smallest - distance, distance - smallest)
     # A claim "above" is one "below" in the mirror.
     sign = 1.0 if expect == "below" else -1.0
     value = sign * (one.value - threshold)
     low, high = sorted((sign * (one.low - threshold), sign * (one.high - threshold)))
-    if high < 0:
+    if high < -slack:
         return PaperVerdict("agrees")
-    if low > -smallest:
+    if low > slack - smallest:
         return PaperVerdict("differs", "" if value > smallest else f"no effect as large as {smallest:g}")
     return _undecided(one, -value, value + smallest)
 
@@ -94,9 +97,10 @@ def cell_verdict(one: Interval, printed: float, error: float, margin: float) -> 
     gap = one.value - printed
     low = gap - math.hypot(one.value - one.low, NORMAL * error)
     high = gap + math.hypot(one.high - one.value, NORMAL * error)
-    if -margin <= low and high <= margin:
+    slack = ROUNDING * max(1.0, abs(printed))
+    if -margin - slack <= low and high <= margin + slack:
         return PaperVerdict("agrees")
-    if low > 0 or high < 0:
+    if low > slack or high < -slack:
         return PaperVerdict("differs")
     return _undecided(one, margin - abs(gap), abs(gap), NORMAL * error)
 

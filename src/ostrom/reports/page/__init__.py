@@ -115,11 +115,15 @@ def plain_page(
     warnings: Sequence[str] = (),
     card: Sequence[tuple[str, str]] = (),
     links: Sequence[tuple[str, str]] = (),
+    first: Section | None = None,
 ) -> str:
-    """A page in the same style that is not about a single run; ``links`` lead to pages beside it."""
+    """A page in the same style that is not about a single run; ``links`` lead to pages beside it.
+
+    With a ``first`` section, which answers the question of the page, the others are folded below it.
+    """
     return _filled(
         "plain.html.jinja", kicker=kicker, title=title, sections=sections, about=about, findings=findings,
-        warnings=warnings, card=card, links=links,
+        warnings=warnings, card=card, links=links, first=first,
     )  # fmt: skip
 
 

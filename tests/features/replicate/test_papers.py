@@ -1,0 +1,69 @@
+"""The plans of the four papers: what they play, claim and allow."""
+
+from pathlib import Path
+
+import pytest
+
+from ostrom.analysis.claims import references
+from ostrom.analysis.published import published_beside
+from ostrom.engine.play_options import PlayOptions
+from ostrom.features.replicate.papers import paper_plan, papers
+from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.models.providers import scripted
+from ostrom.reports.exhibits.declared import exhibits_of
+from ostrom.studies.battery import sized
+
+MODEL = "scripted/first"
+SMOKE_CALLS = 200
+
+
+@pytest.fixture(autouse=True)
+def _model() -> None:
+    scripted.register("first", lambda request: "[A0]")
+
+
+def test_the_four_papers_are_known_with_dashes_and_underscores() -> None:
+    assert {"memory-curse", "repeated-games", "coopeval", "personas"} <= {*papers()}
+    assert paper_plan("memory_curse")[0] == paper_plan("memory-curse")[0] == "memory_curse"
+    with pytest.raises(UnknownName, match="unknown paper 'memory-course' .did you mean memory-curse"):
+        paper_plan("memory-course")
+
+
+@pytest.mark.parametrize("paper", ["memory-curse", "repeated-games", "coopeval", "personas"])
+def test_a_plan_names_what_exists(paper: str) -> None:
+    name, plan = paper_plan(paper)
+    reference = references.build(name)
+    measures = {p.cell[-1] for p in reference.published()}
+    assert set(plan.margins) <= measures, set(plan.margins) - measures
+    assert plan.picture is not None and plan.picture.exhibit in {one.name for one in exhibits_of(name)}
+    assert 3 <= len(plan.claims) <= 6
+    for claim in plan.claims:
+        assert claim.part.name
+        assert claim.note or claim.published
+        if claim.published is not None:
+            assert published_beside(claim.published, []), claim.claim
+    studies = {study for one in exhibits_of(name) for study in one.study}
+    assert {one.study for one in plan.released.values()} <= studies | {*plan.studies.values()}
+
+
+@pytest.mark.parametrize("paper", ["memory-curse", "repeated-games", "coopeval", "personas"])
+def test_smoke_plays_every_part_within_200_calls(paper: str) -> None:
+    parts = paper_plan(paper)[1].parts
+    sizes = sized(parts, [[MODEL]], Path(), "smoke", PlayOptions())
+    assert all(one.seeds == 1 for one in sizes) and len(sizes) == len(parts)
+    assert 0 < sum(one.calls for one in sizes) <= SMOKE_CALLS
+
+
+def test_a_claim_about_no_part_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ostrom.features.replicate.papers import PaperPlan
+    from ostrom.ground.validation import validate
+
+    _, plan = paper_plan("personas")
+    data = plan.model_dump(mode="json")
+    data["claims"][0]["run"] = "nothing"
+    with pytest.raises(UsageError, match=r"unknown part 'nothing' \(allowed: personas\)"):
+        validate(PaperPlan, data, "personas/replicate.yaml")
+    data = plan.model_dump(mode="json")
+    data["parts"] *= 2
+    with pytest.raises(UsageError, match="two parts have the name 'personas'"):
+        validate(PaperPlan, data, "personas/replicate.yaml")

@@ -1,0 +1,138 @@
+"""`ostrom replicate`: a paper played, taken from runs, and computed from its released data."""
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.in_process import Call, caller
+
+from ostrom.models.providers import scripted
+
+ARM = ["replicate", "personas", "--model", "scripted/green", "--preset", "smoke", "--out", "out"]
+GREEN = ("CLEAN", "REGULATE", "CAMPAIGN", "SUPPORT_GREEN")
+
+
+def _green(request: Any) -> str:
+    """Whatever the role, the green action."""
+    (offered,) = re.findall(r'"action", one of (.*?), and "rationale"', request.messages[-1].content)
+    name = next(name for name in GREEN if f'"{name}"' in offered)
+    return json.dumps({"action": name, "rationale": "It is right."})
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    scripted.register("green", _green)
+    return caller(monkeypatch, tmp_path)
+
+
+def _rounds(path: Path, forgiving: bool) -> None:
+    """Released rounds in the shape of experiment_pd.csv: a model against a script that defects once, both seats."""
+    pay = {("J", "J"): (8, 8), ("J", "F"): (0, 10), ("F", "J"): (10, 0), ("F", "F"): (5, 5)}
+    rows = []
+    for first, second in (("act_gpt4", "act_defect_once"), ("act_defect_once", "act_gpt4")):
+        totals = [0, 0]
+        for number in range(1, 11):
+            model = "J" if number == 1 or forgiving else "F"
+            script = "F" if number == 1 else "J"
+            moves = (model, script) if first == "act_gpt4" else (script, model)
+            points = pay[moves]
+            totals = [total + point for total, point in zip(totals, points, strict=True)]
+            rows.append([number, first, second, *moves, *points, *totals])
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            ["round", "player1", "player2", "answer1", "answer2", "points1", "points2", "total1", "total2"]
+        )
+        writer.writerows(rows)
+
+
+def test_the_papers_are_listed(call: Call) -> None:
+    done = call("replicate", "--list", "--json")
+    listed = {row["paper"]: row for row in json.loads(done.out)}
+    assert listed["memory-curse"]["studies"] == ["memory", "memory-sanitized", "memory-asymmetric"]
+    assert "smoke" in listed["memory-curse"]["presets"]
+    assert "memory-curse" in call("replicate", "--list").out
+
+
+def test_a_paper_is_played_judged_and_gone_on_with(call: Call, tmp_path: Path) -> None:
+    sizes = json.loads(call(*ARM, "--dry-run", "--json").out)
+    assert sizes["calls"] == 32 and not (tmp_path / "out").exists()
+    done = call(*ARM, "--json")
+    assert done.code == 0, done.err
+    made = json.loads(done.out)
+    assert [run["run"] for run in made["runs"]] == ["personas"] and made["runs"][0]["calls"] == 32
+    assert made["runs"][0]["wording"] == "ours"
+    claims = {one["claim"]: one for one in made["claims"]}
+    assert len(claims) == 4
+    figures = [figure for one in made["exhibits"] for figure in one["figures"]]
+    assert figures and {figure["verdict"] for figure in figures} == {"not comparable"}
+    assert all(
+        "none of the paper's models" in figure["why"] and figure["run"] == "personas" for figure in figures
+    )
+    assert made["verdicts"] == {"not comparable": len(figures)}
+    page = (tmp_path / "out/page/index.html").read_text()
+    assert page.index("What") and page.index("Personas turn economic scenarios green") < page.index(
+        "Table 1:"
+    )
+    assert {".csv", ".md", ".tex"} == {path.suffix for path in (tmp_path / "out/page/tables").iterdir()}
+    again = json.loads(call(*ARM, "--json").out)
+    assert again["runs"] == made["runs"]
+    other = call(*ARM[:-3], "paper", "--out", "out", "--dry-run")
+    assert other.code == 0
+    small = call(*ARM, "--model", "scripted/green")
+    assert small.code == 2 and "named twice" in small.err
+
+
+def test_a_figure_is_judged_beside_the_model_that_is_chosen(call: Call) -> None:
+    assert call(*ARM, "--json").code == 0
+    made = json.loads(
+        call("replicate", "personas", "--runs", "out/runs/personas", "--as", "Qwen-7B", "--json").out
+    )
+    figures = [figure for one in made["exhibits"] for figure in one["figures"]]
+    judged = [figure for figure in figures if figure["published_model"] == "Qwen-7B"]
+    assert judged and all(figure["verdict"] != "agrees" or figure["own_ci"] for figure in judged)
+    assert not any("none of the paper's models" in (figure["why"] or "") for figure in judged)
+
+
+@pytest.mark.parametrize(("forgiving", "answer"), [(False, "agrees"), (True, "differs")])
+def test_released_data_are_judged_by_rounding(
+    forgiving: bool, answer: str, call: Call, tmp_path: Path
+) -> None:
+    _rounds(tmp_path / "experiment_pd.csv", forgiving)
+    assert call("import", "experiment_pd.csv", "--mapping", "repeated-games-pd").code == 0
+    done = call("replicate", "repeated-games", "--runs", "experiment_pd", "--json")
+    made = json.loads(done.out)
+    assert made["runs"][0] | {"usd": 0, "calls": 0} == made["runs"][0]
+    assert made["runs"][0]["study"] == "pd-tournament" and made["runs"][0]["released"]
+    claims = {one["claim"]: one["verdict"] for one in made["claims"]}
+    assert claims["A single defection is never forgiven"] == answer
+    assert [v for claim, v in claims.items() if "defection" not in claim] == ["not comparable"] * 3
+    (exhibit,) = (one for one in made["exhibits"] if one["name"] == "Forgiveness")
+    (figure,) = exhibit["figures"]
+    assert (figure["agent"], figure["published_model"], figure["verdict"]) == ("act_gpt4", "GPT-4", answer)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ([], "name a paper: "),
+        (["memory-curse"], "give either --model"),
+        (["memory-curse", "--model", "scripted/green", "--runs", "a"], "give either --model"),
+        (["memory-curse", "--runs", "a", "--preset", "small"], "--runs plays nothing"),
+        (["memory-curse", "--runs", "nowhere"], "nowhere"),
+        (["personas", "--model", "scripted/green", "--preset", "tiny"], "unknown preset 'tiny'"),
+    ],
+)
+def test_wrong_use_is_one_line(arguments: list[str], problem: str, call: Call) -> None:
+    done = call("replicate", *arguments)
+    assert done.code in (1, 2) and problem in done.err and "Traceback" not in done.err
+    assert len(done.err.strip().splitlines()) == 1
+
+
+def test_a_run_of_another_paper_is_refused(call: Call) -> None:
+    assert call(*ARM, "--json").code == 0
+    done = call("replicate", "coopeval", "--runs", "out/runs/personas")
+    assert done.code == 2 and "is a run of the study personas (allowed: " in done.err
