@@ -12,6 +12,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from tests.cli.in_process import caller
 
 from ostrom.analysis.comparison import _beside, _by_cell
 from ostrom.analysis.references import published_rows
@@ -464,3 +465,27 @@ def emptied(run: Path, folder: Path) -> Path:
     for name in ("tables.json", "traces.json", "journal.db.tally"):
         (copy / name).unlink(missing_ok=True)
     return copy
+
+
+def test_two_runs_are_compared_with_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    call = caller(monkeypatch, tmp_path)
+    changes = ["--set", "mechanism.rounds=3", "--seeds", "4"]
+    for name, strategy in (("new", "defector"), ("old", "cooperator")):
+        types = ["--set", f"types={{one: {strategy}}}"]
+        assert call("run", "memory", "--preset", "smoke", "--name", name, *types, *changes).code == 0
+    made = orjson.loads(call("compare", "new", "old", "--by", "game", "--json").out)
+    assert made["measure"] == "cooperation" and len(made["differences"]) == 2
+    assert all(one["value"] == -1 and one["low"] <= -1 <= one["high"] for one in made["differences"])
+    assert {"key": "types.one.strategy", "new": "defector", "old": "cooperator"} in made["changed"] or any(
+        one["key"].startswith("types.one") and one["new"] != one["old"] for one in made["changed"]
+    )
+    back = orjson.loads(call("compare", "old", "new", "--measure", "score", "--json").out)
+    assert back["measure"] == "score" and back["differences"][0]["value"] > 0
+    assert "new minus old" in call("compare", "new", "old").out
+    for wrong, problem in (
+        (["new", "new"], "both runs are called new"), (["new", "--by", "game"], "need a second run"),
+        (["new", "old", "--as", "x"], "leave --as and --reference out"),
+        (["new", "old", "--measure", "nothing"], "nothing"),
+    ):  # fmt: skip
+        done = call("compare", *wrong)
+        assert done.code == 2 and problem in done.err

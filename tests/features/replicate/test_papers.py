@@ -25,7 +25,7 @@ def _model() -> None:
 def test_the_four_papers_are_known_with_dashes_and_underscores() -> None:
     assert {"memory-curse", "repeated-games", "coopeval", "personas"} <= {*papers()}
     assert paper_plan("memory_curse")[0] == paper_plan("memory-curse")[0] == "memory_curse"
-    with pytest.raises(UnknownName, match="unknown paper 'memory-course' .did you mean memory-curse"):
+    with pytest.raises(UnknownName, match=r"unknown paper 'memory-course' .did you mean memory-curse"):
         paper_plan("memory-course")
 
 

@@ -7,15 +7,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Json, Runs
+from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs
 from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.features.comparing import Comparison, Line
+    from ostrom.features.comparing.two_runs import TwoRuns
 
 
 def compare(
     run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    old: Annotated[
+        str | None,
+        typer.Argument(help="A second run: show the differences RUN minus OLD, and what else differs."),
+    ] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="With OLD: the measure (default: cooperation, else the score).")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="With OLD: columns to compare by, such as game,agent.")
+    ] = None,
+    level: Level = 0.95,
     as_: Annotated[
         list[str] | None,
         typer.Option(
@@ -30,10 +43,25 @@ def compare(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> Any:
-    """Set the figures of a run beside the published ones, for the cells that both have.
+    """Set the figures of a run beside the published ones, or beside those of another run (compare NEW OLD).
 
     Own intervals are 95 % intervals. Published figures in doubt are marked and never enter a range.
     """
+    if old is not None:
+        if as_ or reference:
+            raise UsageError("two runs are compared with each other: leave --as and --reference out")
+        check_level(level)
+        return _two_runs(
+            run,
+            old,
+            measure,
+            [name.strip() for name in (by or "").split(",") if name.strip()],
+            level,
+            runs,
+            json=json,
+        )
+    if measure or by:
+        raise UsageError("--measure and --by need a second run: ostrom compare NEW OLD")
     from ostrom.data.rundata import run_data
     from ostrom.features.comparing import compare_run
     from ostrom.studies.run import open_run
@@ -52,6 +80,35 @@ def compare(
         say(remark)
     if made.unmatched:
         say(f"{made.unmatched} own figures have no published cell to stand beside.")
+    paper = made.reference.name.replace("_", "-")
+    say(f"all figures of the paper on one page, with verdicts: ostrom replicate {paper} --runs {run}")
+    return made
+
+
+def _two_runs(
+    new: str, old: str, measure: str | None, by: list[str], level: float, runs: Path, *, json: bool
+) -> TwoRuns:
+    from ostrom.features.comparing.two_runs import compare_runs
+    from ostrom.reports.card import headline_measure
+
+    with opened_runs([new, old], runs) as (first, second):
+        name = measure or headline_measure(first)
+        if name is None:
+            raise UsageError(f"{new}: has no finished match with cooperation or a score (name a --measure)")
+        made = compare_runs(first, second, name, by, level)
+    if json:
+        print_json(made.as_dict())
+        return made
+    if made.changed:
+        print_table("What else differs", ["key", made.new, made.old], [list(row) for row in made.changed])
+    print_table(
+        f"{made.measure}: {made.new} minus {made.old} ({level:.0%} intervals)",
+        [*by, "difference", "low", "high", "n", "method"],
+        [
+            [*(one.key.get(name) for name in by), one.value, one.low, one.high, one.n, one.method]
+            for one in made.differences
+        ],
+    )
     return made
 
 
