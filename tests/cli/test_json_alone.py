@@ -53,6 +53,7 @@ ELSEWHERE = {
     "batches": "tests/features/batches/test_batch_command.py",
     "gate": "tests/features/gates/test_gate_command.py",
     "power": "tests/features/power/test_power_command.py",
+    "replicate": "tests/features/replicate/test_replicate.py",
     "profile": "tests/features/profile/test_profile_command.py",
     "models check": "below",
     "models fetch": "needs the network where the weights are not at hand",

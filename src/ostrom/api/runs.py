@@ -148,11 +148,21 @@ class Run:
         )["decisions"]
         return decisions
 
-    def compare(self, *, as_: Sequence[str] | None = None, reference: str | None = None) -> Any:
-        """The figures of this run beside the published ones."""
+    def compare(
+        self,
+        old: str | Path | None = None,
+        *,
+        measure: str | None = None,
+        by: str | None = None,
+        level: float = 0.95,
+        as_: Sequence[str] | None = None,
+        reference: str | None = None,
+    ) -> Any:
+        """The figures of this run beside the published ones, or with ``old`` its differences to another run."""
         from ostrom.api.commands import returned
 
-        comparison: Any = returned("compare", self.path, as_=as_, reference=reference)
+        options = {"measure": measure, "by": by, "level": level, "as_": as_, "reference": reference}
+        comparison: Any = returned("compare", self.path, old and str(old), **options)
         return comparison
 
     def branch(

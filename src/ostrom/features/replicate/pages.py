@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from ostrom.analysis.estimate import fixed
 from ostrom.features.replicate.papers import Picture
-from ostrom.features.replicate.results import Cell, ClaimLine, Replication, counted
+from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, counted
 from ostrom.ground.errors import OstromError
 from ostrom.reports.build import Report, ReportFiles
 from ostrom.reports.exhibits.declared import Exhibit
@@ -146,7 +146,7 @@ def claim_row(line: ClaimLine) -> list[Any]:
     ]  # fmt: skip
 
 
-def _section(files: ReportFiles, made: Replication, one: Exhibit, cells: Sequence[Cell]) -> Section:
+def _section(files: ReportFiles, made: Replication, one: Exhibit, cells: Sequence[JudgedFigure]) -> Section:
     """One exhibit; whatever goes wrong in it stays in it."""
     counts = counted(cells)
     ending = f" ({', '.join(f'{n} {answer}' for answer, n in counts.items())})" if counts else ""
@@ -191,13 +191,13 @@ def _section(files: ReportFiles, made: Replication, one: Exhibit, cells: Sequenc
     return section
 
 
-def _rests_on(made: Replication, cells: Sequence[Cell]) -> str:
+def _rests_on(made: Replication, cells: Sequence[JudgedFigure]) -> str:
     """Which runs a table rests on; a table of printed figures alone names none."""
     named = [run for run in made.runs if run.name in {cell.run for cell in cells}]
     return "".join(f" Run {run.name}: {run.calls:,} calls." for run in named).strip()
 
 
-def _cells(one: Exhibit, columns: Sequence[str], cells: Sequence[Cell]) -> Table:
+def _cells(one: Exhibit, columns: Sequence[str], cells: Sequence[JudgedFigure]) -> Table:
     """One row per figure: printed, ours with its interval, run and verdict."""
     used = [i for i in range(len(columns)) if any(cell.line.cell[i] for cell in cells)]
     rows = []

@@ -106,7 +106,7 @@ class ClaimLine:
 
 
 @dataclass(frozen=True)
-class Cell:
+class JudgedFigure:
     """A printed figure, or the range of several, with an own one beside it."""
 
     line: Line
@@ -127,7 +127,7 @@ class Replication:
     paper: Reference
     runs: tuple[PaperRun, ...]
     claims: tuple[ClaimLine, ...]
-    exhibits: tuple[tuple[Exhibit, tuple[Cell, ...]], ...]
+    exhibits: tuple[tuple[Exhibit, tuple[JudgedFigure, ...]], ...]
     remarks: tuple[str, ...]
 
     @property
@@ -157,7 +157,7 @@ class Replication:
         }  # fmt: skip
 
 
-def counted(cells: Iterable[Cell]) -> dict[str, int]:
+def counted(cells: Iterable[JudgedFigure]) -> dict[str, int]:
     """How many figures have each verdict; verdicts that none has are left out."""
     answers = [cell.verdict.answer for cell in cells]
     return {answer: answers.count(answer) for answer in ORDER if answer in answers}
@@ -169,7 +169,7 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
     reference = references.build(name)
     exhibits = exhibits_of(name)
     known = {study for one in exhibits for study in one.study} | {*plan.studies.values()}
-    cells: dict[str, list[Cell]] = {one.name: [] for one in exhibits}
+    cells: dict[str, list[JudgedFigure]] = {one.name: [] for one in exhibits}
     remarks: dict[str, list[str]] = {}
     for run in runs:
         made = compare(reference, run.data, games_of(run.data), _beside(chosen, run))
@@ -179,7 +179,7 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
             # A run of another study of the paper has exhibits of its own.
             if run.study in one.study or run.study not in known:
                 cells[one.name] += [
-                    Cell(line, run.name, _verdict(plan, one, line, run))
+                    JudgedFigure(line, run.name, _verdict(plan, one, line, run))
                     for line in made.lines
                     if line.own.agent in (None, *run.agents) and _belongs(one, reference.columns, line)
                 ]

@@ -12,7 +12,7 @@ import typer
 
 from ostrom.cli.ending import say_failures
 from ostrom.cli.options import Json, Runs, Safe
-from ostrom.cli.output import print_json, write
+from ostrom.cli.output import print_json, say, write
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def report(
         print_json({"report": str(made), "failures": list(made.failures)})
     else:
         write(made)
+        if as_paper:
+            say("with a verdict for every claim and figure: ostrom replicate PAPER --runs RUN")
     if not say_failures(made):
         sys.exit(1)
 
