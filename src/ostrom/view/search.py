@@ -22,13 +22,13 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ostrom.engine.entries import whole
+from ostrom.engine.entries import UNREADABLE, Packages, whole
 from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.journal import connect_read_only
 from ostrom.ground.errors import RunError
 from ostrom.view.index import RunIndex
 from ostrom.view.viewer import Routes, Viewer, whole_number
-from ostrom.view.words import LONGEST, UNREADABLE, beginning, decoded, opened, spaced, text_of
+from ostrom.view.words import LONGEST, beginning, decoded, spaced, text_of
 
 WHERE = ("prompt", "reply", "reasoning")
 MOST_TYPED = 500
@@ -157,7 +157,7 @@ def search(
     wanted = [term for term in terms if not term.without]
     try:
         with closing(connect_read_only(journal)) as connection:
-            read = lru_cache(maxsize=MOST_PACKAGES)(partial(_package, connection))
+            read = Packages(partial(_package, connection))
             hits = [
                 SearchHit(
                     call,
@@ -255,9 +255,9 @@ def _excerpts(
         yield from ((name, pieces) for pieces in excerpts(text or "", terms))
 
 
-def _package(connection: sqlite3.Connection, number: int) -> list[Any]:
+def _package(connection: sqlite3.Connection, number: int) -> bytes:
     found = connection.execute("SELECT texts FROM prompts WHERE id=?", (number,)).fetchone()
-    return [] if found is None else opened(found[0])
+    return b"" if found is None else bytes(found[0])
 
 
 def _prompt(package: int, nth: int, read: Callable[[int], list[Any]]) -> str:

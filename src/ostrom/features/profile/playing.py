@@ -30,7 +30,7 @@ from ostrom.features.profile.battery import (
     resolved,
 )
 from ostrom.ground.errors import OstromError, RunError, UnknownName
-from ostrom.ground.files import refuse_link, write_whole
+from ostrom.ground.files import read_plain, write_whole
 from ostrom.studies.resolve import Resolved
 from ostrom.studies.run import open_run
 
@@ -315,13 +315,13 @@ def _tally(folder: Path) -> tuple[float, int]:
 
 def _recorded(out: Path, battery: Battery, sizes: Sequence[SizedPart], preset: str | None) -> dict[str, int]:
     """The seeds of every part: what an earlier session began is never made smaller."""
-    path = refuse_link(out / RECORD)
+    path = out / RECORD
     said = {"battery": battery.model_dump(mode="json"), "preset": preset}
     seeds = {one.part.name: one.seeds for one in sizes}
     try:
         out.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            old = orjson.loads(path.read_bytes())
+        if path.exists() or path.is_symlink():
+            old = orjson.loads(read_plain(path))
             if not isinstance(old, dict) or {key: old.get(key) for key in said} != said:
                 raise RunError(f"{out}: holds a profile by another battery or preset (choose another --out)")
             before = old.get("seeds") if isinstance(old.get("seeds"), dict) else {}
