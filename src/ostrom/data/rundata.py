@@ -150,7 +150,11 @@ class RunData:
         made = duckdb.connect(":memory:", config={"threads": 1})
         made.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'").fetchall()
         for name, path in self.parquet.items():
-            made.execute(f"CREATE VIEW {name} AS {self._source(name, path)}").fetchall()
+            try:
+                made.execute(f"CREATE VIEW {name} AS {self._source(name, path)}").fetchall()
+            except duckdb.Error as error:
+                why = " ".join(str(error).split())[:200]
+                raise RunError(f"{path}: cannot be read ({why}); remove it: it is made again") from None
         own = ("run", "match", "player")
         played = [
             c for c in columns("matches", self._types, self._more) if c not in (*own, *columns("calls", {}))

@@ -275,7 +275,7 @@ def whole(package: int, nth: int, read: Callable[[int], list[Any]]) -> list[list
         found = read(package)[nth]
         if isinstance(found, list):
             messages = [*found[:keep], *after]
-            if any(type(text) is not str for message in messages for text in message):
+            if not all(list(map(type, message)) == [str, str] for message in messages):
                 raise ValueError("is no list of messages")
             return messages
         kept = found["then"] if keep is None else found["then"][: max(0, keep - found["keep"])]

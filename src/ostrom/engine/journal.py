@@ -283,7 +283,8 @@ class Journal:
             self._guard.renew()
         self._under_way += 1
         try:
-            yield from self._read.execute(query, values)
+            # Row by row: a reader that gives up must not close the cursor of a journal that is closed already.
+            yield from (row for row in self._read.execute(query, values))
         except DAMAGE as error:
             raise RunError(explain(self.path, error)) from None
         finally:

@@ -344,8 +344,7 @@ def _journal_reads(folder: Path) -> bool:
     """Whether the journal can be read at all; where it cannot, that is what is said."""
     with open_run(folder, checked=False) as run:
         try:
-            for table in ("units", "answers", "calls", "prompts"):
-                run.journal._read.execute(f"SELECT count(*) FROM {table}").fetchone()
+            run.journal.check_structure()
         except DAMAGE as error:
             raise RunError(explain(run.journal.path, error)) from None
     return True

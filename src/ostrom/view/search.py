@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,6 @@ PAGE = 25
 AROUND = 90
 """Characters shown on each side of a hit."""
 MOST_EXCERPTS = 3
-MOST_PACKAGES = 8
-"""Packages of prompts that are kept unpacked: a dialogue is read from several."""
 SLOWEST = 20.0
 """Seconds after which a count is given up."""
 

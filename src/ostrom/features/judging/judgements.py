@@ -141,11 +141,12 @@ def read_judged(folder: Path) -> JudgedCorpus:
     """One judged corpus from its folder."""
     from ostrom.data.tables import import_polars
 
+    polars = import_polars()
     try:
         study = orjson.loads(read_plain(refuse_link(folder) / "run.json"))["study"]
-        rows = import_polars().read_parquet(plain(folder / JUDGED)).to_dicts()
+        rows = polars.read_parquet(plain(folder / JUDGED)).to_dicts()
         return corpus_of(study, rows)
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, polars.exceptions.PolarsError) as error:
         raise RunError(f"{folder}: is no judged corpus that can be read: {error}") from None
 
 
