@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import zlib
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import orjson
@@ -292,7 +293,7 @@ def multiply(folder: Path, table: str, levels: int = 6) -> None:
     leaf = bytes(raw[(root - 1) * PAGE : root * PAGE])
     numbers = [root, *range(pages + 1, pages + levels + 1)]
     raw += bytes(PAGE * levels)
-    for here, below in zip(numbers, numbers[1:], strict=False):
+    for here, below in pairwise(numbers):
         raw[(here - 1) * PAGE : here * PAGE] = interior(below)
     raw[(numbers[-1] - 1) * PAGE :] = leaf
     raw[28:32] = (pages + levels).to_bytes(4, "big")

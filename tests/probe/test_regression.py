@@ -62,7 +62,7 @@ TWICE = {"task_id": "T/0", "prompt": "def twice(x):\n    'Twice x.'\n", "entry_p
         ("def twice(x):\n    return 2 * x\nraise SystemExit(0)", False),  # ends before the tests
         ("def twice(x):\n    open('/left', 'w')\n    return 2 * x", False),
         ("import socket\ndef twice(x):\n    socket.socket()\n    return 2 * x", False),
-        ("import os\ndef twice(x):\n    os.system('true')\n    return 2 * x", False),
+        ("import os\ndef twice(x):\n    assert os.system('true') == 0\n    return 2 * x", False),
         ("def twice(x):\n    bytes(1 << 40)\n    return 2 * x", False),
     ],
 )

@@ -47,7 +47,9 @@ ATTACKS = {
     "a spawned program": "os.posix_spawn(sys.executable, [sys.executable], {})",
     "the place of this program": "os.execv(sys.executable, [sys.executable])",
     "a fork": "os.fork()",
-    "a fork by its number": LIBC + "n = 57 if os.uname().machine == 'x86_64' else 220" + FAIL.format("libc.syscall(n, 17, 0, 0, 0, 0)"),
+    "a fork by its number": LIBC
+    + "n = 57 if os.uname().machine == 'x86_64' else 220"
+    + FAIL.format("libc.syscall(n, 17, 0, 0, 0, 0)"),
     "clone3": LIBC + FAIL.format("libc.syscall(435, (ctypes.c_uint64 * 11)(), 88)"),
     "a process that shares nothing": LIBC + FAIL.format("libc.unshare(0x10000000)"),
     "a mount": LIBC + FAIL.format("libc.mount(b'tmpfs', b'/tmp', b'tmpfs', 0, None)"),
@@ -100,8 +102,8 @@ def test_nothing_of_the_user_is_there(way: str, tmp_path: Path, monkeypatch: pyt
 def test_plain_programs_work(way: str) -> None:
     assert _run(way, "import collections, decimal, heapq, hashlib, itertools, json, math, random, re, typing")
     assert _run(way, "open('kept', 'w').write('1')\nassert open('kept').read() == '1'")
-    thread = "import threading\ndone = []\none = threading.Thread(target=done.append, args=(1,))\none.start()\none.join()\n"
-    assert _run(way, thread + "assert done == [1]")
+    thread = "import threading\ndone = []\none = threading.Thread(target=done.append, args=(1,))\n"
+    assert _run(way, thread + "one.start()\none.join()\nassert done == [1]")
     assert not _run(way, "raise SystemExit(0)") and not _run(way, "assert False") and not _run(way, "def")
 
 

@@ -1,10 +1,12 @@
-"""What runs between the system and a program that a model wrote; started as text (``python -c``), it imports nothing of ours.
+"""What runs between the system and a program that a model wrote: started as text, it imports nothing of ours.
 
-``enter`` builds a root of its own out of a few folders, read-only, in new namespaces: no network, no other processes, no
-home, no configuration. ``confine`` then bounds the process and takes away the system calls by which it could start other
-programs, open sockets or make namespaces.
+``enter`` builds a root of its own out of a few folders, read-only, in new namespaces: no network, no other processes,
+no home, no configuration. ``confine`` then bounds the process and takes away the system calls by which it could start
+other programs, open sockets or make namespaces.
 """
 
+# Its paths are those of another root, as text.
+# ruff: noqa: PTH102, PTH103, PTH106, PTH112, PTH114, PTH115, PTH120, PTH123, PTH211
 from __future__ import annotations
 
 import ctypes
@@ -38,7 +40,7 @@ def _libc(name: str, *arguments: object) -> None:
 
 
 def enter(paths: list[str], root: str) -> None:
-    """Go into namespaces of one's own whose files are these alone, read-only, and an empty folder for temporary ones."""
+    """Go into namespaces of one's own whose files are these alone, read-only, and an empty folder."""
     user, group = os.getuid(), os.getgid()
     # mount, uts, ipc, user, pid and net
     _libc("unshare", 0x00020000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000)
@@ -47,7 +49,7 @@ def enter(paths: list[str], root: str) -> None:
         ("uid_map", f"65534 {user} 1"),
         ("gid_map", f"65534 {group} 1"),
     ):
-        with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123
+        with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
     if child := os.fork():  # the child is the first process of the new namespace: all others end with it
         os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 255)
