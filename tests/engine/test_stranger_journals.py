@@ -182,7 +182,12 @@ def test_a_bomb_of_gigabytes_takes_no_memory(tmp_path: Path) -> None:
 def test_packages_that_are_kept_are_bounded_together() -> None:
     large = packed([orjson.dumps([["user", "x" * (MOST_PACKAGE // 3)]])])
     read: list[int] = []
-    packages = Packages(lambda number: (read.append(number), large)[1])
+
+    def packed_at(number: int) -> bytes:
+        read.append(number)
+        return large
+
+    packages = Packages(packed_at)
     for number in (1, 1, 2, 1, 3, 1):
         packages(number)
     assert read == [1, 2, 3, 1]  # a third does not fit beside two

@@ -136,13 +136,19 @@ def anew() -> Iterator[None]:
 @pytest.mark.usefixtures("anew")
 def test_without_a_sandbox_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
-    monkeypatch.setattr(human_eval, "_run", lambda way, text: bool(tried.append(way + text)))
+
+    def fails(way: str, text: str) -> bool:
+        tried.append(way + text)
+        return False
+
+    monkeypatch.setattr(human_eval, "_run", fails)
     if sys.platform == "linux":
         with pytest.raises(UsageError, match=r"--run-code: .* in a sandbox alone.*install bubblewrap"):
             passes("open('/left', 'w')")
         assert tried == ["bubblewrap", "namespaces"]  # by trying, and never with the program
     for name in ("darwin", "win32"):
-        tried.clear(), sandbox.cache_clear()
+        tried.clear()
+        sandbox.cache_clear()
         monkeypatch.setattr(sys, "platform", name)
         with pytest.raises(UsageError, match=rf"none works on this system \({name}"):
             passes("")
