@@ -270,6 +270,25 @@ def test_json_that_is_none_is_one_line(text: str, folder: Path) -> None:
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("statement", "text"),
+    [
+        ("UPDATE units SET facts=?", "[1]"),
+        ("UPDATE units SET scores=?", '{"a": 1}'),
+        ("UPDATE answers SET probabilities=?", "5"),
+        ("UPDATE answers SET facts=?", '"x"'),
+    ],
+)
+def test_json_of_another_shape_is_one_line(statement: str, text: str, folder: Path) -> None:
+    edit(folder, statement, values=(text,))
+    with (
+        open_run(folder) as run,
+        pytest.raises(RunError, match=r"the journal is damaged: .* is no (list|dict)"),
+    ):
+        for unit in range(8):
+            run.journal.ended(unit), run.journal.answers(unit)
+
+
 # -- pages that belong to many rows -------------------------------------------------------------------
 
 PAGE = 4096

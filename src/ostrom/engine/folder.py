@@ -148,8 +148,8 @@ def _digest(data: bytes) -> str:
 
 JOURNAL = "journal.db"
 MANIFEST = "run.json"
-MOST_LOCK, MOST_MANIFEST = 64, 16 << 20
-"""Bytes that these files may have."""
+MOST_LOCK = 64
+"""Bytes that a lock may have."""
 
 
 class Folder:
@@ -214,7 +214,7 @@ class Folder:
         """The manifest as written."""
         path = self.path / MANIFEST
         try:
-            raw = read_plain(path, MOST_MANIFEST)
+            raw = read_plain(path)
         except FileNotFoundError:
             raise RunError(f"{self.path}: there is no run here (no {MANIFEST})") from None
         except OSError as error:

@@ -303,7 +303,7 @@ class Journal:
         for state, reason, scores, facts in self._rows(
             "SELECT state, reason, scores, facts FROM units WHERE unit=?", unit
         ):
-            return state, reason, load(scores), load(facts) or {}
+            return state, reason, _shaped(scores, list), _shaped(facts, dict) or {}
         return None
 
     def has_begun(self, unit: int) -> bool:
@@ -325,7 +325,7 @@ class Journal:
         asked = self._asked.get
         return {
             (step, player, part): (
-                Answer(load(value), reading, load(odds), note, load(facts)),
+                Answer(load(value), reading, _shaped(odds, dict), note, _shaped(facts, dict)),
                 complaints,
                 asked(question),
             )
@@ -448,6 +448,14 @@ class Journal:
             )
         )
         return totals | dict(zip(("decisions", "complaints", "policies"), answers, strict=True))
+
+
+def _shaped(text: str | None, kind: type) -> Any:
+    """Plain data from JSON text that is of one kind."""
+    found = load(text)
+    if found is not None and not isinstance(found, kind):
+        raise RunError(f"the journal is damaged: {text!r:.60} is no {kind.__name__}")
+    return found
 
 
 def connect_read_only(path: Path) -> sqlite3.Connection:

@@ -10,8 +10,8 @@ from stat import S_ISLNK, S_ISREG
 
 from ostrom.ground.errors import RunError, StudyError
 
-MOST_BYTES = 256 << 20
-"""Bytes of a file of a run that is read whole."""
+MOST_BYTES = 16 << 20
+"""Bytes of a file of a run that is read whole: of JSON, twenty times as many may be taken in memory."""
 
 
 def read_text_file(path: str | Path) -> str:

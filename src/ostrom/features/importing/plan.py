@@ -31,7 +31,7 @@ from ostrom.studies.plan import StudyPlan
 from ostrom.studies.schema import StudyFile
 
 UNITS = "imported.json"
-MOST_UNITS = 1 << 30
+MOST_UNITS = 256 << 20
 """Bytes that it may have."""
 PAID_ONLY = {"recorded": "payoffs"}
 """The facts of a match of which only the payoffs are on record."""

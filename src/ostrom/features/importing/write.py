@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import orjson
 
 from ostrom.answers import Answer
-from ostrom.engine.folder import MOST_MANIFEST, Folder, check_name, new_manifest
+from ostrom.engine.folder import Folder, check_name, new_manifest
 from ostrom.engine.journal import Journal
 from ostrom.features.importing.check import POLICIES, Cause, Disagreement, SeatRound, by_cause
 from ostrom.features.importing.mapping import Mapping, canonical, load_mapping
@@ -157,7 +157,7 @@ def source_files(paths: Sequence[Path], runs: Path) -> tuple[list[dict[str, Any]
         files.append({"name": path.name, "sha256": digest})
     for manifest in sorted(runs.glob("*/run.json")) if runs.is_dir() else []:
         try:
-            other = orjson.loads(read_plain(manifest, MOST_MANIFEST))
+            other = orjson.loads(read_plain(manifest))
             known = {entry["sha256"] for entry in other["imported"]["files"]}
         except (OSError, RunError, ValueError, KeyError, TypeError):
             continue

@@ -39,6 +39,8 @@ from ostrom.studies.run import Run
 SHORTEST = 80
 """Replies with fewer characters hold an answer but no reasons (Tewolde et al. 2026)."""
 CORPUS = "corpus.jsonl"
+MOST_CORPUS = 256 << 20
+"""Bytes that it may have."""
 DROPPED = frozenset(
     {"unit", "state", "kind", "label", "payoff", "expected", "probabilities", "p_cooperate", "reading",
      "invalid", "complaints", "note", "copied"}
@@ -340,7 +342,7 @@ def read_corpus(folder: Path) -> list[dict[str, Any]]:
     """The decisions that a judged corpus lists; none before its first session."""
     path = folder / CORPUS
     try:
-        return [orjson.loads(line) for line in read_plain(path).splitlines() if line.strip()]
+        return [orjson.loads(line) for line in read_plain(path, MOST_CORPUS).splitlines() if line.strip()]
     except FileNotFoundError:
         return []
     except (OSError, orjson.JSONDecodeError) as error:
