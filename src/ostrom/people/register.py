@@ -108,7 +108,8 @@ class Register:
                 raise RunError(f"{self.path}: is no register of this version")
             require_schema(db, self.path, [schema_of(_SCHEMA)])
             if (found := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-                raise RunError(f"{self.path}: is damaged (put back a copy of it): {found}")
+                what = " ".join(str(found).split())
+                raise RunError(f"{self.path}: is damaged (put back a copy of it): {what}")
             lift(db)
             told = dict(db.execute("SELECT key, value FROM meta").fetchall())
             if told.get("study") != identity:
