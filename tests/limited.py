@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
+"""The stack of every thread counts as memory, and some libraries start one for each processor."""
 HANG = 300
 """Seconds after which a process is taken to wait for ever; no test depends on anything shorter."""
 
@@ -29,6 +31,6 @@ def limited(
         timeout=HANG,
         preexec_fn=bound,
         check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **ONE_THREAD},
         cwd=Path(__file__).parents[1],
     )
