@@ -70,6 +70,19 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name, raising=False)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Indexes of the viewer go into a folder of the tests; weights stay, so that none is fetched again."""
+    from ostrom.ground.files import cache_folder
+
+    cache, weights = tmp_path_factory.mktemp("cache"), cache_folder("weights")
+    if weights.is_dir():
+        (cache / "weights").symlink_to(weights.resolve())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OSTROM_CACHE", str(cache))
+        yield
+
+
 @pytest.fixture
 def data_folder() -> Iterator[Path]:
     """Released raw data for validation, where it is at hand; skipped visibly where it is not."""

@@ -14,6 +14,7 @@ from tests.view.test_pages import hostile
 from tests.view.viewed import Viewed, viewed
 
 from ostrom.models.base import Reply, Request, Usage
+from ostrom.view.index import index_path
 from ostrom.view.index_writer import update
 
 WORDS = ("We should be fair, trust pays in the long term.", "They betrayed me before; I fear the risk.")
@@ -163,7 +164,9 @@ def test_a_row_follows_its_run_while_it_is_played(visit: Visit, tmp_path: Path) 
 
 def test_matches_come_by_themselves_when_the_index_is_there(visit: Visit, tmp_path: Path) -> None:
     apart(talk, tmp_path, name="plain", types={"tft": "tit_for_tat", "d": "defector"})
-    with (tmp_path / "plain" / "view.db.lock").open("w") as other:
+    index = index_path(tmp_path / "plain")
+    index.parent.mkdir(parents=True, exist_ok=True)
+    with index.with_name(index.name + ".lock").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)  # as another indexer would hold it
         with viewed(tmp_path) as server:
             page = visit(server.base + "/run/plain/matches")

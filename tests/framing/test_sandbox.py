@@ -102,6 +102,8 @@ REFUSED = {
 }
 """What is refused when the file is read, by a part of the complaint."""
 
+_PAIRS = "{% set a = (1,) %}" + "{% set a = (a, a) %}" * 13
+"""Makes a pair of pairs of 8,192 numbers, which are all visited where it is a key."""
 _LONG = "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a ~ a %}" * 14
 """Makes a text of 163,840 characters."""
 STOPPED = {
@@ -146,6 +148,7 @@ STOPPED = {
     "{% for a in range(9000) %}{% set b = range(9000) | list | unique %}{% endfor %}": "steps",
     "{% set l = range(9000) | list %}{% for a in range(9000) %}{% set b = l[1:] %}{% endfor %}": "steps",
     "{% set l = range(9000) | list %}{% for a in range(9000) %}{% if a in l %}{% endif %}{% endfor %}": "steps",
+    _PAIRS + "{% for x in range(9000) %}{% if words[a] is defined %}{% endif %}{% endfor %}": "steps",
     _LONG + "{% set b = a ~ '' %}{% for x in range(9000) %}{% if a == b %}{% endif %}{% endfor %}": "steps",
     _LONG + "{% for x in range(9000) %}{% if 'aaaaaaaaaaaaab' in a %}{% endif %}{% endfor %}": "steps",
     _LONG + "{% for x in range(9000) %}{% set b = a | upper %}{% endfor %}": "steps",

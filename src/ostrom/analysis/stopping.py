@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 
 from ostrom.analysis.query import Query
 from ostrom.ground.errors import RunError
+from ostrom.ground.files import read_plain
 
 FILE = "looks.json"
 MET = "the criterion is met"
@@ -139,7 +140,7 @@ def read_looks(folder: Path) -> list[Look]:
     """The looks on record; none where no look was taken yet."""
     path = folder / FILE
     try:
-        rows = orjson.loads(path.read_bytes())
+        rows = orjson.loads(read_plain(path))
         return [Look(**{field.name: row[field.name] for field in fields(Look)}) for row in rows]
     except FileNotFoundError:
         return []

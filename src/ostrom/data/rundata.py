@@ -22,7 +22,7 @@ from ostrom.engine.plan import Unit
 from ostrom.engine.rows import RULE_COLUMNS, Rows
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, UnknownName, UsageError
-from ostrom.ground.files import write_whole
+from ostrom.ground.files import plain, read_plain, write_whole
 from ostrom.ground.version import __version__
 
 HEAD = "run match unit seed game mechanism"
@@ -150,7 +150,11 @@ class RunData:
         made = duckdb.connect(":memory:", config={"threads": 1})
         made.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'").fetchall()
         for name, path in self.parquet.items():
-            made.execute(f"CREATE VIEW {name} AS {self._source(name, path)}").fetchall()
+            try:
+                made.execute(f"CREATE VIEW {name} AS {self._source(name, path)}").fetchall()
+            except duckdb.Error as error:
+                why = " ".join(str(error).split())[:200]
+                raise RunError(f"{path}: cannot be read ({why}); remove it: it is made again") from None
         own = ("run", "match", "player")
         played = [
             c for c in columns("matches", self._types, self._more) if c not in (*own, *columns("calls", {}))
@@ -313,12 +317,13 @@ def _as_type(label: Any, kind: type) -> Any:
 def _recorded(folder: Path, tables: Sequence[str]) -> dict[str, Any] | None:
     """What ``tables.json`` says; None when it or a table is missing or unreadable, so all are made again."""
     try:
-        data = orjson.loads((folder / FRESHNESS).read_bytes())
-    except (OSError, orjson.JSONDecodeError):
+        data = orjson.loads(read_plain(folder / FRESHNESS))
+        there = all(plain(folder / f"{name}.parquet").exists() for name in tables)
+    except (OSError, RunError, orjson.JSONDecodeError):  # a link is replaced by the table
         return None
     if not isinstance(data, dict) or set(data.get("rows") or ()) != set(tables):
         return None
-    return data if all((folder / f"{name}.parquet").exists() for name in tables) else None
+    return data if there else None
 
 
 def _record(folder: Path, data: Mapping[str, Any]) -> None:

@@ -22,6 +22,7 @@ from ostrom.engine.gate import Gate, Stopped
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import RetryPolicy
 from ostrom.ground.errors import AccessRefused, ContentRefused, ContextExceeded, ModelError, RunError
+from ostrom.ground.files import plain
 from ostrom.ground.streams import key_of
 from ostrom.models.base import Model, Reply, Request, Usage
 from ostrom.models.pending_call import PendingCall, Prepare, preparing
@@ -75,6 +76,7 @@ class Cache:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            plain(path.resolve())  # the session of a run that somebody sent may name it
             self._db = sqlite3.connect(path, timeout=30)
         except (sqlite3.Error, OSError) as error:
             raise RunError(f"{path}: the cache cannot be opened: {error}") from None

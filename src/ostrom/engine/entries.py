@@ -38,6 +38,10 @@ UNIT = (
 )
 TOGETHER = 256
 """Most prompts in one package; reading one of them decompresses the package."""
+MOST_TOGETHER, MOST_PACKAGE = 8 << 20, 64 << 20
+"""Bytes of prompts that are put into one package (a longer one is alone in its own), and that a package may have."""
+UNREADABLE = (zlib.error, ValueError, LookupError, TypeError)
+"""What a prompt raises that is not written as it should be."""
 
 Row = tuple[Any, ...]
 Place = tuple[int, int, str]
@@ -89,14 +93,27 @@ def call_rows(
     each would take alone; ``first`` is the number of the first package. Those that go on from earlier ones are
     written as what is new in them (``chains``).
     """
-    for number, start in enumerate(range(0, len(records), TOGETHER), first):
-        some = records[start : start + TOGETHER]
+    for number, some in enumerate(_together(records), first):
         prompts = [
             chains.written(record.unit, record.player, record.prompt, number, nth)
             for nth, record in enumerate(some)
         ]
         yield PROMPTS, [sealed((number, packed(prompts)))]
         yield CALL, [sealed(_call_row(record, number, nth)) for nth, record in enumerate(some)]
+
+
+def _together(records: Sequence[CallRecord]) -> Iterator[list[CallRecord]]:
+    """Records whose prompts go into one package: few enough of them, and small enough to be read at once."""
+    some: list[CallRecord] = []
+    size = 0
+    for record in records:
+        if some and (len(some) == TOGETHER or size + len(record.prompt) > MOST_TOGETHER):
+            yield some
+            some, size = [], 0
+        some.append(record)
+        size += len(record.prompt)
+    if some:
+        yield some
 
 
 def _call_row(record: CallRecord, package: int, nth: int) -> Row:
@@ -142,9 +159,42 @@ def packed(prompts: Sequence[bytes]) -> bytes:
 
 
 def unpacked(package: bytes) -> list[Any]:
-    """The prompts of a package as they are written: [role, content] pairs, or see ``prompt_chains``."""
-    prompts: list[Any] = orjson.loads(zlib.decompress(package))
+    """The prompts of a package as they are written: [role, content] pairs, or see ``PromptChains``."""
+    return _prompts(_inflated(package))
+
+
+def _inflated(package: bytes) -> bytes:
+    """A package decompressed, but never more of it than a package may have: a few bytes can stand for gigabytes."""
+    reader = zlib.decompressobj()
+    raw = reader.decompress(package, MOST_PACKAGE)
+    if not reader.eof:
+        raise ValueError(f"its package is cut off or has more than {MOST_PACKAGE:,} bytes")
+    return raw
+
+
+def _prompts(raw: bytes) -> list[Any]:
+    prompts = orjson.loads(raw)
+    if not isinstance(prompts, list):
+        raise ValueError("its package is no list")
     return prompts
+
+
+class Packages:
+    """Packages of prompts by number; those read last are kept, as far as they are small enough together."""
+
+    def __init__(self, read: Callable[[int], bytes]) -> None:
+        self._read, self._size = read, 0
+        self._kept: dict[int, list[Any]] = {}
+
+    def __call__(self, package: int) -> list[Any]:
+        """The prompts of a package as they are written."""
+        if package not in self._kept:
+            raw = _inflated(self._read(package))
+            if self._size + len(raw) > MOST_PACKAGE:
+                self._kept, self._size = {}, 0
+            self._kept[package] = _prompts(raw)
+            self._size += len(raw)
+        return self._kept[package]
 
 
 def dump(value: Any) -> str:
@@ -156,9 +206,12 @@ def load(text: str | None) -> Any:
     """Plain data from JSON text; None stays None."""
     if text is None:
         return None
-    if text[0] == '"' and "\\" not in text:
+    if text[:1] == '"' and "\\" not in text:
         return text[1:-1]  # most answers are plain words
-    return orjson.loads(text)
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise RunError(f"the journal is damaged: {text[:40]!r} is no JSON ({error})") from None
 
 
 MOST_STEPS = 64
@@ -221,9 +274,14 @@ def whole(package: int, nth: int, read: Callable[[int], list[Any]]) -> list[list
     for _ in range(MOST_STEPS):
         found = read(package)[nth]
         if isinstance(found, list):
-            return [*found[:keep], *after]
+            messages = [*found[:keep], *after]
+            if not all(list(map(type, message)) == [str, str] for message in messages):
+                raise ValueError("is no list of messages")
+            return messages
         kept = found["then"] if keep is None else found["then"][: max(0, keep - found["keep"])]
         after = [*kept, *after]
+        if sum(8 + len(text) for _, text in after) > MOST_PACKAGE:
+            raise ValueError(f"has more than {MOST_PACKAGE:,} characters")
         keep = found["keep"] if keep is None else min(keep, found["keep"])
         package, nth = found["from"]
     raise ValueError("a prompt goes on from too many others")

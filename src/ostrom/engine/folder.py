@@ -27,7 +27,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ostrom.engine.integrity import check_format
 from ostrom.engine.journal import Journal
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import refuse_link, write_whole
+from ostrom.ground.files import plain, read_plain, write_whole
 from ostrom.ground.version import __version__
 
 FREE_TO_CHANGE = ("budget", "report", "title", "about", "citation")
@@ -148,6 +148,8 @@ def _digest(data: bytes) -> str:
 
 JOURNAL = "journal.db"
 MANIFEST = "run.json"
+MOST_LOCK = 64
+"""Bytes that a lock may have."""
 
 
 class Folder:
@@ -171,8 +173,9 @@ class Folder:
         """Take the run for this process, or say who has it."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            # Do not follow a symbolic link: the folder may come from somebody else.
-            handle = os.open(refuse_link(self.path / "lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+            # Do not follow a symbolic link nor wait for a pipe: the folder may come from somebody else.
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+            handle = os.open(plain(self.path / "lock"), flags, 0o644)
         except OSError as error:
             raise RunError(f"{self.path}: cannot be written to ({error.strerror})") from None
         try:
@@ -191,8 +194,8 @@ class Folder:
         """Whether a process holds the lock of the run; asking never takes it, which would keep a player out."""
         path = self.path / "lock"
         try:
-            there, holder = path.stat(), path.read_bytes()[:32].strip()
-        except OSError:
+            there, holder = path.lstat(), read_plain(path, MOST_LOCK).strip()
+        except (OSError, RunError):
             return False
         try:
             held = Path("/proc/locks").read_text().splitlines()
@@ -211,7 +214,7 @@ class Folder:
         """The manifest as written."""
         path = self.path / MANIFEST
         try:
-            raw = path.read_bytes()
+            raw = read_plain(path)
         except FileNotFoundError:
             raise RunError(f"{self.path}: there is no run here (no {MANIFEST})") from None
         except OSError as error:

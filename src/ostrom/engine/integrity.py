@@ -8,16 +8,24 @@ own check sees broken structure, but not a changed byte inside a value, a page o
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from ostrom.engine.database import Schema, guard, lift, require_plain, require_schema, schema_of
 from ostrom.ground.errors import RunError
+from ostrom.ground.files import read_plain
 
 FORMAT = 4
 """Goes up when the tables change; kept in the database itself."""
 WITH_BATCHES = 5
 """The format of a journal that has the table of batches; a run without batches keeps the older one."""
+
+MOST_TALLY = 64
+"""Bytes of a tally."""
 
 # A damaged table name gives an error message that is not valid UTF-8.
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
@@ -35,6 +43,18 @@ COLUMNS = {
     "batches": "batch, at, event, told, keys",
 }
 """What the seal of a row covers, by table, in the order of the table."""
+
+_NUMBERS = {
+    "unit", "step", "player", "complaints", "question", "id", "try", "prompt", "nth", "tokens_in", "tokens_out",
+    "tokens_cached", "tokens_reasoning", "status", "rounds", "steps", "batch",
+}  # fmt: skip
+_REALS, _BYTES = {"at", "usd", "latency"}, {"key", "texts", "intended", "keys"}
+_MAY_MISS = {
+    "probabilities", "note", "facts", "question", "reply", "reasoning", "reasoning_kind", "finish", "tokens_in",
+    "tokens_out", "tokens_cached", "tokens_reasoning", "usd", "logprobs", "version", "latency", "error", "status",
+    "reason", "scores",
+}  # fmt: skip
+"""SQLite keeps a value of any type in any column; these are the types that ours have."""
 
 
 def seal(row: tuple[Any, ...]) -> int:
@@ -63,10 +83,9 @@ def check(connection: sqlite3.Connection, path: Path, tally: Path) -> int:
 
 
 def _check(connection: sqlite3.Connection, path: Path, tally: Path, acknowledged: int | None) -> int:
-    problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    if problem != "ok":
-        raise RunError(f"{path}: the journal is damaged: {' '.join(str(problem).split())}")
     require_format(connection, path)
+    check_structure(connection, path, "integrity_check")
+    lift(connection)
     meta = dict(connection.execute("SELECT key, value FROM meta"))
     entries, closed = meta.get("entries"), meta.get("closed")
     if type(entries) is not int or closed not in (0, 1):
@@ -81,24 +100,40 @@ def _check(connection: sqlite3.Connection, path: Path, tally: Path, acknowledged
     return entries
 
 
+def check_structure(connection: sqlite3.Connection, path: Path, how: str = "quick_check") -> None:
+    """Refuse a journal in which a page belongs to two tables or rows: its tables might never end."""
+    problem = connection.execute(f"PRAGMA main.{how}(1)").fetchone()[0]
+    if problem != "ok":
+        raise RunError(f"{path}: the journal is damaged: {' '.join(str(problem).split())}")
+
+
 def check_format(path: Path) -> None:
     """Refuse a journal of another format, if there is a journal that can be opened."""
-    if not path.is_file():
+    require_plain(path)
+    if not path.exists():
         return
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-    try:
-        require_format(connection, path)
-    except sqlite3.Error:
-        return
-    finally:
-        connection.close()
+    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        guard(connection, path)
+        try:
+            require_format(connection, path)
+        except DAMAGE:
+            return
 
 
 def require_format(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a database whose tables are those of another version."""
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    """Refuse a database whose tables are not those of a released format."""
+    found = connection.execute("PRAGMA main.user_version").fetchone()[0]
     if found not in (FORMAT, WITH_BATCHES):
         raise RunError(f"{path}: is no journal of this version (format {found}, this one reads {FORMAT})")
+    require_schema(connection, path, [_schemas()[found]])
+
+
+@lru_cache(maxsize=1)
+def _schemas() -> dict[int, Schema]:
+    tables, more = (
+        files("ostrom.engine").joinpath(name).read_text() for name in ("schema.sql", "batches.sql")
+    )
+    return {FORMAT: schema_of(tables), WITH_BATCHES: schema_of(tables + more)}
 
 
 def has_batches(connection: sqlite3.Connection) -> bool:
@@ -109,7 +144,7 @@ def has_batches(connection: sqlite3.Connection) -> bool:
 def _acknowledged(tally: Path) -> int | None:
     """How many entries were acknowledged; None where the tally does not say."""
     try:
-        text = tally.read_bytes().strip()
+        text = read_plain(tally, MOST_TALLY).strip()
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -137,17 +172,30 @@ def _check_rows(connection: sqlite3.Connection, path: Path) -> int:
     for table, columns in COLUMNS.items():
         if table == "batches" and not has_batches(connection):
             continue
+        names, known = columns.split(", "), set()
         for row in connection.execute(f"SELECT {columns}, seal FROM {table}"):
             held += 1
-            if seal(row[:-1]) != row[-1]:
+            if (kinds := tuple(map(type, row))) not in known and _are_ours(names, kinds):
+                known.add(kinds)
+            if seal(row[:-1]) != row[-1] or kinds not in known:
                 broken += 1
-                names = columns.split(", ")[: 3 if table in ("answers", "calls") else 1]
-                place = ", ".join(f"{name} {value!r:.20}" for name, value in zip(names, row, strict=False))
+                shown = names[: 3 if table in ("answers", "calls") else 1]
+                place = ", ".join(f"{name} {value!r:.20}" for name, value in zip(shown, row, strict=False))
                 first = first or f"{table}: {place}"
     again = connection.execute("SELECT coalesce(sum(times - 1), 0) FROM units").fetchone()[0]
     if broken:
         raise RunError(f"{path}: the journal is damaged: {broken} of its entries changed, first {first}")
     return held + int(again)
+
+
+def _are_ours(names: list[str], kinds: tuple[type, ...]) -> bool:
+    """Whether the values of a row have the types that this package writes; the seal comes last."""
+    for name, kind in zip([*names, "unit"], kinds, strict=True):
+        number = float if kind is float and name.startswith("tokens") else int
+        own = number if name in _NUMBERS else float if name in _REALS else bytes if name in _BYTES else str
+        if kind is not own and not (kind is type(None) and name in _MAY_MISS):
+            return False
+    return True
 
 
 _CAUSES = (
@@ -158,6 +206,8 @@ _CAUSES = (
         "the journal is damaged ({}); restore it from a copy",
     ),
     (("locked",), "another process holds the journal"),
+    (("interrupted",), "the journal is damaged: a query takes more steps than its size allows"),
+    (("too big",), "the journal is damaged: it holds a value that is larger than any of ours"),
 )
 """Signs in what SQLite or the system says, and what that means for a journal."""
 

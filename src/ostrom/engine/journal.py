@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
 from ostrom.answers import Answer
+from ostrom.engine.database import Guard, guard, lift, require_plain
 from ostrom.engine.entries import (
     ANSWER,
     BATCH,
@@ -22,15 +23,16 @@ from ostrom.engine.entries import (
     PLAY,
     QUESTION,
     UNIT,
+    UNREADABLE,
     CallRecord,
     Journaled,
+    Packages,
     Place,
     Row,
     Writer,
     answer_columns,
     dump,
     load,
-    unpacked,
     whole,
 )
 from ostrom.engine.integrity import (
@@ -38,12 +40,12 @@ from ostrom.engine.integrity import (
     FORMAT,
     WITH_BATCHES,
     check,
+    check_structure,
     explain,
     has_batches,
     require_format,
 )
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import refuse_link
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Usage
 
@@ -63,15 +65,15 @@ class Journal:
     ) -> None:
         self.path = path
         self.tally_path = path.with_name(path.name + ".tally")
-        for suffix in ("", "-wal", "-shm", ".tally"):
-            refuse_link(path.with_name(path.name + suffix))
+        require_plain(path)
         if not create and not path.exists():
             raise RunError(f"{path}: there is no journal")
         try:
+            self._guard: Guard | None = None
             if checked:
                 self._read = self._connect() if create else self._connect_to_read()
             else:
-                self._read = connect_read_only(path)
+                self._read, self._guard = _read_only(path)
         except DAMAGE as error:
             raise RunError(explain(path, error)) from None
         try:
@@ -87,7 +89,9 @@ class Journal:
         self._asked = {number: text for text, number in self._questions.items()}
         self._writer: Writer | None = None
         self._texts: dict[int, tuple[Answer, Row]] = {}
-        self._package = lru_cache(maxsize=64)(self._unpacked)
+        self._under_way = 0
+        """Queries whose rows are being read."""
+        self._package = Packages(self._packed)
 
     def _check_identity(self, identity: str | None) -> None:
         kept = dict(self._read.execute("SELECT key, value FROM meta WHERE key IN ('study', 'ostrom')"))
@@ -105,21 +109,34 @@ class Journal:
         """How many entries the journal holds."""
         return self._entries if self._writer is None else self._writer.entries
 
-    def _connect(self, *and_then: str) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
+        """A connection that can write."""
+        return self._opened("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", reading=False)
+
+    def _connect_unbounded(self) -> sqlite3.Connection:
+        """One for a journal that has been checked."""
+        connection = self._connect()
+        lift(connection)
+        return connection
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        try:
+            return self._opened("SELECT count(*) FROM sqlite_master", reading=True)
+        except sqlite3.OperationalError as error:
+            return _open_alone(self.path, error)[0]
+
+    def _opened(self, *statements: str, reading: bool) -> sqlite3.Connection:
+        new = not self.path.exists() or not self.path.stat().st_size
         connection = sqlite3.connect(self.path, check_same_thread=False, timeout=10)
         try:
-            for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", *and_then):
+            guard(connection, self.path, reading=reading)
+            # A new database becomes one with a WAL without a rollback journal, which would be refused after a crash.
+            for statement in (*(["PRAGMA journal_mode=MEMORY"] if new else []), *statements):
                 connection.execute(statement).fetchone()
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _connect_to_read(self) -> sqlite3.Connection:
-        try:
-            return self._connect("SELECT count(*) FROM sqlite_master")
-        except sqlite3.OperationalError as error:
-            return _open_alone(self.path, error)
 
     def _counted(self, identity: str | None) -> int:
         """The number of entries that the journal states; only its format and study are checked."""
@@ -145,16 +162,23 @@ class Journal:
     def _is_new(self) -> bool:
         return not self._read.execute("SELECT count(*) FROM sqlite_master WHERE name='meta'").fetchone()[0]
 
+    def check_structure(self) -> None:
+        """Check the structure of a journal that was opened unchecked; then its queries need no bounds."""
+        check_structure(self._read, self.path)
+        lift(self._read)
+        self._guard = None
+
     # -- writing -------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Start the writer; call inside the event loop that will wait for it."""
+        self._read.execute("PRAGMA query_only=OFF")
         if __version__ not in self.versions:
             self.versions.append(__version__)
             with self._read:
                 told = " ".join(self.versions)
                 self._read.execute("INSERT OR REPLACE INTO meta VALUES ('ostrom', ?)", (told,))
-        self._writer = Writer(self.path, self.tally_path, self._entries, self._connect)
+        self._writer = Writer(self.path, self.tally_path, self._entries, self._connect_unbounded)
 
     def answer(
         self,
@@ -255,10 +279,16 @@ class Journal:
     # -- reading -------------------------------------------------------------------------------------
 
     def _rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        if self._guard is not None and not self._under_way:
+            self._guard.renew()
+        self._under_way += 1
         try:
-            yield from self._read.execute(query, values)
+            # Row by row: a reader that gives up must not close the cursor of a journal that is closed already.
+            yield from (row for row in self._read.execute(query, values))
         except DAMAGE as error:
             raise RunError(explain(self.path, error)) from None
+        finally:
+            self._under_way -= 1
 
     def states(self) -> dict[int, str]:
         """The state of every unit that has ended."""
@@ -273,7 +303,7 @@ class Journal:
         for state, reason, scores, facts in self._rows(
             "SELECT state, reason, scores, facts FROM units WHERE unit=?", unit
         ):
-            return state, reason, load(scores), load(facts) or {}
+            return state, reason, _shaped(scores, list), _shaped(facts, dict) or {}
         return None
 
     def has_begun(self, unit: int) -> bool:
@@ -295,7 +325,7 @@ class Journal:
         asked = self._asked.get
         return {
             (step, player, part): (
-                Answer(load(value), reading, load(odds), note, load(facts)),
+                Answer(load(value), reading, _shaped(odds, dict), note, _shaped(facts, dict)),
                 complaints,
                 asked(question),
             )
@@ -370,12 +400,17 @@ class Journal:
     def prompt(self, call: int) -> list[list[str]] | None:
         """The messages of one call as [role, content] pairs."""
         for package, nth in self._rows("SELECT prompt, nth FROM calls WHERE id=?", call):
-            return whole(package, nth, self._package)
+            try:
+                return whole(package, nth, self._package)
+            except UNREADABLE as error:
+                raise RunError(
+                    f"{self.path}: the journal is damaged: the prompt of call {call}: {error}"
+                ) from None
         return None
 
-    def _unpacked(self, package: int) -> list[Any]:
+    def _packed(self, package: int) -> bytes:
         for (texts,) in self._rows("SELECT texts FROM prompts WHERE id=?", package):
-            return unpacked(texts)
+            return bytes(texts)
         raise RunError(f"{self.path}: the journal is damaged: package {package} of its prompts is missing")
 
     def asked(self, unit: int, step: int, player: int) -> list[tuple[int, str, str, str | None]]:
@@ -415,27 +450,49 @@ class Journal:
         return totals | dict(zip(("decisions", "complaints", "policies"), answers, strict=True))
 
 
+def _shaped(text: str | None, kind: type) -> Any:
+    """Plain data from JSON text that is of one kind."""
+    found = load(text)
+    if found is not None and not isinstance(found, kind):
+        raise RunError(f"the journal is damaged: {text!r:.60} is no {kind.__name__}")
+    return found
+
+
 def connect_read_only(path: Path) -> sqlite3.Connection:
-    """A connection that can only read, while another process writes too; bytes that are no UTF-8 are replaced."""
+    """A connection that can only read, while another process writes too; bytes that are no UTF-8 are replaced.
+
+    What its queries take together is bounded by the size of the journal.
+    """
+    require_plain(path)
     try:
-        made = _open_uri(path, "mode=ro")
-        made.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        connection, _ = _read_only(path)
+        require_format(connection, path)
+    except DAMAGE as error:
+        raise RunError(explain(path, error)) from None
+    return connection
+
+
+def _read_only(path: Path) -> tuple[sqlite3.Connection, Guard]:
+    try:
+        connection, bounds = _open_uri(path, "mode=ro")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
-        made = _open_alone(path, error)
-    made.text_factory = partial(str, encoding="utf-8", errors="replace")
-    return made
+        connection, bounds = _open_alone(path, error)
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+    return connection, bounds
 
 
-def _open_alone(path: Path, error: sqlite3.OperationalError) -> sqlite3.Connection:
+def _open_alone(path: Path, error: sqlite3.OperationalError) -> tuple[sqlite3.Connection, Guard]:
     """Open the database file alone where SQLite cannot create a WAL, as on a read-only file system.
 
     With entries in a WAL the file is not complete: the error that led here stands.
     """
     log = path.with_name(path.name + "-wal")
-    if log.exists() and log.stat().st_size:
+    if "interrupted" in str(error) or (log.exists() and log.stat().st_size):
         raise error
     return _open_uri(path, "immutable=1")
 
 
-def _open_uri(path: Path, how: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, check_same_thread=False, timeout=10)
+def _open_uri(path: Path, how: str) -> tuple[sqlite3.Connection, Guard]:
+    made = sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, check_same_thread=False, timeout=10)
+    return made, guard(made, path)

@@ -340,7 +340,7 @@ class _TemplateReader:
             if _is_text(key):
                 _public(str(getattr(key, "value", "")), node)
             index = self._expression(key)
-            return lambda scope: entry(whole(scope), index(scope))
+            return lambda scope: entry(whole(scope), scope[_WORK].weigh(index(scope)))
         if key.step is not None:
             raise _refusal(node, "a slice with a step")
         start = self._expression(key.start) if key.start else lambda _: None

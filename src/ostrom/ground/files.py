@@ -1,12 +1,17 @@
-"""Files that are read and written whole or not at all, and never written through a link left in the folder."""
+"""Files read and written whole or not at all, and never through a link that a stranger left in a folder."""
 
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
+from stat import S_ISLNK, S_ISREG
 
 from ostrom.ground.errors import RunError, StudyError
+
+MOST_BYTES = 16 << 20
+"""Bytes of a file of a run that is read whole: of JSON, twenty times as many may be taken in memory."""
 
 
 def read_text_file(path: str | Path) -> str:
@@ -17,6 +22,42 @@ def read_text_file(path: str | Path) -> str:
         raise StudyError("is not UTF-8 text", file=str(path)) from None
     except OSError as error:
         raise StudyError(f"cannot be read: {error.strerror or error}", file=str(path)) from None
+
+
+def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The content of a file that a stranger may have put there: no link is followed, no pipe or device waited for."""
+    # Not blocking: whatever was put in the place of the file after the look at it must not hold up the reader.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    with os.fdopen(os.open(plain(path), flags), "rb") as file:
+        facts = os.fstat(file.fileno())
+        _require_plain(path, facts.st_mode)
+        if facts.st_size > most or len(data := file.read(most + 1)) > most:
+            raise RunError(f"{path}: has more than {most:,} bytes, which no such file of a run has")
+        return data
+
+
+def plain(path: Path) -> Path:
+    """The path itself; a link, a pipe, a device or a folder in the place of a file is refused."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        _require_plain(path, path.lstat().st_mode)
+    return path
+
+
+def _require_plain(path: Path, mode: int) -> None:
+    if not S_ISREG(mode):
+        kind = "is a symbolic link" if S_ISLNK(mode) else "is no plain file"
+        raise RunError(f"{path}: {kind}; a run is kept in plain files and folders (remove it)")
+
+
+def cache_folder(part: str) -> Path:
+    """Where something is kept that can be made again: in OSTROM_CACHE, else in the user's cache folder."""
+    if own := os.environ.get("OSTROM_CACHE"):
+        return Path(own).expanduser() / part
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "ostrom" / part
+    if xdg := os.environ.get("XDG_CACHE_HOME"):
+        return Path(xdg) / "ostrom" / part
+    return Path.home() / ".cache" / "ostrom" / part
 
 
 def write_whole(path: Path, data: bytes, *, sync: bool = False) -> None:
@@ -40,7 +81,7 @@ def draft_of(path: Path) -> Path:
 
 
 def refuse_link(path: Path) -> Path:
-    """The path itself; one that is a link is refused, because what is written to it would go elsewhere."""
+    """The path of a folder itself; a link is refused, because what is read or written there lies elsewhere."""
     if path.is_symlink():
         raise RunError(
             f"{path}: is a symbolic link; a run is kept in plain files and folders (remove the link)"

@@ -10,6 +10,7 @@ from ostrom.engine.folder import Folder, identity
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result, Runner
 from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.files import read_plain, write_whole
 from ostrom.people.host import Host
 from ostrom.people.plan import PeoplePlan
 from ostrom.people.register import FILE, Register
@@ -73,10 +74,10 @@ def host_plan(
 def ignore_register(folder: Path) -> None:
     """Keep the register out of version control, wherever the runs lie."""
     file = folder / ".gitignore"
-    wanted = f"{FILE}*\n"
+    wanted = f"{FILE}*\n".encode()
     try:
-        if not file.exists() or wanted not in file.read_text(encoding="utf-8"):
-            with file.open("a", encoding="utf-8") as out:
-                out.write(wanted)
+        known = read_plain(file) if file.exists() or file.is_symlink() else b""
+        if wanted not in known:
+            write_whole(file, known + wanted)
     except OSError as error:
         raise RunError(f"{file}: cannot be written ({error.strerror})") from None

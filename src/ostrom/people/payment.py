@@ -15,7 +15,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import refuse_link
+from ostrom.ground.files import plain, read_plain
 from ostrom.people.schema import Pay
 
 PENNY = Decimal("0.01")
@@ -75,7 +75,7 @@ def read_payments(folder: Path) -> dict[str, Payment]:
     """All payments of a run, by code."""
     path = folder / FILE
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_plain(path).decode("utf-8")
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
@@ -90,11 +90,11 @@ def read_payments(folder: Path) -> dict[str, Payment]:
 
 def add_payments(folder: Path, payments: Iterable[Payment]) -> None:
     """Append payments; they are on the disk when this returns."""
-    path = refuse_link(folder / FILE)
+    path = plain(folder / FILE)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(astuple(payment) for payment in payments)
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         with os.fdopen(handle, "ab") as file:
             whole = file.tell()
             try:

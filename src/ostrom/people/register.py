@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ostrom.engine.database import guard, lift, require_plain, require_schema, schema_of
 from ostrom.ground.errors import RunError
-from ostrom.ground.files import refuse_link
 from ostrom.people.payment import Payment, add_payments, read_payments
 
 FILE = "people.db"
@@ -69,8 +69,7 @@ class Register:
 
     def __init__(self, folder: Path, identity: str, *, create: bool = False) -> None:
         self.path = folder / FILE
-        for suffix in ("", "-wal", "-shm"):
-            refuse_link(self.path.with_name(self.path.name + suffix))
+        require_plain(self.path)
         if not self.path.exists():
             if not create:
                 raise RunError(f"{self.path}: there is no register of people")
@@ -92,6 +91,9 @@ class Register:
     def _connect(self, identity: str) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
         try:
+            guard(db, self.path, reading=False)
+            if not self.path.stat().st_size:  # no rollback journal, which would be refused after a crash
+                db.execute("PRAGMA journal_mode=MEMORY").fetchone()
             # Temporary files in memory: vacuuming would leave a copy of everything in a folder of the system's.
             for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "temp_store=MEMORY"):
                 db.execute(f"PRAGMA {pragma}").fetchone()
@@ -104,13 +106,16 @@ class Register:
                     )
             if db.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
                 raise RunError(f"{self.path}: is no register of this version")
+            require_schema(db, self.path, [schema_of(_SCHEMA)])
+            if (found := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+                what = " ".join(str(found).split())
+                raise RunError(f"{self.path}: is damaged (put back a copy of it): {what}")
+            lift(db)
             told = dict(db.execute("SELECT key, value FROM meta").fetchall())
             if told.get("study") != identity:
                 raise RunError(f"{self.path}: belongs to another study than the journal beside it")
             if not isinstance(told.get("key"), bytes) or len(told["key"]) != 32:
                 raise RunError(f"{self.path}: holds no key for its tokens (put back a copy of it)")
-            if (found := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-                raise RunError(f"{self.path}: is damaged (put back a copy of it): {found}")
         except BaseException:
             db.close()
             raise

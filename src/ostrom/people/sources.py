@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from ostrom.ground.errors import StudyError
+from ostrom.ground.files import read_plain
 from ostrom.people.schema import Source
 from ostrom.web.tokens import signed, verified
 
@@ -153,10 +154,14 @@ def _bytes(text: str) -> bytes:
     return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 
+MOST_KEYS = 1 << 20
+"""Bytes of a JWK set."""
+
+
 def _key_set(path: Path) -> dict[str, tuple[int, int]]:
     """The RSA keys of a JWK set, by their names."""
     try:
-        data = orjson.loads(path.read_bytes())
+        data = orjson.loads(read_plain(path.resolve(), MOST_KEYS))
         keys = {
             str(key["kid"]): (
                 int.from_bytes(_bytes(key["n"]), "big"),

@@ -7,7 +7,8 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from ostrom.ground.errors import StudyError
+from ostrom.ground.errors import RunError, StudyError
+from ostrom.ground.files import read_plain
 from ostrom.ground.yaml import read_yaml
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People
@@ -66,10 +67,9 @@ def _read(folder: Path, name: str, file: str) -> str:
     if path.exists() and not path.resolve().is_relative_to(folder.resolve()):
         raise problem("a link leads out of the folder of the study")
     try:
-        raw = path.read_bytes()
-        if len(raw) > LONGEST:
-            raise problem(f"has more than {LONGEST} bytes")
-        return raw.decode("utf-8")
+        return read_plain(path.resolve(), LONGEST).decode("utf-8")
+    except RunError:
+        raise problem(f"is no plain file of at most {LONGEST} bytes") from None
     except FileNotFoundError:
         raise problem(f"there is no such text beside the study ({path})") from None
     except OSError as error:

@@ -254,7 +254,7 @@ def regress(
     ] = None,
     run_code: Annotated[
         bool,
-        typer.Option("--run-code", help="Run what the model wrote for --human-eval (limits, no sandbox)."),
+        typer.Option("--run-code", help="Run what the model wrote for --human-eval, in a sandbox."),
     ] = False,
     items: Annotated[int, typer.Option(help="So many items per task.", min=1)] = 50,
     max_tokens: Annotated[int, typer.Option(help="The longest reply.", min=1)] = 120,
@@ -262,6 +262,7 @@ def regress(
 ) -> None:
     """Ask the base model and the adapter the same questions and compare them in pairs; the same command goes on."""
     from ostrom.models import open_model
+    from ostrom.probe.human_eval import sandbox
     from ostrom.probe.regression import ask, code_items, compare, format_items, gym_items
 
     asked = [] if corpus is None else format_items(corpus, items)
@@ -270,8 +271,9 @@ def regress(
     if human_eval is not None:
         if not run_code:
             raise UsageError(
-                "--human-eval runs code that the model wrote, in a process with limits but no sandbox: add --run-code"
+                "--human-eval runs code that the model wrote, in a sandbox of bubblewrap or namespaces: add --run-code"
             )
+        sandbox()
         asked += code_items(human_eval, items)
     if not asked:
         raise UsageError("nothing to ask: give --corpus DIR, --reasoning-gym TASK or --human-eval FILE")

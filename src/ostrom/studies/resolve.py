@@ -21,7 +21,7 @@ from ostrom.engine.folder import kind_of
 from ostrom.engine.play_options import DECLARED, PlayOptions
 from ostrom.framing import Library
 from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
-from ostrom.ground.files import refuse_link, write_whole
+from ostrom.ground.files import read_plain, write_whole
 from ostrom.ground.validation import validate
 from ostrom.models import Abilities, check_model
 from ostrom.studies.load import load_study, read_study
@@ -166,7 +166,7 @@ def load_session(folder: Path, options: PlayOptions) -> PlayOptions:
     """How a run was played last, with what is stated now in its place."""
     file = folder / SESSION
     try:
-        data = orjson.loads(refuse_link(file).read_bytes())
+        data = orjson.loads(read_plain(file))
     except FileNotFoundError:
         return options
     except (OSError, orjson.JSONDecodeError) as error:

@@ -27,7 +27,7 @@ from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Result, Runner
 from ostrom.framing import Library
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import refuse_link
+from ostrom.ground.files import plain
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.studies.plan import StudyPlan
@@ -260,7 +260,7 @@ def _absolute(folder: str | None) -> str | None:
 
 def _no_orphan(folder: Folder) -> None:
     """Refuse a journal without its manifest: another study would take its answers for its own."""
-    if refuse_link(folder.journal).exists():
+    if plain(folder.journal).exists():
         raise RunError(
             f"{folder.path}: holds a journal but no run.json, which says what study it answers "
             "(put run.json back; a new run needs another --name)"

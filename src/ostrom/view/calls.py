@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,13 +12,11 @@ from typing import Any
 
 import orjson
 
-from ostrom.engine.entries import whole
+from ostrom.engine.entries import UNREADABLE, unpacked, whole
 from ostrom.ground.errors import RunError, UsageError
 
 CUT = 20_000
 """Bytes of a text that a page shows at first."""
-MOST_PACKAGE = 64 << 20
-"""Bytes that a package of prompts may have when it is unpacked."""
 MOST_LINES = 400
 """Lines that are compared one by one; where more differ, all of them count as changed."""
 AROUND, LEAST_FOLD = 2, 5
@@ -137,17 +134,12 @@ def prompt_of(connection: sqlite3.Connection, call: int) -> list[list[str]]:
 
     def read(package: int) -> list[Any]:
         (texts,) = connection.execute("SELECT texts FROM prompts WHERE id=?", (package,)).fetchone()
-        unpacking = zlib.decompressobj()
-        raw = unpacking.decompress(texts, MOST_PACKAGE)
-        if unpacking.unconsumed_tail:
-            raise RunError(f"call {call}: its prompt is too large to be shown")
-        prompts: list[Any] = orjson.loads(raw)
-        return prompts
+        return unpacked(texts)
 
     try:
-        return [[str(role), str(content)] for role, content in whole(found[0], found[1], read)]
-    except (zlib.error, ValueError, LookupError, TypeError):
-        raise RunError(f"call {call}: its prompt cannot be read: the journal is damaged") from None
+        return whole(found[0], found[1], read)
+    except UNREADABLE as error:
+        raise RunError(f"call {call}: its prompt cannot be read: the journal is damaged ({error})") from None
 
 
 def piece_of(connection: sqlite3.Connection, call: int, name: str, start: int, most: int = CUT) -> Excerpt:

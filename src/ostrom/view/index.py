@@ -1,9 +1,9 @@
-"""The index of a run: what its pages need of a journal of any size, in a database beside it (``view.db``).
+"""The index of a run: what its pages need of a journal of any size, in a database in the user's cache folder.
 
 It is derived: deleted at any time, written by ``index_writer`` alone, in a process of its own, because replaying half a
 million decisions would hold up the pages; that process gives way to others (nice) and ends with the server. A page
 opens a ``RunIndex``, which only reads, and says how far it has come (``progress``); what is not indexed yet is missing,
-never wrong. Where the folder of a run cannot be written to, its index lies in a temporary folder.
+never wrong. None is kept in the folder of a run: the folder may be a stranger's, and so would be the index in it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
@@ -30,10 +31,9 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import DAMAGE
 from ostrom.engine.journal import connect_read_only
 from ostrom.ground.errors import RunError, UnknownName, UsageError
-from ostrom.ground.files import refuse_link
+from ostrom.ground.files import cache_folder, plain
 
-NAME = "view.db"
-VERSION = 3
+VERSION = 4
 """Goes up when the tables or what is put into them change; an index of another version is made anew."""
 
 SORTS = (
@@ -110,7 +110,7 @@ class RunIndex:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            refuse_link(path)
+            plain(path)
             self.connection = sqlite3.connect(
                 f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=5
             )
@@ -146,6 +146,12 @@ class RunIndex:
         """How many entries the journal had when it was last brought up to date."""
         return self._number("entries", -1)
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder of its run."""
+        found = self._meta.get("folder")
+        return Path(os.fsdecode(found)) if isinstance(found, bytes) else None
+
     def is_of(self, journal: Path) -> bool:
         """Whether it was made from this journal, and is up to date."""
         try:
@@ -154,7 +160,7 @@ class RunIndex:
                 last = connection.execute(
                     "SELECT seal FROM calls WHERE id=?", (self._meta.get("calls"),)
                 ).fetchone()
-        except DAMAGE:
+        except (RunError, *DAMAGE):
             return False
         same = not self._number("calls") or (last is not None and last[0] == self._meta.get("seal"))
         return same and found is not None and found[0] == self.entries
@@ -301,7 +307,22 @@ def _beyond(sort: str, descending: bool, after: str) -> tuple[str, list[Any]]:
 
 def index_path(folder: Path) -> Path:
     """Where the index of a run lies."""
-    return folder / NAME
+    place = blake2b(os.fsencode(folder.resolve()), digest_size=16).hexdigest()
+    return cache_folder("view") / f"{place}.db"
+
+
+def forget_gone() -> None:
+    """Remove the indexes of runs that are no longer where they were: their words should go with them."""
+    for path in cache_folder("view").glob("*.db"):
+        with suppress(RunError, OSError), RunIndex(path) as index:
+            if index.folder is not None and not index.folder.exists():
+                remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove an index."""
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str]]:
@@ -339,6 +360,7 @@ class Indexers:
         self._begun: dict[Path, float] = {}
         self._problems: dict[Path, str] = {}
         self._spare: tempfile.TemporaryDirectory[str] | None = None
+        forget_gone()
 
     @contextmanager
     def index(self, folder: Folder) -> Iterator[RunIndex | None]:
@@ -359,12 +381,16 @@ class Indexers:
     def path(self, folder: Folder) -> Path:
         """Where the index of a run lies."""
         there = index_path(folder.path)
-        if os.access(there if there.exists() else folder.path, os.W_OK):
-            return there
+        try:
+            there.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if os.access(there.parent, os.W_OK):
+                return there
+        except OSError:
+            pass
         with self._guard:
             if self._spare is None:
                 self._spare = tempfile.TemporaryDirectory(prefix="ostrom-view-")
-            return Path(self._spare.name) / f"{abs(hash(str(folder.path.resolve()))):x}-{NAME}"
+            return Path(self._spare.name) / there.name
 
     def start(self, folder: Folder) -> None:
         """Start the indexer of a run, unless it is under way or has just ended."""

@@ -14,22 +14,23 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from ostrom.engine.database import MOST_CELL
 from ostrom.engine.folder import Folder, identity
 from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.plan import Unit
 from ostrom.features.transcript.transcript import ended_early
 from ostrom.games.amounts import IDLE, Amounts
 from ostrom.ground.errors import OstromError, RunError
-from ostrom.ground.files import refuse_link
+from ostrom.ground.files import plain
 from ostrom.ground.terminal import one_line, say
 from ostrom.studies.run import Run, open_run
-from ostrom.view.index import PLAYERS, VERSION, index_path, own_schema, schema_of, schema_text
+from ostrom.view.index import PLAYERS, VERSION, index_path, own_schema, remove, schema_of, schema_text
 from ostrom.view.words import CallTotals, Speech
 
 SOME = 100
@@ -58,9 +59,10 @@ class _Stale(Exception):
 def update(folder: Path, *, stop: Callable[[], bool] = lambda: False, path: Path | None = None) -> bool:
     """Bring the index of a run up to date; whether it is, or somebody else is at it or it was stopped.
 
-    ``path`` is where the index lies, if not beside the journal.
+    ``path`` is where the index lies, if not in the user's cache.
     """
     where = path or index_path(folder)
+    where.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _locked(where) as mine:
         if not mine:
             return False
@@ -68,16 +70,18 @@ def update(folder: Path, *, stop: Callable[[], bool] = lambda: False, path: Path
             try:
                 return _update(folder, where, stop)
             except _Stale:
-                _remove(where)
+                remove(where)
             except DAMAGE:
                 if not _journal_reads(folder):
                     raise
-                _remove(where)  # the index itself is damaged: it is derived
+                remove(where)  # the index itself is damaged: it is derived
         raise RunError(f"{where}: the index cannot be written")
 
 
 def _update(folder: Path, where: Path, stop: Callable[[], bool]) -> bool:
     with open_run(folder, checked=False) as run, closing(_opened(where, run)) as connection:
+        if not run.folder.being_played:  # its player checked it
+            run.journal.check_structure()
         writer = _Indexer(run, connection, stop)
         try:
             return writer.update()
@@ -293,9 +297,10 @@ def _json(data: Any) -> str:
 
 def _opened(where: Path, run: Run) -> sqlite3.Connection:
     """The index for writing, with the journal beside it for reading; one that is not ours is refused as stale."""
-    new = not refuse_link(where).exists()
+    new = not plain(where).exists()
     connection = sqlite3.connect(where.resolve().as_uri(), uri=True, timeout=10)
     try:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         for statement in (
             "journal_mode=WAL",
@@ -307,7 +312,10 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
         if new:
             connection.executescript(f"BEGIN;\n{schema_text()}\nCOMMIT;")
             with connection:
-                facts = {"version": VERSION, "study": identity(run.manifest), "matches": 0, "calls": 0}
+                facts = {
+                    "version": VERSION, "study": identity(run.manifest), "matches": 0, "calls": 0,
+                    "folder": os.fsencode(run.folder.path.resolve()),
+                }  # fmt: skip
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", list(facts.items()))
         connection.execute("ATTACH ? AS journal", (f"{run.journal.path.resolve().as_uri()}?mode=ro",))
         if schema_of(connection) != own_schema():
@@ -336,24 +344,17 @@ def _journal_reads(folder: Path) -> bool:
     """Whether the journal can be read at all; where it cannot, that is what is said."""
     with open_run(folder, checked=False) as run:
         try:
-            for table in ("units", "answers", "calls", "prompts"):
-                run.journal._read.execute(f"SELECT count(*) FROM {table}").fetchone()
+            run.journal.check_structure()
         except DAMAGE as error:
             raise RunError(explain(run.journal.path, error)) from None
     return True
-
-
-def _remove(where: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            where.with_name(where.name + suffix).unlink()
 
 
 @contextmanager
 def _locked(where: Path) -> Iterator[bool]:
     """Keep a second indexer out; whether this is the only one."""
     handle = os.open(
-        refuse_link(where.with_name(where.name + ".lock")), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644
+        plain(where.with_name(where.name + ".lock")), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644
     )
     try:
         try:

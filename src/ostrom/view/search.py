@@ -15,20 +15,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ostrom.engine.entries import whole
+from ostrom.engine.entries import UNREADABLE, Packages, whole
 from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.journal import connect_read_only
 from ostrom.ground.errors import RunError
 from ostrom.view.index import RunIndex
 from ostrom.view.viewer import Routes, Viewer, whole_number
-from ostrom.view.words import LONGEST, UNREADABLE, beginning, decoded, opened, spaced, text_of
+from ostrom.view.words import LONGEST, beginning, decoded, spaced, text_of
 
 WHERE = ("prompt", "reply", "reasoning")
 MOST_TYPED = 500
@@ -39,8 +39,6 @@ PAGE = 25
 AROUND = 90
 """Characters shown on each side of a hit."""
 MOST_EXCERPTS = 3
-MOST_PACKAGES = 8
-"""Packages of prompts that are kept unpacked: a dialogue is read from several."""
 SLOWEST = 20.0
 """Seconds after which a count is given up."""
 
@@ -157,7 +155,7 @@ def search(
     wanted = [term for term in terms if not term.without]
     try:
         with closing(connect_read_only(journal)) as connection:
-            read = lru_cache(maxsize=MOST_PACKAGES)(partial(_package, connection))
+            read = Packages(partial(_package, connection))
             hits = [
                 SearchHit(
                     call,
@@ -255,9 +253,9 @@ def _excerpts(
         yield from ((name, pieces) for pieces in excerpts(text or "", terms))
 
 
-def _package(connection: sqlite3.Connection, number: int) -> list[Any]:
+def _package(connection: sqlite3.Connection, number: int) -> bytes:
     found = connection.execute("SELECT texts FROM prompts WHERE id=?", (number,)).fetchone()
-    return [] if found is None else opened(found[0])
+    return b"" if found is None else bytes(found[0])
 
 
 def _prompt(package: int, nth: int, read: Callable[[int], list[Any]]) -> str:

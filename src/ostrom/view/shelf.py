@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ostrom.engine.folder import JOURNAL, MANIFEST, Folder
-from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.errors import RunError, UnknownName, UsageError
+from ostrom.ground.files import read_plain
 from ostrom.ground.registry import refresh
 from ostrom.studies.run import Run, open_run
 
@@ -132,6 +133,6 @@ def _mark(folder: Folder, run: Run) -> object:
         except OSError:
             marks.append(None)
     if hasattr(run.plan, "people_tables"):  # its matches arise while it is played
-        with suppress(OSError):
-            marks.append(run.journal.tally_path.read_bytes())
+        with suppress(OSError, RunError):
+            marks.append(read_plain(run.journal.tally_path))
     return marks

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Container
 from contextlib import suppress
@@ -16,9 +15,7 @@ from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
-from ostrom.engine.entries import whole
+from ostrom.engine.entries import MOST_TOGETHER, UNREADABLE, Packages, whole
 from ostrom.engine.plan import Unit
 from ostrom.ground.errors import OstromError
 from ostrom.studies.run import Run
@@ -28,10 +25,10 @@ TOGETHER = 512
 MOST_BYTES = 16_000_000
 LONGEST = 1_000_000
 """Characters of one text that are indexed and searched for what to show."""
-MOST_PACKAGE = 64_000_000
-"""Bytes of a package of prompts; a larger one is not indexed."""
 REMEMBERED = 1024
 """Players whose last prompt is kept in memory."""
+REMEMBERED_LINES = 1_000_000
+"""Lines of those prompts together."""
 
 # Scripts without spaces between words: every character is a word, so a search finds any of them.
 _UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])")
@@ -66,7 +63,7 @@ class Speech:
         self.run, self.connection, self.cell_of, self.hidden = run, connection, cell_of, hidden
         self.seal = 0
         """The seal of the last call."""
-        self._prompts = lru_cache(maxsize=16)(self._unpacked)
+        self._prompts = Packages(self._packed)
         self._who = lru_cache(maxsize=REMEMBERED)(self._looked_up)
         self._before: OrderedDict[tuple[int, int], frozenset[int]] = OrderedDict()
         self._voices = {
@@ -153,48 +150,33 @@ class Speech:
                 (unit, player, call),
             ).fetchone()
             before = frozenset() if row is None else _hashes(self._lines(*row))
+        self._before.pop((unit, player), None)
         self._before[unit, player] = _hashes(lines)
-        self._before.move_to_end((unit, player))
+        while len(self._before) > 1 and sum(map(len, self._before.values())) > REMEMBERED_LINES:
+            self._before.popitem(last=False)
         if len(self._before) > REMEMBERED:
             self._before.popitem(last=False)
         return "\n".join(line for line in lines if hash(line) not in before)[:LONGEST]
 
     def _lines(self, package: int, nth: int) -> list[str]:
         try:
-            return text_of(whole(package, nth, self._prompts)).split("\n")
+            messages = whole(package, nth, self._prompts)
         except UNREADABLE:
             return []
+        return text_of(messages)[:MOST_TOGETHER].split("\n")
 
-    def _unpacked(self, package: int) -> list[Any]:
+    def _packed(self, package: int) -> bytes:
         row = self.connection.execute("SELECT texts FROM journal.prompts WHERE id=?", (package,)).fetchone()
-        return [] if row is None else opened(row[0])
+        return b"" if row is None else bytes(row[0])
 
 
 def _hashes(lines: list[str]) -> frozenset[int]:
     return frozenset(map(hash, lines))
 
 
-UNREADABLE = (KeyError, IndexError, TypeError, ValueError)
-"""What a prompt raises that is not written as it should be."""
-
-
-def opened(package: Any) -> list[Any]:
-    """The prompts of a package; nothing where it is damaged or too large."""
-    try:
-        reader = zlib.decompressobj()
-        raw = reader.decompress(package, MOST_PACKAGE)
-        found = [] if reader.unconsumed_tail else orjson.loads(raw)
-    except (zlib.error, TypeError, ValueError):
-        return []
-    return found if isinstance(found, list) else []
-
-
-def text_of(prompt: Any) -> str:
+def text_of(messages: list[list[str]]) -> str:
     """The messages of a prompt as one text."""
-    try:
-        return "\n".join(str(content) for _, content in prompt)
-    except (TypeError, ValueError):
-        return ""
+    return "\n".join(content for _, content in messages)
 
 
 def spaced(text: str | None) -> str | None:

@@ -117,16 +117,20 @@ class Gatekeeper:
 
             return await self(request, refuse)
 
-        return Starlette(
+        made = Starlette(
             routes=[Route(path, guarded(handler), methods=how) for path, handler, how in routes],
             exception_handlers={HTTPException: unknown},
         )
+        made.router.redirect_slashes = False  # it would send to whatever host a request names
+        return made
 
     def check(self, request: Request) -> None:
         """Refuse a wrong host, and whatever another site's page sends."""
         hosts = request.headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
             raise Refused(421, "This server is reached under another name.")
+        if any(len(request.headers.getlist(name)) > 1 for name in ("origin", "sec-fetch-site")):
+            raise Refused(400, "This request says twice which site it came from.")
         if request.method in ("GET", "HEAD"):
             return
         origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
@@ -165,7 +169,7 @@ class Gatekeeper:
     def address(self, request: Request) -> str:
         """The address that a request came from; a proxy on this machine is believed what it says last."""
         peer = request.client.host if request.client is not None else ""
-        told = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+        told = ",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip()
         found = told if self.behind_proxy and told and _is_local(peer) else peer
         try:
             known = ipaddress.ip_address(found)

@@ -58,6 +58,18 @@ def test_texts_only_where_asked_for(played: ostrom.Run, tmp_path: Path) -> None:
     assert "prompt" not in pl.read_parquet(made["calls"]).columns and "left out" in made["card"].read_text()
 
 
+def test_what_is_shared_holds_no_word_of_a_prompt_or_reply(played: ostrom.Run, tmp_path: Path) -> None:
+    made = played.export(format="hf", out=tmp_path)
+    columns = pl.read_parquet(made["calls"]).columns
+    assert not {"prompt", "reply", "reasoning", "logprobs"} & set(columns) and "tokens_out" in columns
+    for file in (path for path in tmp_path.rglob("*") if path.is_file()):
+        text = str(pl.read_parquet(file).to_dicts()) if file.suffix == ".parquet" else file.read_text()
+        assert "They may defect" not in text, file
+    assert "They may defect" in str(
+        pl.read_parquet(played.export(format="hf", out=tmp_path, texts=True)["calls"]).to_dicts()
+    )
+
+
 def test_a_licence_is_one_line(played: ostrom.Run, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="must be one short name"):
         played.export(format="hf", out=tmp_path, licence="mit\nevil: true")

@@ -19,7 +19,7 @@ from ostrom.framing.config import Framing
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, StudyError
-from ostrom.ground.files import write_whole
+from ostrom.ground.files import read_plain, write_whole
 from ostrom.ground.streams import Streams
 from ostrom.ground.validation import validate
 from ostrom.mechanisms import mechanisms
@@ -31,6 +31,8 @@ from ostrom.studies.plan import StudyPlan
 from ostrom.studies.schema import StudyFile
 
 UNITS = "imported.json"
+MOST_UNITS = 256 << 20
+"""Bytes that it may have."""
 PAID_ONLY = {"recorded": "payoffs"}
 """The facts of a match of which only the payoffs are on record."""
 
@@ -135,7 +137,7 @@ class ImportedPlan(StudyPlan):
         path, imported = source.folder / UNITS, source.manifest["imported"]
         study = validate(StudyFile, source.manifest["study"], source.file, "study")
         try:
-            data = path.read_bytes()
+            data = read_plain(path, MOST_UNITS)
         except OSError as error:
             raise RunError(f"{path}: cannot be read ({error.strerror})") from None
         if hashlib.blake2b(data, digest_size=16).hexdigest() != imported["digest"]:

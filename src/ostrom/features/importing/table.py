@@ -5,7 +5,8 @@ from __future__ import annotations
 import codecs
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,32 +49,35 @@ def read_table(path: Path, mapping: mappings.Mapping, mapping_file: str) -> Sour
     if not data.strip():
         raise StudyError("is empty", file=str(path))
     text = decoded(data, str(path), mapping.encoding)
+    needed = mapping.needed()
     start = text.lstrip()[:1]
     if path.suffix.lower() in JSON_ENDINGS or start in ("{", "["):
-        columns, rows, unit = json_rows(text, str(path), mapping.records)
+        columns, records, unit = json_rows(text, str(path), mapping.records)
+        lines = _lines(needed, needed, records)
     else:
         if mapping.records is not None:
             raise StudyError("'records' is for JSON files", file=str(path), key="records")
         columns, rows = _csv(str(path), text, mapping, mapping_file)
+        places = {column: place for place, column in reversed([*enumerate(columns)])}
+        lines = _lines([places.get(column, 0) for column in needed], needed, rows)
         unit = "line"
-    needed = mapping.needed()
+    known = set(columns)
     for column, key in needed.items():
-        if column not in columns:
+        if column not in known:
             raise StudyError(
                 f"{mapping_file} names the column {column!r} under {key}, but it is not there",
                 file=str(path), allowed=[c or "(no name)" for c in columns][:40],
             )  # fmt: skip
-    lines = tuple(_lines(columns, needed, rows))
-    if not lines:
+    table = SourceTable(str(path), columns, tuple(lines), unit)
+    if not table.lines:
         raise StudyError("has a header and no rows", file=str(path))
-    return SourceTable(str(path), columns, lines, unit)
+    return table
 
 
 def _lines(
-    columns: Sequence[str], needed: Iterable[str], rows: Iterable[tuple[int, Sequence[str]]]
+    kept: Iterable[Any], needed: Iterable[str], rows: Iterable[tuple[int, Any]]
 ) -> Iterator[SourceRow]:
     """The cells that the mapping needs; equal texts are kept once, since a million rows repeat few of them."""
-    kept = [columns.index(name) for name in needed]
     places = {name: i for i, name in enumerate(needed)}
     texts: dict[str, str] = {}
     for number, row in rows:
@@ -89,9 +93,9 @@ def _csv(
     cells = _cells(file, text, separator)
     named = mapping.columns
     columns = tuple(named) if named is not None else tuple(c.strip() for c in next(cells)[1])
-    twice = [c for c in columns if c and columns.count(c) > 1]
-    if twice:
-        raise StudyError(f"names the column {twice[0]!r} twice", file=file)
+    twice = next((name for name, times in Counter(columns).items() if name and times > 1), None)
+    if twice is not None:
+        raise StudyError(f"names the column {twice!r} twice", file=file)
 
     def full() -> Iterator[tuple[int, list[str]]]:
         for number, row in cells:
@@ -169,13 +173,14 @@ def decoded(data: bytes, file: str, encoding: str | None = None) -> str:
 
 
 DEEPEST = 40
-Row = dict[str, str]
+LONGEST_NAME = 1000
+"""Characters of a column's name: that of every cell repeats the names of all that it stands in."""
 
 
 def json_rows(
     text: str, file: str, path: str | None
-) -> tuple[tuple[str, ...], Iterator[tuple[int, list[str]]], str]:
-    """The columns, the rows with their numbers, and what the numbers count."""
+) -> tuple[tuple[str, ...], list[tuple[int, defaultdict[str, str]]], str]:
+    """The columns, the rows with their numbers, and what the numbers count; a row has the columns of its record."""
     content, unit = _documents(text, file)
     try:
         flat = [
@@ -187,7 +192,7 @@ def json_rows(
     if not flat:
         raise StudyError("has no records", file=file)
     columns = tuple(dict.fromkeys(name for _, row in flat for name in row))
-    return columns, ((number, [row.get(name, "") for name in columns]) for number, row in flat), unit
+    return columns, flat, unit
 
 
 def _documents(text: str, file: str) -> tuple[Any, str]:
@@ -253,14 +258,18 @@ def _inside(here: Any, steps: list[str], file: str, above: Mapping[str, Any]) ->
     yield from _inside(here[step], rest, file, {**above, **plain})
 
 
-def _flat(record: Any, file: str, where: str) -> Row:
+def _flat(record: Any, file: str, where: str) -> defaultdict[str, str]:
     if not isinstance(record, dict):
         raise StudyError("must be an object", file=file, key=where, found=record)
-    row: Row = {}
+    row: defaultdict[str, str] = defaultdict(str)
 
     def put(name: str, value: Any, depth: int) -> None:
         if depth > DEEPEST:
             raise StudyError("is nested too deeply", file=file, key=where)
+        if len(name) > LONGEST_NAME:
+            raise StudyError(
+                f"has a column whose name has more than {LONGEST_NAME} characters", file=file, key=where
+            )
         if isinstance(value, dict):
             for key, inner in value.items():
                 put(f"{name}.{key}" if name else key, inner, depth + 1)

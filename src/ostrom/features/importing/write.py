@@ -20,6 +20,7 @@ from ostrom.features.importing.plan import ImportedPlan, ImportedUnit, write_uni
 from ostrom.features.importing.reader import MatchReader, Ready
 from ostrom.features.importing.table import SourceTable, read_bytes, read_table
 from ostrom.ground.errors import RunError, StudyError
+from ostrom.ground.files import read_plain
 from ostrom.ground.registry import Registry
 from ostrom.ground.validation import validate
 from ostrom.mechanisms.base import match_score
@@ -156,9 +157,9 @@ def source_files(paths: Sequence[Path], runs: Path) -> tuple[list[dict[str, Any]
         files.append({"name": path.name, "sha256": digest})
     for manifest in sorted(runs.glob("*/run.json")) if runs.is_dir() else []:
         try:
-            other = orjson.loads(manifest.read_bytes())
+            other = orjson.loads(read_plain(manifest))
             known = {entry["sha256"] for entry in other["imported"]["files"]}
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, RunError, ValueError, KeyError, TypeError):
             continue
         for digest, path in first.items():
             if digest in known:

@@ -17,7 +17,7 @@ from ostrom.analysis.statistics.counts import ChiSquare, Kappa, chi_square, cohe
 from ostrom.analysis.statistics.result import holm
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.ground.errors import RunError, StudyError, UnknownName
-from ostrom.ground.files import read_text_file
+from ostrom.ground.files import plain, read_plain, read_text_file, refuse_link
 from ostrom.ground.yaml import in_words, read_yaml
 
 SHIPPED = "motives.yaml"
@@ -141,11 +141,12 @@ def read_judged(folder: Path) -> JudgedCorpus:
     """One judged corpus from its folder."""
     from ostrom.data.tables import import_polars
 
+    polars = import_polars()
     try:
-        study = orjson.loads((folder / "run.json").read_bytes())["study"]
-        rows = import_polars().read_parquet(folder / JUDGED).to_dicts()
+        study = orjson.loads(read_plain(refuse_link(folder) / "run.json"))["study"]
+        rows = polars.read_parquet(plain(folder / JUDGED)).to_dicts()
         return corpus_of(study, rows)
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, polars.exceptions.PolarsError) as error:
         raise RunError(f"{folder}: is no judged corpus that can be read: {error}") from None
 
 

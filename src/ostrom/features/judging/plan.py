@@ -30,7 +30,7 @@ from ostrom.features.judging.judgements import JUDGED, motive_column
 from ostrom.framing import Framing
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import draft_of, write_whole
+from ostrom.ground.files import draft_of, read_plain, write_whole
 from ostrom.ground.streams import key_of
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.studies.derived import DerivedPlan, SingleQuestion, TaskPrompts
@@ -39,6 +39,8 @@ from ostrom.studies.run import Run
 SHORTEST = 80
 """Replies with fewer characters hold an answer but no reasons (Tewolde et al. 2026)."""
 CORPUS = "corpus.jsonl"
+MOST_CORPUS = 256 << 20
+"""Bytes that it may have."""
 DROPPED = frozenset(
     {"unit", "state", "kind", "label", "payoff", "expected", "probabilities", "p_cooperate", "reading",
      "invalid", "complaints", "note", "copied"}
@@ -340,7 +342,7 @@ def read_corpus(folder: Path) -> list[dict[str, Any]]:
     """The decisions that a judged corpus lists; none before its first session."""
     path = folder / CORPUS
     try:
-        return [orjson.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
+        return [orjson.loads(line) for line in read_plain(path, MOST_CORPUS).splitlines() if line.strip()]
     except FileNotFoundError:
         return []
     except (OSError, orjson.JSONDecodeError) as error:

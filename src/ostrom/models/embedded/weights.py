@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from ostrom.ground.errors import ModelError, UnknownName
+from ostrom.ground.files import cache_folder
 from ostrom.ground.terminal import console, visible
 from ostrom.models.failures import one_line
 
@@ -77,13 +78,7 @@ WEIGHTS: dict[str, Weights] = {
 
 def cache_dir() -> Path:
     """Where weights are kept: OSTROM_CACHE, else the user's cache folder."""
-    if own := os.environ.get("OSTROM_CACHE"):
-        return Path(own).expanduser() / "weights"
-    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
-        return Path(local) / "ostrom" / "weights"
-    if xdg := os.environ.get("XDG_CACHE_HOME"):
-        return Path(xdg) / "ostrom" / "weights"
-    return Path.home() / ".cache" / "ostrom" / "weights"
+    return cache_folder("weights")
 
 
 def cached(name: str) -> Path | None:

@@ -35,7 +35,7 @@ from ostrom.features.words.lexicons import (
     memory_curse,
 )
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import write_whole
+from ostrom.ground.files import plain, read_plain, write_whole
 from ostrom.ground.version import __version__
 from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
@@ -348,7 +348,7 @@ def _frame(rows: list[tuple[Any, ...]], schema: dict[str, Any]) -> Any:
 def _state(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
     """What the table depends on: the run's tables, the version, and every word of the lexicons."""
     lists = [[x.name, x.mode, list(x.terms), list(x.labels)] for x in lexicons]
-    tables = orjson.loads((data.folder / FRESHNESS).read_bytes())
+    tables = orjson.loads(read_plain(data.folder / FRESHNESS))
     return {
         "ostrom": __version__,
         "tables": tables,
@@ -358,7 +358,8 @@ def _state(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
 
 def _recorded(path: Path) -> dict[str, Any] | None:
     try:
-        record = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
+        plain(path.with_suffix(".parquet"))
+        record = orjson.loads(read_plain(path))
+    except (OSError, RunError, orjson.JSONDecodeError):  # a link is replaced by the table
         return None
     return record if isinstance(record, dict) and {"rows", "replies"} <= set(record) else None

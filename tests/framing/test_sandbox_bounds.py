@@ -1,0 +1,198 @@
+"""Prompt files that want to take time or memory, filled in under bounds of the system on both."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.limited import limited
+
+DOUBLED = "{{% set {0} = {1} %}}" + "{{% set {0} = {2} %}}" * 40
+LISTS = DOUBLED.format("a", "[1]", "[a, a]") + DOUBLED.format("b", "[1]", "[b, b]")
+PAIRS = DOUBLED.format("a", "(1,)", "(a, a)") + DOUBLED.format("b", "(1,)", "(b, b)")
+MAPPINGS = DOUBLED.format("a", "{1: 2}", "{1: a, 2: a}") + DOUBLED.format("b", "{1: 2}", "{1: b, 2: b}")
+SOME = "{% set a = (1,) %}" + "{% set a = (a, a) %}" * 13
+LONG = "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a ~ a %}" * 17
+NAMES = "".join(f"{{% set a{n} = 1 %}}" for n in range(1200))
+DEEP = "{% set a = [1] %}" + "{% set a = [a] %}" * 1200
+DEEP_PAIRS = "{% set a = (1,) %}" + "{% set a = (a,) %}" * 1200
+
+ATTACKS = [
+    # of released versions
+    "{{ units.replace('', 'x' , -1) }}",
+    "{{ units | replace('', 'xxxxxxxx', -1) }}",
+    LONG + "{{ a | replace('a', a) }}",
+    LONG + "{{ a | replace('a', 'bbbbbbbbbb' ~ 'b') }}",
+    "{{ units | indent(900000000) }}",
+    LONG + "{{ a | indent(1000) }}",
+    "{{ [1] | tojson(indent=9000) | tojson(indent=9000) | tojson }}",
+    LONG + "{{ a.rfind('b') }}",
+    LONG + "{{ a.find('b') }}",
+    LONG + "{{ a.count('aaaab') }}",
+    LONG + "{{ a.split('a') }}",
+    LONG + "{{ a | percent }}",
+    "{{ units | percent }}",
+    "{{ units % 900000000 }}",
+    "{{ '%900000000d' % 1 }}",
+    "{{ '%0900000000d' | format(1) }}",
+    "{{ units.center(900000000) }}",
+    "{{ units.zfill(900000000) }}",
+    "{{ units.ljust(900000000) }}",
+    "{{ units.expandtabs(900000000) }}",
+    "{{ units.translate(words) }}",
+    # structures that share their parts: small to make, endless to visit
+    LISTS + "{{ a == b }}",
+    LISTS + "{{ a < b }}",
+    LISTS + "{{ a in [b] }}",
+    LISTS + "{{ [a, b] | sort }}",
+    LISTS + "{{ [a, b] | max }}",
+    LISTS + "{{ [a, b] | unique }}",
+    LISTS + "{{ a }}",
+    LISTS + "{{ a ~ '' }}",
+    LISTS + "{{ [a] | join }}",
+    LISTS + "{{ a | upper }}",
+    LISTS + "{{ a | replace('1', '2') }}",
+    LISTS + "{{ a | quoted }}",
+    LISTS + "{{ a | trim }}",
+    LISTS + "{{ words.get(a) }}",
+    LISTS + "{{ amount(a) }}",
+    LISTS + "{{ game.payoff(a) }}",
+    LISTS + "{{ [{'x': a}] | selectattr('x', 'equalto', b) }}",
+    LISTS + "{{ own.rows(a) }}",
+    LISTS + "{{ told.at(a) }}",
+    LISTS + "{% for x in a if x == b %}{% endfor %}",
+    LISTS + "{{ 1 if a == b else 2 }}",
+    LISTS + "{{ [a] == [b] }}",
+    PAIRS + "{{ words[a] }}",
+    PAIRS + "{{ words.get(a) }}",
+    PAIRS + "{{ a in words }}",
+    PAIRS + "{{ {a: 1} }}",
+    PAIRS + "{{ [a, b] | unique }}",
+    PAIRS + "{{ a == b }}",
+    PAIRS + "{{ game.payoffs[a] }}",
+    PAIRS + "{{ options[a] }}",
+    PAIRS + "{{ game.payoff(a) }}",
+    PAIRS + "{{ game.index(0, a) }}",
+    PAIRS + "{{ game.cooperates(0, a) }}",
+    PAIRS + "{{ words.get('q', a) }}",
+    PAIRS + "{% set c = {a: 1} %}{{ c == {b: 1} }}",
+    PAIRS + "{{ told[a] }}",
+    PAIRS + "{{ own[a] }}",
+    PAIRS + "{{ units[a] }}",
+    PAIRS + "{{ a[a] }}",
+    PAIRS + "{{ game[a] }}",
+    MAPPINGS + "{{ a == b }}",
+    MAPPINGS + "{{ a }}",
+    MAPPINGS + "{{ a.items() | list == b.items() | list }}",
+    MAPPINGS + "{{ a.values() | sort }}",
+    MAPPINGS + "{{ a.get(1) == b.get(1) }}",
+    SOME + "{% for x in range(9999) %}{{ words[a] | default(1) }}{% endfor %}" * 3,
+    SOME + "{% for x in range(9999) %}{{ words.get(a) }}{% endfor %}" * 3,
+    SOME + "{% for x in range(9999) %}{{ options[a] }}{{ game[a] }}{{ units[a] }}{% endfor %}" * 3,
+    SOME + "{% for x in range(9999) %}{% if a %}{{ [a] | first | length }}{% endif %}{% endfor %}" * 3,
+    # depth
+    DEEP + "{{ a }}",
+    DEEP + "{{ a == [a] }}",
+    DEEP + "{{ [a, [a]] | sort }}",
+    DEEP_PAIRS + "{{ words[a] }}",
+    DEEP_PAIRS + "{{ {a: 1} }}",
+    DEEP + "{{ a | quoted }}",
+    # work beside what is counted
+    NAMES + "{% for x in range(9999) %}{% set b = 1 %}{% endfor %}" * 20,
+    NAMES + "{% macro m() %}{% endmacro %}" + "{% for x in range(9999) %}{{ m() }}{% endfor %}" * 9,
+    NAMES + "{% for x in range(9999) %}{% for y in [1] %}{% endfor %}{% endfor %}" * 9,
+    NAMES + "{% for x in range(9999) %}{% include 'goals/y.txt' %}{% endfor %}" * 9,
+    NAMES + "{% for x in range(9999) %}{% import 'goals/y.txt' as y %}{% endfor %}" * 9,
+    "{% for x in range(9999) %}{% for y in range(10) %}{{ own.rows() }}{% endfor %}{% endfor %}",
+    "{% for x in range(9999) %}{% for y in range(10) %}{{ own.matrices() }}{% endfor %}{% endfor %}",
+    "{% for x in range(9999) %}{% for y in range(10) %}{{ amount(x) }}{% endfor %}{% endfor %}",
+    "{% for x in range(9999) %}{{ range(9999) | length }}{{ range(9999) | last }}{% endfor %}",
+    "{% for x in range(9999) %}{{ x | round(15) }}{{ x | number }}{{ x | percent }}{% endfor %}" * 30,
+    LONG + "{% for x in range(9999) %}{{ a | length }}{{ a | default(a) }}{{ a is string }}{% endfor %}" * 5,
+    LONG + "{% for x in range(9999) %}{{ a[5] }}{{ words[a] }}{{ words.get(a) }}{% endfor %}",
+    LONG + "{% for x in range(9999) %}{% if a < a ~ 'b' %}{% endif %}{% endfor %}",
+    LONG
+    + "{% set b = a ~ 'x' %}{% set c = a ~ 'y' %}{% for x in range(9999) %}{{ b == c }}{{ b in words }}{% endfor %}",
+    LONG
+    + "{{ a | upper | lower | title | capitalize | trim | singular | quoted | quoted | quoted | quoted }}",
+    # numbers
+    "{{ (1e300 * 1e300) | int }}",
+    "{{ (1e300 * 1e300 - 1e300 * 1e300) | int }}",
+    "{{ 5 | remainder(1e-320) }}",
+    "{{ (1e300 * 1e300) | round }}",
+    "{{ 1e300 | int }}",
+    "{{ 1e18 | int * 1e18 | int }}",
+    "{{ 999999999 * 999999999 * 999 }}",
+    "{{ 1e300 // 1e-300 }}",
+    "{{ 1 % 0 }}",
+    "{{ 1.5 | round(15) }}",
+    "{{ [1e300 * 1e300, 1] | sum | int }}",
+    # the parser itself
+    "{#" * 300_000,
+    "{{" * 300_000,
+    "{% raw %}" * 90_000,
+    "{{ '" + "\\'" * 400_000,
+    "{{ " + "1_" * 400_000 + "1 }}",
+    "{{ " + "1" * 900_000 + " }}",
+    "{{ 1e" + "1" * 900_000 + " }}",
+    " " * 900_000 + "{%- if 1 %}{% endif %}",
+    "\n" * 900_000 + "{%- if 1 -%}" + "\n" * 90_000 + "{% endif %}",
+    "{{ x" + "|x" * 300_000 + " }}",
+    "{{ " + "[" * 9000,
+    "{{ " + "{" * 9000,
+    "{% if " + "not " * 9000,
+    "{{ " + "-" * 9000 + "1 }}",
+    "{{ a" + "[a" * 5000 + "]" * 5000 + " }}",
+    "{{ " + "a if a else " * 4000 + "1 }}",
+    "{{ " + "1 < " * 9000 + "1 }}",
+    "{{ " + "1 + " * 9000 + "1 }}",
+    "{{ " + "'a' ~ " * 9000 + "'a' }}",
+    "{% for a in b %}" * 4000,
+    "{% macro m(" + "a," * 9000 + "b) %}{% endmacro %}",
+    "{{ m(" + "a=1," * 4000 + "b=1) }}",
+    "{% include '" + "a/" * 400_000 + "' %}",
+    "{{- -}}" * 5000,
+    "{{ \\u0661 }}",
+]
+
+CODE = """
+import json, resource, sys
+from pathlib import Path
+from ostrom.framing.config import Framing
+from ostrom.framing.history_renderer import HistoryRenderer
+from ostrom.framing.library import Library
+from ostrom.framing.payoffs import OwnPayoffs
+from ostrom.games import build_game
+from ostrom.ground.errors import StudyError
+
+folder = Path(sys.argv[1])
+(folder / "goals" / "y.txt").write_text("{% macro m() %}{% endmacro %}")
+game = build_game("prisoners_dilemma")
+values = {
+    "game": game, "own": OwnPayoffs(game, 0, (0, 1), game.actions, ("You", "P2")), "options": ["a"],
+    "amount": HistoryRenderer(Framing(), Library(), {}).amount, "words": {"a": "b"}, "units": "points",
+}
+spent = 0.0
+for number, text in enumerate(json.loads(Path(sys.argv[2]).read_text())):
+    (folder / "goals" / "x.txt").write_text(text)
+    try:
+        made = Library(folder).fill("goals/x.txt", values)
+        assert len(made) <= 4_000_000
+    except StudyError as error:
+        made = str(error)
+        assert "\\n" not in made, (number, made[:200])
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    now = used.ru_utime + used.ru_stime
+    print(number, round(now - spent, 2), used.ru_maxrss >> 10, repr(text[-60:]), repr(made[-100:]), flush=True)
+    spent = now
+print("all ended")
+"""
+
+
+def test_no_prompt_file_takes_more_than_its_bounds(tmp_path: Path) -> None:
+    (tmp_path / "prompts" / "goals").mkdir(parents=True)
+    (tmp_path / "attacks.json").write_text(json.dumps(ATTACKS))
+    ended = limited(
+        CODE, tmp_path / "prompts", tmp_path / "attacks.json", memory=400 << 20, seconds=len(ATTACKS)
+    )
+    assert ended.stdout.endswith("all ended\n"), (ended.stdout[-600:], ended.stderr[-2000:])

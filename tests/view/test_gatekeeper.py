@@ -1,0 +1,87 @@
+"""What every request passes, whichever server it is for: hosts, origins and addresses."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from ostrom.web.security import HEADERS, Gatekeeper
+
+HERE = b"127.0.0.1:80"
+OWN = (b"origin", b"http://127.0.0.1:80")
+
+
+async def page(_: Request) -> Response:
+    return PlainTextResponse("served")
+
+
+def asked(
+    path: str, *headers: tuple[bytes, bytes], method: str = "GET", keeper: Gatekeeper | None = None
+) -> tuple[int, dict[str, str]]:
+    """Status and headers of a reply to a request with these headers."""
+    application = (keeper or Gatekeeper(None, [80])).application([("/a", page, ["GET", "POST"])])
+    scope: dict[str, Any] = {
+        "type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b"",
+        "headers": list(headers), "client": ("127.0.0.1", 5), "server": ("127.0.0.1", 80), "scheme": "http",
+        "http_version": "1.1", "root_path": "",
+    }  # fmt: skip
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(application(scope, receive, send))
+    return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+
+
+@pytest.mark.parametrize("path", ["/a", "/a/", "/b", "/b/", "/", "//", "//evil.example/a/"])
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+@pytest.mark.parametrize(
+    "hosts", [[b"evil.example"], [], [HERE, b"evil.example"], [b"evil.example", HERE], [HERE, HERE]]
+)
+def test_a_foreign_host_is_refused_whatever_it_asks_for(path: str, method: str, hosts: list[bytes]) -> None:
+    status, headers = asked(path, *((b"host", host) for host in hosts), OWN, method=method)
+    assert status == 421 and "location" not in headers and headers.keys() >= HEADERS.keys()
+
+
+def test_a_page_has_one_address() -> None:
+    assert asked("/a", (b"host", HERE))[0] == 200
+    status, headers = asked("/a/", (b"host", HERE))
+    assert status == 404 and "location" not in headers
+    assert asked("/a", (b"host", HERE), OWN, method="PUT")[0] == 405
+
+
+SITE, OTHER = (b"sec-fetch-site", b"same-origin"), (b"sec-fetch-site", b"cross-site")
+EVIL = (b"origin", b"http://evil.example")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ([OWN], 200), ([SITE], 200), ([OWN, SITE], 200), ([(b"origin", b"null"), SITE], 200),
+        ([EVIL], 403), ([OTHER], 403), ([OWN, OTHER], 403), ([], 403), ([(b"origin", b"null")], 403),
+        ([OWN, EVIL], 400), ([EVIL, OWN], 400), ([OWN, OWN], 400), ([OWN, SITE, OTHER], 400), ([OTHER, SITE], 400),
+        ([(b"origin", b"http://127.0.0.1:80, http://evil.example")], 403),
+    ],
+)  # fmt: skip
+def test_a_request_says_once_which_site_it_came_from(headers: list[tuple[bytes, bytes]], status: int) -> None:
+    assert asked("/a", (b"host", HERE), *headers, method="POST")[0] == status
+
+
+def test_a_proxy_is_believed_what_it_says_last() -> None:
+    keeper = Gatekeeper("https://lab.example", [80])
+
+    def address(*told: bytes) -> str:
+        headers = [(b"x-forwarded-for", value) for value in told]
+        return keeper.address(Request({"type": "http", "headers": headers, "client": ("127.0.0.1", 5)}))
+
+    assert address(b"10.0.0.1, 10.0.0.2") == "10.0.0.2"
+    assert address(b"10.0.0.1", b"10.0.0.2") == "10.0.0.2"  # a proxy that adds a line instead
+    assert address() == "127.0.0.1" == address(b"not an address")
