@@ -22,6 +22,7 @@ from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import BudgetSpent, OstromError, RunError, StudyError, UnknownName, UsageError
 from ostrom.models.base import Usage
+from ostrom.models.pending_call import NO_SIZE
 from ostrom.studies.load import builtin_names, load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import play
@@ -115,7 +116,7 @@ def test_an_answer_takes_effect_only_after_the_driver_has_written_it() -> None:
 def test_places_of_a_lost_worker_are_free_again_and_its_late_words_change_nothing() -> None:
     async def main() -> None:
         actor = GateActor(Tally(), Budget(), {"m": (2, 2)}, None)
-        assert await actor.acquire("one", "m", wanted=3) == [0, 0]
+        assert await actor.acquire("one", "m", [NO_SIZE] * 3) == [0, 0]
         waits = asyncio.create_task(actor.acquire("two", "m"))
         also_lost = asyncio.create_task(actor.acquire("one", "m"))
         await asyncio.sleep(0)
@@ -138,7 +139,7 @@ def test_workers_together_never_enter_more_often_than_the_budget_allows() -> Non
 
         async def work(name: str) -> None:
             nonlocal entered
-            while not isinstance(found := await actor.acquire(name, "m", wanted=2), Failure):
+            while not isinstance(found := await actor.acquire(name, "m", [NO_SIZE] * 2), Failure):
                 entered += len(found)
                 await asyncio.sleep(0.001)
                 well, badly = (
@@ -179,7 +180,7 @@ def test_a_stopped_gate_lets_nobody_in_and_a_spent_budget_neither() -> None:
         gate.stopping.set()
         with pytest.raises(Stopped):
             gate.try_acquire("m")
-        assert gate.tally.in_flight == gate.reserved == 0
+        assert gate.tally.in_flight == gate.spending.reserved == 0
 
     asyncio.run(main())
 
