@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ USAGES: dict[str, Any] = {
     "truths": {"prompt_tokens": True, "completion_tokens": True},
     "zeros": {"prompt_tokens": 0, "completion_tokens": 0},
     "one": {"prompt_tokens": 1, "completion_tokens": 1},
-    "the prompt alone": {"prompt_tokens": 250},
+    "the prompt alone": {"prompt_tokens": 400},
 }
 
 
@@ -65,7 +66,7 @@ def study_of(small: Small, *servers: LoopbackServer, tokens: int | None = None, 
     study = small(
         types=types | {"tft": "tit_for_tat"},
         agent={"style": "direct", "params": {"max_tokens": MOST}, "settings": {"timeout": 0.5}},
-        **{"vary": {}, "seeds": 3, "invalid": {"retries": 3, "policy": "random"}, **changes},
+        **{"vary": {}, "seeds": 3, "invalid": {"retries": 3, "policy": "uniform"}, **changes},
     )
     return study.model_copy(update={"budget": BudgetRule(tokens=tokens)})
 
@@ -130,35 +131,40 @@ def test_cut_replies_count_as_much_as_was_allowed(small: Small, runs: Path, kind
 @pytest.mark.parametrize("fault", ["hang", "reset", "cut_body", "malformed", "wrong_schema"])
 def test_tries_that_may_have_been_billed_stay_reserved(small: Small, runs: Path, fault: str) -> None:
     """The server bills what it was asked, although no reply arrives; also over sessions."""
-    tokens, billed = 9000, 0
-    with LoopbackServer(faults=Faults({fault: 0.6})) as server:
+    bill, tokens = Bill(), 9000
+    with LoopbackServer(bill, faults=Faults({fault: 0.6})) as server:
         for _ in range(2):
             result = play(study_of(small, server, tokens=tokens), runs=runs, options=options(tries=12))
             assert refused(result, tokens), result.why
-            prompts = [sum(len(m["content"]) for m in body["messages"]) for body in server.bodies()]
-            billed = sum(prompt // BYTES_PER_TOKEN + MOST for prompt in prompts)
-            assert server.fault_counts[fault] and billed <= tokens
-        tally = result.tally
-        assert tally.assumed == server.fault_counts[fault] and tally.calls == server.count
+            billed = bill.tokens / bill.calls * server.count  # some faults are not answered by the bill
+            assert server.fault_counts[fault] > 2 and billed <= tokens
+            tally = result.tally
+            assert tally.assumed == server.fault_counts[fault] and tally.calls == server.count
 
 
 def test_a_call_that_was_cancelled_on_its_way_is_counted_and_journaled(small: Small, runs: Path) -> None:
     """Two interrupts leave at once; the calls under way may be billed all the same."""
 
-    async def leave(runner: Runner) -> None:
-        playing = next(task for task in asyncio.all_tasks() if task is not asyncio.current_task())
-        while not runner.tally.in_flight:
-            await asyncio.sleep(0.005)
-        playing.cancel()
+    def leave(runner: Runner) -> Coroutine[Any, Any, None]:
+        playing = asyncio.current_task()
+        assert playing is not None
 
-    with LoopbackServer(latency=5.0) as server:
+        async def watch() -> None:
+            while not server.count:
+                await asyncio.sleep(0.005)
+            playing.cancel()
+
+        return watch()
+
+    with LoopbackServer(latency=0.4) as server:
         study = study_of(small, server, tokens=9000)
-        with pytest.raises((asyncio.CancelledError, KeyboardInterrupt)):
+        with suppress(asyncio.CancelledError, KeyboardInterrupt):
             play(study, runs=runs, options=options(), watch=leave)
-        asked = server.count
         with open_run(runs / "small") as run:
             errors = [call["error"] for call in run.rows.calls()]
-        assert asked and len(errors) == asked and all(error.startswith("Abandoned: ") for error in errors)
+        assert errors and all(error.startswith("Abandoned: ") for error in errors)
+        result = play(study, runs=runs, options=options(limit=1))
+        assert result.tally.assumed == len(errors)
 
 
 def test_two_models_share_one_budget(small: Small, runs: Path) -> None:
