@@ -19,8 +19,10 @@ from ostrom.analysis.query import Query
 from ostrom.analysis.references import Published
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, run_data
+from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
+from ostrom.engine.spending import Spending
 from ostrom.features.profile.battery import (
     Battery,
     BatteryPart,
@@ -228,8 +230,8 @@ def play_battery(
             folder = profile.folder / one.part.name
             limit = None
             if budget is not None and budget > 0:
-                left = budget - (_spent(profiles, played) - _spent([profile], [one]))
-                limit = left if left >= _mean_call(profile, played) else 0.0
+                others = _spent(profiles, played, options)[0] - _spent([profile], [one], options)[0]
+                limit = max(0.0, budget - others)
             how = replace(options, budget_usd=limit)
             found = resolved(one.part, profile.model, seeds[one.part.name], home, preset, how)
             result = play(found, folder)
@@ -240,7 +242,7 @@ def play_battery(
             if result.interrupted:
                 return profiles, True
     for profile in profiles:
-        profile.usd, profile.calls = _spent([profile], played), _calls(profile, played)
+        profile.usd, profile.calls = _spent([profile], played, options)
         profile.notes += [
             f"{one.part.title} was left out: the budget does not suffice for it."
             for one in sizes
@@ -290,27 +292,19 @@ def _levels(asked: Query, data: RunData) -> set[float] | None:
     return {float(row[asked.over]) for row in rows if row[asked.over] is not None}
 
 
-def _spent(profiles: Sequence[ModelProfile], parts: Sequence[SizedPart]) -> float:
-    return sum(_tally(profile.folder / one.part.name)[0] for profile in profiles for one in parts)
-
-
-def _calls(profile: ModelProfile, parts: Sequence[SizedPart]) -> int:
-    return sum(_tally(profile.folder / one.part.name)[1] for one in parts)
-
-
-def _mean_call(profile: ModelProfile, parts: Sequence[SizedPart]) -> float:
-    """What a call of this model took so far: with less than that left, no further part is begun."""
-    return _spent([profile], parts) / max(1, _calls(profile, parts))
-
-
-def _tally(folder: Path) -> tuple[float, int]:
-    """Money and calls of a run so far."""
-    if not (folder / "run.json").exists():
-        return 0.0, 0
-    with open_run(folder) as opened:
-        rows = opened.journal.call_rows(opened.name, None)
-        found = [(row.get("usd") or 0.0) for row in rows]
-    return sum(found), len(found)
+def _spent(
+    profiles: Sequence[ModelProfile], parts: Sequence[SizedPart], options: PlayOptions
+) -> tuple[float, int]:
+    """Money and calls of runs so far; what no server reported counts by the same upper estimate as in a run."""
+    usd, calls = 0.0, 0
+    for folder in [profile.folder / one.part.name for profile in profiles for one in parts]:
+        if (folder / "run.json").exists():
+            with open_run(folder) as opened:
+                spent, tally = opened.journal.spent(), Tally()
+                spending = Spending(tally, Budget(usd=math.inf), options.rates, batch=bool(options.batch))
+                spending.recall(opened.journal)
+            usd, calls = usd + spent["usd"] + tally.assumed_usd, calls + int(spent["calls"])
+    return usd, calls
 
 
 def _recorded(out: Path, battery: Battery, sizes: Sequence[SizedPart], preset: str | None) -> dict[str, int]:
