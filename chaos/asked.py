@@ -113,8 +113,8 @@ def run(quick: bool) -> list[Finding]:
 def kept_books(kills: int, matches: int, rounds: int = 15, share: float = SHARE) -> Finding:
     """Kill a study, compare the journal with the books after each kill, let it end, and compare them once more."""
     check = f"{share:.0%} faults and kills: no answered call is asked again, by the server's own count"
-    context, chance, books = processes(), random.Random(share), _Books()
-    with Bookkeeper(share) as server, tempfile.TemporaryDirectory() as home:
+    context, chance, books, server = processes(), random.Random(share), _Books(), Bookkeeper(share)
+    with server, tempfile.TemporaryDirectory() as home:
         study = study_of(server.model, matches, rounds)
         journal = Path(home) / "run" / "journal.db"
         calls = round(CALLS_A_DECISION * rounds * matches / (1 - share))

@@ -211,7 +211,7 @@ def test_a_refuted_batch_is_looked_for_anew_and_never_taken_again(
         if not strangers:
             (mine,) = self.store.batches.values()
             other = self.store.add(
-                "msgbatch_other", [(f"x-{n}", body) for n, (n, body) in enumerate(mine.requests)]
+                "msgbatch_other", [(f"x-{n}", body) for n, (_, body) in enumerate(mine.requests)]
             )
             strangers.append(other)
             mine.listed = time.monotonic() + 0.1
