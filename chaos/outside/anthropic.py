@@ -106,6 +106,10 @@ class Anthropic:
             counts |= {"succeeded": len(batch.replies), "errored": len(batch.failed), unrun: len(batch.unrun)}
         else:
             counts["processing"] = len(batch.requests)
+        if (
+            batch.done and time.monotonic() < batch.readable
+        ):  # the counts of an ended batch may lag like its results
+            counts = dict.fromkeys(counts, 0)
         made = datetime.fromtimestamp(time.time() - (time.monotonic() - batch.made), UTC)
         results = f"https://api.anthropic.com/v1/messages/batches/{batch.id}/results"
         return {

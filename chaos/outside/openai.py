@@ -122,6 +122,9 @@ class OpenAI:
         if how == "failed" and errors is None:
             errors = [{"code": "server_error", "message": "Please try again.", "param": None, "line": None}]
         counts = {"total": len(batch.requests) if how not in ("validating", "failed") else 0}
+        counts |= {"completed": len(batch.replies), "failed": len(batch.failed)}
+        if ended and late:  # the counts of an ended batch may lag like its files
+            counts = dict.fromkeys(counts, 0)
         return {
             "id": batch.id,
             "object": "batch",
@@ -136,7 +139,7 @@ class OpenAI:
             else None,
             "created_at": int(time.time() - (now - batch.made)),
             "expires_at": int(time.time() + 86_400),
-            "request_counts": counts | {"completed": len(batch.replies), "failed": len(batch.failed)},
+            "request_counts": counts,
             "metadata": batch.metadata,
         }
 

@@ -60,7 +60,7 @@ def test_results_that_are_none_are_neither_believed_nor_paid_for_again(
     monkeypatch.setattr("ostrom.models.batches.largest_results", lambda _: 1 << 20)
     monkeypatch.setattr(OpenAI, "_content", lambda *_: answer)
     study = study_of(small, "openai", rounds=1, seeds=1)
-    how = options(tries=2)
+    how = options(tries=2, lifetime=0)
     try:
         result = play(study, runs=runs, options=how)
     except RunError as error:

@@ -14,7 +14,7 @@ import pytest
 import ostrom.ground.errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
-from ostrom.engine.executors.actors import GateActor, Outbox, Worker
+from ostrom.engine.executors.actors import ClusterGate, GateActor, Outbox, Worker
 from ostrom.engine.executors.ray import RayExecutor
 from ostrom.engine.executors.wire import CallOutcome, Failure
 from ostrom.engine.gate import RunGate, Stopped
@@ -22,6 +22,7 @@ from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import BudgetSpent, OstromError, RunError, StudyError, UnknownName, UsageError
 from ostrom.models.base import Usage
+from ostrom.models.pending_call import NO_SIZE, CallSize
 from ostrom.studies.load import builtin_names, load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import play
@@ -115,7 +116,7 @@ def test_an_answer_takes_effect_only_after_the_driver_has_written_it() -> None:
 def test_places_of_a_lost_worker_are_free_again_and_its_late_words_change_nothing() -> None:
     async def main() -> None:
         actor = GateActor(Tally(), Budget(), {"m": (2, 2)}, None)
-        assert await actor.acquire("one", "m", wanted=3) == [0, 0]
+        assert await actor.acquire("one", "m", [NO_SIZE] * 3) == [0, 0]
         waits = asyncio.create_task(actor.acquire("two", "m"))
         also_lost = asyncio.create_task(actor.acquire("one", "m"))
         await asyncio.sleep(0)
@@ -138,7 +139,7 @@ def test_workers_together_never_enter_more_often_than_the_budget_allows() -> Non
 
         async def work(name: str) -> None:
             nonlocal entered
-            while not isinstance(found := await actor.acquire(name, "m", wanted=2), Failure):
+            while not isinstance(found := await actor.acquire(name, "m", [NO_SIZE] * 2), Failure):
                 entered += len(found)
                 await asyncio.sleep(0.001)
                 well, badly = (
@@ -150,6 +151,76 @@ def test_workers_together_never_enter_more_often_than_the_budget_allows() -> Non
 
         await asyncio.gather(*(work(name) for name in ("one", "two", "three")))
         assert entered == 7
+
+    asyncio.run(main())
+
+
+def test_one_budget_in_tokens_holds_for_all_workers_and_for_the_calls_of_lost_ones() -> None:
+    async def main() -> None:
+        size, small = CallSize(6, 4), CallSize(1, 1)
+        actor = GateActor(Tally(), Budget(tokens=36), {"m": (9, 9)}, None)
+        assert await actor.acquire("one", "m", [size, size]) == [0, 0]
+        assert await actor.acquire("two", "m", [size, size]) == [0]  # 40 do not fit into 36
+        assert await actor.acquire("two", "m", [small]) == [0]
+        waits = asyncio.create_task(actor.acquire("two", "m", [size]))
+        await asyncio.sleep(0)
+        assert not waits.done()
+        told = CallOutcome("m", "succeeded", (Usage(1, 1), None), size, {"written": 4, "cut": False})
+        await actor.release("two", [told])
+        assert await asyncio.wait_for(waits, 5) == [0]
+        await actor.lost("one")  # both of its calls may be billed: a prompt of one token and a reply of four
+        await actor.release("two", [CallOutcome("m", "abandoned", size=size)])
+        found = await actor.acquire("two", "m", [CallSize(20, 6)])
+        assert isinstance(found, Failure) and "12 spent, with an upper estimate for 2 calls" in found.text
+        assert await actor.acquire("two", "m", [size]) == [0]
+
+    asyncio.run(main())
+
+
+class Actors:
+    """An actor of a cluster whose methods are called at once."""
+
+    def __init__(self, actor: GateActor) -> None:
+        self._actor = actor
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._actor, name)
+        return SimpleNamespace(remote=lambda *given: asyncio.ensure_future(method(*given)))
+
+
+class Wanting:
+    dropped = False
+
+    def __init__(self, size: CallSize) -> None:
+        self.size, self.outcome = size, "waits"
+
+    def start(self, era: int) -> None:
+        self.outcome = f"started {era}"
+
+    def refuse(self, error: OstromError) -> None:
+        self.outcome = type(error).__name__
+
+
+def test_a_worker_starts_the_calls_that_slots_were_reserved_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def plain(_: ClusterGate, reference: Any) -> Any:
+        return await reference
+
+    monkeypatch.setattr(ClusterGate, "_answer", plain)
+
+    async def main() -> None:
+        actor = GateActor(Tally(), Budget(tokens=25), {"m": (9, 9)}, None)
+        gate = ClusterGate("one", Actors(actor), {"m": None})
+        requests = [Wanting(CallSize(size, size)) for size in (1, 5, 3, 9)]
+        requests[1].dropped = True
+        for request in requests:
+            gate.request_slot("m", request)
+        await asyncio.sleep(0.05)
+        assert [request.outcome for request in requests] == ["started 0", "waits", "started 0", "waits"]
+        gate.succeeded("m", Usage(1, 0), None, requests[2].size, 1)
+        gate.failed("m", 0, None, size=requests[0].size, billed=True)
+        await asyncio.sleep(0.05)
+        assert requests[3].outcome == "started 0"
+        assert await actor.in_flight() == 1 and actor._gate.tally.assumed_tokens == 2
 
     asyncio.run(main())
 
@@ -179,7 +250,7 @@ def test_a_stopped_gate_lets_nobody_in_and_a_spent_budget_neither() -> None:
         gate.stopping.set()
         with pytest.raises(Stopped):
             gate.try_acquire("m")
-        assert gate.tally.in_flight == gate.reserved == 0
+        assert gate.tally.in_flight == gate.spending.reserved == 0
 
     asyncio.run(main())
 

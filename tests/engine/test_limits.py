@@ -12,10 +12,13 @@ from ostrom.engine.gate import Limiter, RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
 from ostrom.ground.errors import BudgetSpent, OstromError
 from ostrom.models.base import Usage
+from ostrom.models.pending_call import NO_SIZE, CallSize
 
 
 class Asking:
     """A request that writes down what becomes of it."""
+
+    size = NO_SIZE
 
     def __init__(self, log: list[str], name: str) -> None:
         self.log, self.name, self.dropped = log, name, False
@@ -27,8 +30,8 @@ class Asking:
         self.log.append(f"{self.name}: {error}")
 
 
-def nobody_objects() -> None:
-    pass
+def nobody_objects(_: CallSize) -> bool:
+    return True
 
 
 def test_places_are_handed_on_in_the_order_of_asking_and_not_to_those_who_gave_up() -> None:
@@ -120,7 +123,7 @@ def test_those_who_wait_are_refused_at_once_when_the_run_stops() -> None:
         gate.succeeded("m", Usage(), 0.0)
         gate.release("m")
         assert log[:2] == ["0@0", "1: stopped"] and len(log) == 5000
-        assert gate.tally.in_flight == gate.reserved == 0
+        assert gate.tally.in_flight == gate.spending.reserved == 0
         with pytest.raises(Stopped):
             gate.try_acquire("m")
 

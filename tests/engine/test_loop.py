@@ -18,6 +18,7 @@ from ostrom.engine.gate import Limiter
 from ostrom.engine.journal import Journal
 from ostrom.engine.loop import VARIABLE, loop_name, run
 from ostrom.ground.errors import OstromError, UsageError
+from ostrom.models.pending_call import NO_SIZE
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.server import LoopbackServer
@@ -100,6 +101,7 @@ def test_signals_stop_a_run_on_every_loop(name: str, tmp_path: Path) -> None:
 
 class Caller:
     dropped = False
+    size = NO_SIZE
 
     def __init__(self) -> None:
         self.gone = asyncio.Event()
@@ -118,7 +120,7 @@ def test_a_pause_shorter_than_a_millisecond_can_be_made_longer(
     """A uvloop timer of less than a millisecond does not know when it is due."""
 
     async def paused() -> None:
-        limiter, first, second = Limiter(2, 2, lambda: None), Caller(), Caller()
+        limiter, first, second = Limiter(2, 2, lambda _: True), Caller(), Caller()
         limiter.failed(0, retry_after=0.0004)
         limiter.request_slot(first)
         limiter.failed(1, retry_after=0.01)

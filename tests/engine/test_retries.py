@@ -19,6 +19,7 @@ from ostrom.games import build_game
 from ostrom.ground.errors import AccessRefused, ModelError, RateLimited, RequestRefused, ServerFailed
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Abilities, Message, Reply, Request, Usage
+from ostrom.models.pending_call import CallSize
 
 REQUEST = Request((Message("user", "hi"),), {"temperature": 0})
 
@@ -116,7 +117,7 @@ def calling(
         try:
             await caller.call(unit(), 5, 1, "plan", model, REQUEST)
         finally:
-            assert tally.in_flight == gate.reserved == 0
+            assert tally.in_flight == gate.spending.reserved == 0
             if look is not None:
                 look(caller, gate)
 
@@ -227,7 +228,8 @@ def test_a_rest_ends_when_the_run_is_stopped() -> None:
     asyncio.run(main())
 
 
-def nobody_objects() -> None: ...
+def nobody_objects(_: CallSize) -> bool:
+    return True
 
 
 def test_a_success_widens_the_limit_by_one_over_the_limit_up_to_the_most() -> None:

@@ -35,6 +35,10 @@ def spent(tally: Tally) -> str:
     cached = ""
     if tally.tokens_cached and tally.tokens_in:
         cached = f" ({tally.tokens_cached / tally.tokens_in:.0%} of the prompts cached)"
+    if tally.assumed:
+        money += (
+            f" (and at most {tally.assumed_tokens} tokens of {tally.assumed} calls that no server reported)"
+        )
     return f"{tally.calls} calls, {tally.tokens_in + tally.tokens_out} tokens{cached}, {money}"
 
 

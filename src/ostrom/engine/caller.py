@@ -11,6 +11,8 @@ import logging
 import sqlite3
 import time
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,11 +23,13 @@ from ostrom.engine.entries import CallRecord, dump, load
 from ostrom.engine.gate import Gate, Stopped
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import RetryPolicy
+from ostrom.engine.spending import believed, may_be_billed, schema_bytes
 from ostrom.ground.errors import AccessRefused, ContentRefused, ContextExceeded, ModelError, RunError
 from ostrom.ground.files import plain
 from ostrom.ground.streams import key_of
 from ostrom.models.base import Model, Reply, Request, Usage
-from ostrom.models.pending_call import PendingCall, Prepare, preparing
+from ostrom.models.http1 import TOKENS_IF_UNSET, longest_reply
+from ostrom.models.pending_call import CallSize, PendingCall, Prepare, preparing
 from ostrom.models.prices import price_of
 
 _CANONICAL = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
@@ -167,10 +171,16 @@ class Caller:
         self.retry, self.cache, self.prices = retry, cache, prices
         self._settled: dict[str, orjson.Fragment] = {}
         self._prepare: dict[str, Prepare] = {}
+        self._longest: dict[str, int] = {}
+        """The most tokens of a reply where the parameters of a call do not say."""
 
     def open(self, model: Model) -> None:
         """Register a model with this run."""
-        self._settled[model.name] = settled(model.describe())
+        description = model.describe()
+        self._settled[model.name] = settled(description)
+        sampling = description.get("sampling_if_unset") or {}
+        unset = description.get("max_tokens_if_unset") or sampling.get("max_tokens")
+        self._longest[model.name] = unset or TOKENS_IF_UNSET
         self._prepare[model.name] = preparing(model)
 
     async def call(
@@ -185,14 +195,18 @@ class Caller:
             self.tally.cached += 1
             self.journal.call(record(0, "cache", time.time(), 0.0, kept, 0.0))
             return kept
+        size = CallSize(
+            len(prompt) + schema_bytes(request.constraint), longest_reply(request.params, self._longest[name])
+        )
         for attempt in range(1, self.retry.tries + 1):
             pending = self._pending(unit, model, request, key)
+            pending.measure(size)
             try:
                 gate.request_slot(name, pending)
                 reply = await pending.reply()
             except (ContentRefused, ContextExceeded) as error:
                 # The server works and would decline this prompt again: a success for the limiter, and no retry.
-                gate.succeeded(name, Usage(), 0.0)
+                gate.succeeded(name, Usage(0, 0), 0.0, pending.size)
                 pending.release()
                 declined = isinstance(error, ContentRefused)
                 kept = Reply("", finish="filter", facts={"refusal": str(error)}) if declined else None
@@ -220,10 +234,12 @@ class Caller:
                     name, unit.index, attempt, self.retry.tries, told, "" if more else "; given up",
                 )  # fmt: skip
                 self.tally.trouble = told
+                billed = self._sent(pending) and may_be_billed(told, error.status)
                 if again:
-                    gate.failed(name, pending.era, error.retry_after, attempt == self.retry.tries)
+                    last = attempt == self.retry.tries
+                    gate.failed(name, pending.era, error.retry_after, last, pending.size, billed)
                 else:
-                    gate.refused(name, isinstance(error, AccessRefused))
+                    gate.refused(name, isinstance(error, AccessRefused), pending.size, billed)
                 pending.release()
                 if not again or attempt == self.retry.tries:
                     raise
@@ -233,9 +249,20 @@ class Caller:
             except BaseException:
                 pending.drop()
                 if pending.begun:
-                    gate.abandoned(name)
+                    sent = self._sent(pending)
+                    if sent:
+                        told = "Abandoned: the call was cancelled before its reply arrived"
+                        with suppress(RunError):  # the journal may be what failed
+                            self.journal.call(
+                                record(attempt, self.source, pending.begun, pending.latency, error=told)
+                            )
+                    gate.abandoned(name, pending.size, sent)
                     pending.release()
                 raise
+            written = len((reply.text + (reply.reasoning or "")).encode("utf-8", "replace"))
+            usage = believed(reply.usage, size.prompt, written)
+            if usage is not reply.usage:
+                reply = replace(reply, usage=usage)
             usd = self._price(name, reply.usage)
             if logger.isEnabledFor(logging.DEBUG):
                 logger.debug(
@@ -243,7 +270,7 @@ class Caller:
                     name, unit.index, step, player + 1, pending.latency, reply.usage.input, reply.usage.output,
                     reply.finish,
                 )  # fmt: skip
-            gate.succeeded(name, reply.usage, usd)
+            gate.succeeded(name, reply.usage, usd, pending.size, written, reply.finish == "length")
             pending.release()
             self.tally.trouble = None
             self.tally.refused += reply.finish == "filter"
@@ -256,6 +283,10 @@ class Caller:
     def _pending(self, unit: Unit, model: Model, request: Request, key: bytes) -> PendingCall:  # noqa: ARG002
         """Prepare one try at a call; it is sent later."""
         return self._prepare[model.name](request, partial(self.gate.release, model.name))
+
+    def _sent(self, pending: PendingCall) -> bool:
+        """Whether a try has left this process; what batches hold is known to their journal."""
+        return pending.begun > 0
 
     def _price(self, model: str, usage: Usage) -> float | None:
         """What a call costs."""

@@ -10,13 +10,16 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol
 
 from ostrom.engine.plan import Budget, Tally
-from ostrom.ground.errors import BudgetSpent, ModelGivenUp, OstromError
+from ostrom.engine.spending import Spending
+from ostrom.ground.errors import ModelGivenUp, OstromError
 from ostrom.models.base import Usage
+from ostrom.models.pending_call import NO_SIZE, CallSize
 
 
 class SlotRequest(Protocol):
@@ -24,6 +27,8 @@ class SlotRequest(Protocol):
 
     dropped: bool
     """Whether the slot is no longer wanted."""
+    size: CallSize
+    """What the budget reserves for it."""
 
     def start(self, era: int) -> None:
         """A slot is granted; pass the era on to ``failed`` if the call fails."""
@@ -37,10 +42,11 @@ class Limiter:
 
     Every success raises the limit by 1/limit, up to ``most``; a failure halves it, at most once for all calls that
     were in flight when the first of them failed (one era). Retry-After pauses all calls to this model. ``admit`` is
-    called before each slot is granted; it raises an OstromError when no more calls may start.
+    called before each slot is granted; it raises an OstromError when no more calls may start, and gives False when this
+    one has to wait until ``grant_free_slots`` is called.
     """
 
-    def __init__(self, start: int, most: int, admit: Callable[[], None]) -> None:
+    def __init__(self, start: int, most: int, admit: Callable[[CallSize], bool]) -> None:
         self.limit = float(max(1, min(start, most)))
         self.most = max(1, most)
         self.in_flight = 0
@@ -54,20 +60,19 @@ class Limiter:
     def request_slot(self, request: SlotRequest) -> None:
         """Queue a request. It is granted now if a slot is free, else when ``release`` frees one."""
         self._waiting.append(request)
-        self._grant_free_slots()
+        self.grant_free_slots()
 
-    def try_acquire(self) -> int | None:
+    def try_acquire(self, size: CallSize = NO_SIZE) -> int | None:
         """Take a slot if one is free now; gives its era, else None."""
-        if self._waiting or self.in_flight >= int(self.limit) or self._is_paused():
+        if self._waiting or self.in_flight >= int(self.limit) or self._is_paused() or not self._admit(size):
             return None
-        self._admit()
         self.in_flight += 1
         return self._era
 
     def succeeded(self) -> None:
         """A call succeeded; its slot may have been released before."""
         self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
-        self._grant_free_slots()
+        self.grant_free_slots()
 
     def failed(self, era: int, retry_after: float | None = None) -> None:
         """A call met a rate limit, a failure or a timeout. Call this before ``release``."""
@@ -87,22 +92,23 @@ class Limiter:
     def release(self) -> None:
         """Free one slot."""
         self.in_flight -= 1
-        self._grant_free_slots()
+        self.grant_free_slots()
 
-    def _grant_free_slots(self) -> None:
+    def grant_free_slots(self) -> None:
         """Grant free slots to queued requests."""
         waiting = self._waiting
         while waiting and self.in_flight < int(self.limit) and not self._is_paused():
-            request = waiting.popleft()
-            if request.dropped:
-                continue
+            request = waiting[0]
             try:
-                self._admit()
+                if not request.dropped and not self._admit(request.size):
+                    return
             except OstromError as error:
-                request.refuse(error)
+                waiting.popleft().refuse(error)
                 continue
-            self.in_flight += 1
-            request.start(self._era)
+            waiting.popleft()
+            if not request.dropped:
+                self.in_flight += 1
+                request.start(self._era)
 
     def _is_paused(self) -> bool:
         """Whether Retry-After pauses this model; if so, a timer resumes it."""
@@ -122,16 +128,13 @@ class Limiter:
 
     def _end_pause(self) -> None:
         self._alarm = None
-        self._grant_free_slots()
+        self.grant_free_slots()
 
 
 logger = logging.getLogger("ostrom.limits")
 
 BREAKER = 20
 """A model is given up after so many failed calls in a row, each with all its tries."""
-
-
-ROUNDING = 1e-9
 
 
 class Stopped(OstromError):
@@ -143,7 +146,8 @@ class Gate(Protocol):
 
     For every granted slot call ``release`` exactly once and one outcome method exactly once (``succeeded``, ``failed``,
     ``refused``, ``abandoned``), in either order. Call ``failed`` before ``release``: the slot must not be granted
-    again before the limit is lowered.
+    again before the limit is lowered. ``size`` is that of the request; ``billed``: it got no reply, but may be on the
+    bill.
     """
 
     def request_slot(self, model: str, request: SlotRequest) -> None:
@@ -152,17 +156,35 @@ class Gate(Protocol):
     def release(self, model: str) -> None:
         """Free the slot for the next call."""
 
-    def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
-        """The call returned a reply that used so many tokens and cost so much."""
+    def succeeded(
+        self,
+        model: str,
+        usage: Usage,
+        usd: float | None,
+        size: CallSize = NO_SIZE,
+        written: int = 0,
+        cut: bool = False,
+    ) -> None:
+        """The call returned a reply that used so many tokens and cost so much, of so many bytes, ``cut`` or whole."""
 
-    def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
+    def failed(
+        self,
+        model: str,
+        era: int,
+        retry_after: float | None,
+        last: bool = False,
+        size: CallSize = NO_SIZE,
+        billed: bool = False,
+    ) -> None:
         """The call met a rate limit, a failure or a timeout; ``last``: it is not tried again."""
 
-    def refused(self, model: str, for_good: bool = False) -> None:
+    def refused(
+        self, model: str, for_good: bool = False, size: CallSize = NO_SIZE, billed: bool = False
+    ) -> None:
         """The server declined the call; ``for_good``: it will decline every other call too."""
 
-    def abandoned(self, model: str) -> None:
-        """The call was cancelled on our side. It is not counted."""
+    def abandoned(self, model: str, size: CallSize = NO_SIZE, billed: bool = False) -> None:
+        """The call was cancelled on our side. It is not counted unless it may be billed."""
 
 
 @dataclass(slots=True)
@@ -176,8 +198,6 @@ class _ModelState:
     """Set when no more calls are made to this model."""
     useless: bool = False
     """Whether the server rejects every call: a wrong key, an empty account."""
-    held_back: int = 0
-    """Calls in flight that are allowed once the first reply has shown what a call takes."""
 
     @property
     def lost(self) -> bool:
@@ -188,19 +208,23 @@ class _ModelState:
 class RunGate:
     """The gate of a run: one limiter per model, one budget for all."""
 
-    first_alone = True
-    """Whether a budget in tokens or money makes the first call of a run go alone, as its price is not known yet."""
+    batch = False
+    """Whether calls are made in batches, at their prices."""
 
-    def __init__(self, tally: Tally, budget: Budget, stopping: asyncio.Event) -> None:
-        self.tally, self.budget, self.stopping = tally, budget, stopping
-        self.reserved = 0
+    def __init__(
+        self,
+        tally: Tally,
+        budget: Budget,
+        stopping: asyncio.Event,
+        prices: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.tally, self.stopping = tally, stopping
+        self.spending = Spending(tally, budget, prices, batch=self.batch)
         self._models: dict[str, _ModelState] = {}
 
     def open(self, model: str, start: int, most: int) -> None:
         """Register a model with its first and largest number of calls in flight."""
-        bound = self.budget.tokens is not None or self.budget.usd is not None
-        held = min(start, most) if self.first_alone and bound and not self.tally.calls else 0
-        self._models[model] = _ModelState(Limiter(1 if held else start, most, self._admit), held_back=held)
+        self._models[model] = _ModelState(Limiter(start, most, partial(self._admit, model)))
 
     @property
     def most(self) -> int:
@@ -219,17 +243,29 @@ class RunGate:
         else:
             state.limiter.request_slot(request)
 
-    def try_acquire(self, model: str) -> int | None:
+    def try_acquire(self, model: str, size: CallSize = NO_SIZE) -> int | None:
         """Take a slot if one is free now, else None; raises Stopped or BudgetSpent."""
         state = self._models[model]
-        return None if state.closed is not None else state.limiter.try_acquire()
+        return None if state.closed is not None else state.limiter.try_acquire(size)
 
-    def _admit(self) -> None:
+    def _admit(self, model: str, size: CallSize) -> bool:
         if self.stopping.is_set():
             raise Stopped("stopped")
-        self._check_budget()
-        self.reserved += 1
+        if not self.spending.reserve(model, size):
+            return False
         self.tally.in_flight += 1
+        return True
+
+    def _settled(self, model: str, size: CallSize, billed: bool) -> None:
+        """Count a call that got no reply, and let calls go that waited for what it had reserved."""
+        if billed:
+            self.spending.count_unclear(model, size)
+        self._free(model, size)
+
+    def _free(self, model: str, size: CallSize) -> None:
+        self.spending.free(model, size)
+        for state in self._models.values():
+            state.limiter.grant_free_slots()
 
     def stop(self) -> None:
         """Grant no more slots and refuse all queued requests."""
@@ -241,18 +277,32 @@ class RunGate:
         self.tally.in_flight -= 1
         self._models[model].limiter.release()
 
-    def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
-        self.reserved -= 1
+    def succeeded(
+        self,
+        model: str,
+        usage: Usage,
+        usd: float | None,
+        size: CallSize = NO_SIZE,
+        written: int = 0,
+        cut: bool = False,
+    ) -> None:
         state = self._models[model]
         state.successes += 1
         state.failures_in_a_row = 0
         self.tally.calls += 1
-        self.tally.count_reply(usage, usd)
-        state.limiter.limit = max(state.limiter.limit, float(state.held_back))
-        state.held_back = 0
+        self.spending.count(model, size, usage, usd, written, cut)
+        self._free(model, size)
         state.limiter.succeeded()
 
-    def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
+    def failed(
+        self,
+        model: str,
+        era: int,
+        retry_after: float | None,
+        last: bool = False,
+        size: CallSize = NO_SIZE,
+        billed: bool = False,
+    ) -> None:
         state = self._failed(model)
         state.exhausted = state.exhausted or last
         before = state.limiter.limit
@@ -262,14 +312,19 @@ class RunGate:
         if retry_after is not None:
             logger.info("%s: the server asks to wait %.1f s", model, retry_after)
             self.tally.wait_until = max(self.tally.wait_until, time.monotonic() + retry_after)
+        self._settled(model, size, billed)
 
-    def refused(self, model: str, for_good: bool = False) -> None:
+    def refused(
+        self, model: str, for_good: bool = False, size: CallSize = NO_SIZE, billed: bool = False
+    ) -> None:
         state = self._failed(model)
         state.exhausted = True
         state.useless = state.useless or for_good
+        self._settled(model, size, billed)
 
-    def abandoned(self, model: str) -> None:  # noqa: ARG002
-        self.reserved -= 1
+    def abandoned(self, model: str, size: CallSize = NO_SIZE, billed: bool = False) -> None:
+        self.tally.calls += billed
+        self._settled(model, size, billed)
 
     def models_to_abort(self, tries: int) -> set[str]:
         """The models to which further calls would be wasted."""
@@ -288,33 +343,7 @@ class RunGate:
             state.limiter.refuse_all(state.closed)
 
     def _failed(self, model: str) -> _ModelState:
-        self.reserved -= 1
         state = self._models[model]
         state.failures_in_a_row += 1
-        state.held_back //= 2
         self.tally.calls += 1
         return state
-
-    def _check_budget(self) -> None:
-        """Refuse a call that the budget does not cover; it and those in flight count as the mean of those made."""
-        budget, tally = self.budget, self.tally
-        spent: str | None = None
-        share = (self.reserved + 1) / tally.calls if tally.calls else 0.0
-
-        def uncovered(used: float, limit: float) -> bool:
-            return used >= limit or used * (1 + share) > limit * (1 + ROUNDING)
-
-        if budget.calls is not None and tally.calls + self.reserved >= budget.calls:
-            spent = f"{budget.calls} calls"
-        elif budget.tokens is not None and uncovered(tally.tokens_in + tally.tokens_out, budget.tokens):
-            spent = f"{budget.tokens} tokens"
-        elif budget.usd is not None:
-            if tally.unpriced:
-                raise BudgetSpent(
-                    "a budget in money needs prices, and there is none for a model of this run: "
-                    "add it with --prices FILE"
-                )
-            if uncovered(tally.usd, budget.usd):
-                spent = f"{budget.usd:g} USD"
-        if spent is not None:
-            raise BudgetSpent(f"the budget of {spent} is used up; raise it and run again to go on")

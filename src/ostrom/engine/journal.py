@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
+
+import orjson
 
 from ostrom.answers import Answer
 from ostrom.engine.database import Guard, guard, lift, require_plain
@@ -48,6 +50,22 @@ from ostrom.engine.integrity import (
 from ostrom.ground.errors import RunError
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Usage
+
+
+class Unreported(NamedTuple):
+    """A try at a call, as far as it decides what the budget counts for it."""
+
+    model: str
+    params: Mapping[str, Any]
+    prompt: int
+    """Bytes of its prompt."""
+    usage: Usage
+    usd: float | None
+    written: int
+    """Bytes of its reply."""
+    cut: bool
+    error: str | None
+    status: int | None
 
 
 class Journal:
@@ -426,14 +444,32 @@ class Journal:
         query = "SELECT unit, player, count(*) FROM calls WHERE finish='filter' GROUP BY unit, player"
         return {(unit, player): count for unit, player, count in self._rows(query)}
 
+    def unreported(self) -> Iterator[Unreported]:
+        """All tries at calls, oldest first, where some have no report of tokens or price; else nothing."""
+        asked = "source<>'cache'"
+        without = "(tokens_in IS NULL OR tokens_out IS NULL OR usd IS NULL)"
+        if next(self._rows(f"SELECT 1 FROM calls WHERE {asked} AND {without} LIMIT 1"), None) is None:
+            return
+        query = (
+            "SELECT id, model, params, tokens_in, tokens_out, tokens_cached, usd, error, status, finish='length', "
+            "length(CAST(coalesce(reply,'')||coalesce(reasoning,'') AS BLOB)) "
+            f"FROM calls WHERE {asked} ORDER BY id"
+        )
+        for number, model, params, *tokens, usd, error, status, cut, written in self._rows(query):
+            prompt = len(orjson.dumps(self.prompt(number)))
+            yield Unreported(
+                model, load(params), prompt, Usage(*tokens), usd, written, bool(cut), error, status
+            )
+
     def spent(self) -> dict[str, float]:
-        """Totals over all calls: calls, tokens, money, retries, unpriced calls, unreadable replies."""
+        """Totals over all calls, apart from what a cache answered: tokens, money, retries, unreadable replies."""
         row = next(
             self._rows(
-                "SELECT count(*), coalesce(sum(tokens_in),0), coalesce(sum(tokens_out),0), coalesce(sum(usd),0), "
-                "coalesce(sum(error IS NOT NULL AND finish IS NULL),0), "
-                "coalesce(sum(error IS NULL AND usd IS NULL),0), coalesce(sum(source='cache'),0), "
-                "coalesce(sum(finish='filter'),0), coalesce(sum(tokens_cached),0) FROM calls"
+                "SELECT coalesce(sum(asked),0), coalesce(sum(asked*tokens_in),0), coalesce(sum(asked*tokens_out),0), "
+                "coalesce(sum(usd),0), coalesce(sum(error IS NOT NULL AND finish IS NULL),0), "
+                "coalesce(sum(error IS NULL AND usd IS NULL),0), coalesce(sum(1-asked),0), "
+                "coalesce(sum(asked AND finish='filter'),0), coalesce(sum(asked*tokens_cached),0) "
+                "FROM (SELECT *, source<>'cache' AS asked FROM calls)"
             )
         )
         names = (

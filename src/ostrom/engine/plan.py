@@ -295,6 +295,11 @@ class Tally:
     policies: int = 0
     refused: int = 0
     """Calls that a content filter or the model itself declined."""
+    assumed: int = 0
+    """Calls whose tokens no server reported believably, and tries without a reply that may have been billed."""
+    assumed_tokens: int = 0
+    """What the budget counts for them: an upper estimate."""
+    assumed_usd: float = 0.0
     trouble: str | None = None
     """What went wrong with the last call, until one succeeds."""
     wait_until: float = 0.0

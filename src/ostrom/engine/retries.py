@@ -51,6 +51,8 @@ class PollingPolicy:
     readings: int = 4
     patience: float = 60.0
     """Results that lack lines are read so often at least, and again for so many seconds."""
+    lifetime: float = 26 * 3600.0
+    """Seconds after which a service no longer completes the results of a batch; it promises 24 hours."""
 
     def wait(self, polls: int) -> float:
         """Seconds before the next poll, with jitter.

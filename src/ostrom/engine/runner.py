@@ -21,6 +21,7 @@ from ostrom.engine.match import ReplayDiffers
 from ostrom.engine.plan import Arrivals, Plan, Tally, Unit
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.rows import Rows
+from ostrom.engine.spending import Spending
 from ostrom.framing import Library
 from ostrom.ground.errors import (
     BudgetSpent,
@@ -172,6 +173,7 @@ class Runner:
         tally.usd = float(spent["usd"])
         for counter, total in SPENT.items():
             setattr(tally, counter, int(spent[total]))
+        Spending(tally, self.plan.budget, self.options.rates, batch=bool(self.options.batch)).recall(journal)
 
     def _verify(self, journal: Journal) -> None:
         """Replay finished matches before money is spent on more of them: all if another version played some."""

@@ -61,8 +61,8 @@ class BatchStatus:
     """In the service's own word: in_progress, completed, expired, ..."""
     total: int | None = None
     """How many requests it has."""
-    ran: int | None = None
-    """How many requests were run, with or without success."""
+    ended_requests: int | None = None
+    """How many requests have come to an end: a reply, an error, or never run."""
     replied: int | None = None
     """How many requests have a reply; these are paid for."""
     created: float | None = None

@@ -15,7 +15,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
@@ -35,14 +35,24 @@ def largest_body(request: Request) -> int:
     >>> largest_body(Request((), params={"max_tokens": 2000})) == 4 * 2**20 + 2000 * 512
     True
     """
-    params, alternatives = request.params, request.top_logprobs
-    tokens = _count(params.get("max_tokens")) or TOKENS_IF_UNSET
+    tokens, alternatives = longest_reply(request.params), request.top_logprobs
+    if extra := request.params.get("extra"):
+        alternatives = max(alternatives, _count(extra.get("top_logprobs")) or 0)
+    return min(LARGEST_BODY, BASE + tokens * (BYTES_PER_TOKEN + BYTES_PER_ALTERNATIVE * alternatives))
+
+
+def longest_reply(params: Mapping[str, Any], unset: int = TOKENS_IF_UNSET) -> int:
+    """The most tokens that the reply to a request with these parameters may have; ``unset``: if they do not say.
+
+    >>> longest_reply({"max_tokens": 2000}), longest_reply({"max_tokens": 9, "extra": {"max_tokens": 50, "n": 2}})
+    (2000, 100)
+    """
+    tokens = _count(params.get("max_tokens")) or unset
     if extra := params.get("extra"):
         # What stands here goes into the request as it is, so it may hold another bound than ours.
         tokens = max((n for name in _BOUNDS if (n := _count(extra.get(name)))), default=tokens)
-        alternatives = max(alternatives, _count(extra.get("top_logprobs")) or 0)
         tokens *= _count(extra.get("n")) or 1
-    return min(LARGEST_BODY, BASE + tokens * (BYTES_PER_TOKEN + BYTES_PER_ALTERNATIVE * alternatives))
+    return tokens
 
 
 def _count(value: object) -> int | None:

@@ -225,7 +225,7 @@ def _first_token(logprobs: object, who: str) -> Mapping[str, float]:
             found[token] = _log_sum(found[token], value) if token in found else value
     except (KeyError, IndexError, TypeError, ValueError):
         # Asking again would not help: this server does not give them.
-        raise RequestRefused(f"{who} gives no log-probabilities") from None
+        raise RequestRefused(f"{who} gives no log-probabilities", status=200) from None
     return found
 
 

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from ostrom.ground.errors import ModelError
 from ostrom.models.base import Model, Reply, Request
@@ -19,10 +19,22 @@ Release = Callable[[], None]
 """Releases a slot."""
 
 
+class CallSize(NamedTuple):
+    """What bounds the price of a call."""
+
+    prompt: int = 0
+    """Bytes of its prompt: no tokenizer makes more tokens of it."""
+    most: int = 0
+    """The most tokens of its reply."""
+
+
+NO_SIZE = CallSize()
+
+
 class PendingCall:
     """A call that is ready to be sent. It holds a slot from ``start`` until ``release``."""
 
-    __slots__ = ("_clock", "_release_slot", "begun", "dropped", "era", "took")
+    __slots__ = ("_clock", "_release_slot", "begun", "dropped", "era", "size", "took")
 
     def __init__(self, release: Release | None = None) -> None:
         self._release_slot = release
@@ -32,12 +44,18 @@ class PendingCall:
         """When it was sent; 0 before that."""
         self.era = 0
         """The era of the limiter in which it was sent."""
+        self.size = NO_SIZE
+        """What the budget reserves for it."""
         self.took: float | None = None
         """Seconds until the reply had arrived completely."""
 
     def start(self, era: int = 0) -> None:
         """Send it: a slot was granted."""
         self.era, self.begun, self._clock = era, time.time(), time.perf_counter()
+
+    def measure(self, size: CallSize) -> None:
+        """State what the budget is to reserve for it."""
+        self.size = size
 
     def refuse(self, error: Exception) -> None:
         """No slot is granted: ``reply`` raises this error."""

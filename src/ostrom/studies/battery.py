@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any, Generic, TypeVar
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
+from ostrom.engine.spending import Spending
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import read_plain, write_whole
 from ostrom.studies.factors import Factor
@@ -176,7 +179,7 @@ class BatteryRun:
     title: str
     folder: Path
     group: str
-    """Runs of the same group share the mean price of a call: with less than that left, none is begun."""
+    """Whose runs these are: the name of the model where every model has runs of its own."""
     plan: Callable[[PlayOptions], Resolved]
 
 
@@ -200,13 +203,15 @@ def play_jobs(
     return results, False
 
 
-def spent(folder: Path) -> tuple[float, int]:
-    """Money and calls of a run so far."""
+def spent(folder: Path, options: PlayOptions) -> tuple[float, int]:
+    """Money and calls of a run so far; what no server reported counts by the same upper estimate as in a run."""
     if not (folder / "run.json").exists():
         return 0.0, 0
     with open_run(folder) as opened:
-        prices = [row.get("usd") or 0.0 for row in opened.journal.call_rows(opened.name, None)]
-    return sum(prices), len(prices)
+        known, tally = opened.journal.spent(), Tally()
+        spending = Spending(tally, Budget(usd=math.inf), options.rates, batch=bool(options.batch))
+        spending.recall(opened.journal)
+    return known["usd"] + tally.assumed_usd, int(known["calls"])
 
 
 def kept_seeds(record: Path, settings: Mapping[str, Any], seeds: Mapping[str, int]) -> dict[str, int]:

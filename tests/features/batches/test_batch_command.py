@@ -176,7 +176,7 @@ def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ost
         (listed,) = json.loads(ostrom("batches", "own", *runs, "--json").out)
         assert listed["requests"] == 4 and listed["state"] == "in_progress" and not listed["settled"]
         asked = json.loads(ostrom("batches", "own", *runs, "--ask", "--json").out)
-        assert asked[0]["service"] == "in_progress, 0 of 4 run"
+        assert asked[0]["service"] == "in_progress, 0 of 4 ended"
         done = ostrom("batches", "own", *runs, "--cancel")
         assert done.code == 0 and "1 batch, 1 under way; `ostrom resume own`" in done.err, done
         assert server.batches.stats()["batches"] == {"cancelled": 1}

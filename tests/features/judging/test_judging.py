@@ -15,7 +15,7 @@ from ostrom.analysis.statistics.counts import chi_square
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
-from ostrom.engine.retries import RetryPolicy
+from ostrom.engine.retries import PollingPolicy, RetryPolicy
 from ostrom.engine.runner import Result
 from ostrom.features.judging import Motive, load_motives
 from ostrom.features.judging.judgements import (
@@ -45,6 +45,7 @@ from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.run import Run, open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.testing.faults import Faults
+from ostrom.testing.replies import openai_document
 from ostrom.testing.server import LoopbackServer
 
 QUICK = PlayOptions(retry=RetryPolicy(tries=2, first=0.001, longest=0.01), ask_again=True)
@@ -310,6 +311,28 @@ def test_a_budget_stops_judging_and_another_list_of_motives_is_another_corpus(tm
         other = JudgePlan(run, "judge-x", judges_of("scripted/judge"), load_motives()[:3], corpus)
         with pytest.raises(RunError, match="holds another study"):
             other.play(options=QUICK)
+
+
+@pytest.mark.parametrize("batch", [False, True], ids=["directly", "batched"])
+def test_a_budget_in_tokens_holds_for_a_judge_that_reports_none_over_sessions(
+    tmp_path: Path, batch: bool
+) -> None:
+    bills: list[int] = []
+
+    def unreported(body: dict[str, Any]) -> dict[str, Any]:
+        said = orjson.dumps({"labels": ["own_utility"], "confidence": 1, "explanation": "words"}).decode()
+        bills.append(sum(len(message["content"]) for message in body["messages"]) // 4 + len(said) // 4 + 1)
+        return {**openai_document(body, said), "usage": None}
+
+    how = PlayOptions(retry=QUICK.retry, batch=batch, polling=PollingPolicy(first=0.01, longest=0.05))
+    with LoopbackServer(unreported) as server, played(tmp_path, kind="scripted/kind") as run:
+        judges, tokens = judges_of(server.model), 12_000
+        for _ in range(2):
+            result, rows, _ = judged(run, *judges, options=how, budget=Budget(tokens=tokens))
+            assert not result.complete and f"the budget of {tokens} tokens is used up" in str(result.why)
+            assert 0 < sum(bills) <= tokens and len(rows) < 6
+        calls = len(bills)
+        assert judged(run, *judges, options=how)[0].complete and len(bills) > calls
 
 
 def test_the_forecast_is_what_judging_then_asks_and_shrinks_as_it_goes_on(tmp_path: Path) -> None:

@@ -1,18 +1,17 @@
-"""Calls that wait for a wave: the caller, the gate and the budget of a run that is played in batches."""
+"""Calls that wait for a wave: the caller and the gate of a run that is played in batches."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Protocol
 
 from ostrom.engine.caller import Caller
-from ostrom.engine.gate import RunGate
-from ostrom.engine.plan import Budget, Tally, Unit
-from ostrom.ground.errors import BudgetSpent, ModelError
+from ostrom.engine.gate import RunGate, Stopped
+from ostrom.engine.plan import Unit
+from ostrom.ground.errors import ModelError
 from ostrom.models.base import Model, Reply, Request, Usage
-from ostrom.models.pending_call import PendingCall, Release
+from ostrom.models.pending_call import NO_SIZE, CallSize, PendingCall, Release
 from ostrom.models.prices import price_of
 
 MOST = 1 << 30
@@ -38,7 +37,10 @@ class WaveQueue(Protocol):
 class WaveCall(PendingCall):
     """A call that is answered by a batch."""
 
-    __slots__ = ("_reply", "_scheduler", "body", "key", "model", "placed", "request", "times", "unit")
+    __slots__ = (
+        "_reply", "_scheduler", "body", "full_size", "key", "model", "placed", "replied", "request", "times",
+        "unit",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -56,6 +58,10 @@ class WaveCall(PendingCall):
         """Whether its match is counted as waiting for it."""
         self.times = 0
         """How many batches have ended without running it."""
+        self.full_size = NO_SIZE
+        """What the budget reserves for it when its wave is sent; ``size`` is what is reserved now."""
+        self.replied = False
+        """Whether its batch holds a reply to it, readable or not."""
         self._reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
 
     def start(self, era: int = 0) -> None:
@@ -66,6 +72,9 @@ class WaveCall(PendingCall):
             self.refuse(error)
         else:
             self._scheduler.put(self)
+
+    def measure(self, size: CallSize) -> None:
+        self.full_size = size
 
     @property
     def waits(self) -> bool:
@@ -115,6 +124,10 @@ class BatchCaller(Caller):
         release = partial(self.gate.release, model.name)
         return WaveCall(self._scheduler, unit.index, model.name, request, key, release)
 
+    def _sent(self, pending: PendingCall) -> bool:
+        """Whether its batch billed it: what is under way there is collected later."""
+        return isinstance(pending, WaveCall) and pending.replied
+
     def _price(self, model: str, usage: Usage) -> float | None:
         return price_of(model, usage, self.prices, batch=True)
 
@@ -122,101 +135,32 @@ class BatchCaller(Caller):
 class BatchGate(RunGate):
     """Counts calls; how many go out at a time and what the budget allows is decided for whole waves."""
 
-    first_alone = False
+    batch = True
 
-    def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:  # noqa: ARG002
+    def failed(
+        self,
+        model: str,
+        era: int,  # noqa: ARG002
+        retry_after: float | None,  # noqa: ARG002
+        last: bool = False,
+        size: CallSize = NO_SIZE,
+        billed: bool = False,
+    ) -> None:
         state = self._failed(model)
         state.exhausted = state.exhausted or last
+        self._settled(model, size, billed)
 
     def models_to_abort(self, tries: int) -> set[str]:  # noqa: ARG002
         """A failed wave is thousands of failures in a row and says no more than one."""
         return {model for model, state in self._models.items() if state.lost}
 
-    def _check_budget(self) -> None:
-        """The scheduler holds back what the budget does not cover."""
-
-
-BYTES_PER_TOKEN = 3.5
-TOKENS_OUT = 1000
-"""Tokens of a reply where neither earlier replies nor max_tokens say anything."""
-ENOUGH = 20
-"""After so many calls their mean reply is what the next one is expected to have; before, twice as much."""
-
-
-class BudgetReservations:
-    """Compares what was spent and what is on its way with the budget of the run."""
-
-    def __init__(self, budget: Budget, tally: Tally, prices: Mapping[str, Any] | None) -> None:
-        self.budget, self.tally, self.prices = budget, tally, prices
-        self._reserved: dict[bytes, tuple[float, float]] = {}
-        """By key of the call: tokens and US dollars."""
-        self._tokens = self._usd = 0.0
-        self._unpriced = False
-
-    def reserve(self, call: WaveCall) -> bool:
-        """Whether one more call is covered; if so it is reserved. The first call of a run always is."""
-        budget, tally = self.budget, self.tally
-        if budget == Budget():
-            return True
-        tokens, usd = self._expected(call)
-        ahead = len(self._reserved)
-        first = not ahead and not tally.calls  # without any reply, nothing is known but the longest one
-        if budget.calls is not None and tally.calls + ahead >= budget.calls:
-            return False
-        if budget.tokens is not None:
-            spent = tally.tokens_in + tally.tokens_out
-            if spent >= budget.tokens or (not first and spent + self._tokens + tokens > budget.tokens):
-                return False
-        if budget.usd is not None:
-            if usd is None or tally.unpriced:
-                self._unpriced = True
-                return False
-            if tally.usd >= budget.usd or (not first and tally.usd + self._usd + usd > budget.usd):
-                return False
-        self._hold(call, tokens, usd or 0.0)
+    def _admit(self, model: str, size: CallSize) -> bool:  # noqa: ARG002
+        """Let a call into the next wave; the scheduler holds back what the budget does not cover."""
+        if self.stopping.is_set():
+            raise Stopped("stopped")
+        self.tally.in_flight += 1
         return True
 
-    def hold(self, call: WaveCall) -> None:
-        """Reserve a call that an earlier session has sent: covered or not, it will be paid for."""
-        if self.budget != Budget() and call.key not in self._reserved:
-            tokens, usd = self._expected(call)
-            self._hold(call, tokens, usd or 0.0)
-
-    def _hold(self, call: WaveCall, tokens: float, usd: float) -> None:
-        self._reserved[call.key] = (tokens, usd)
-        self._tokens += tokens
-        self._usd += usd
-
-    def free(self, call: WaveCall) -> None:
-        """A call has come back: what it took is counted elsewhere."""
-        tokens, usd = self._reserved.pop(call.key, (0.0, 0.0))
-        self._tokens -= tokens
-        self._usd -= usd
-
-    def _expected(self, call: WaveCall) -> tuple[float, float | None]:
-        tally = self.tally
-        tokens_in = len(call.body) / BYTES_PER_TOKEN
-        allowed = call.request.params.get("max_tokens")
-        out = float(allowed) if type(allowed) is int else float(TOKENS_OUT)
-        if tally.tokens_out:
-            mean = tally.tokens_out / max(1, tally.calls)
-            out = mean if tally.calls >= ENOUGH else min(out, 2 * mean)
-        usd = price_of(call.model, Usage(round(tokens_in), round(out)), self.prices, batch=True)
-        return tokens_in + out, usd
-
-    def spent(self) -> BudgetSpent:
-        """What is said when nothing more is covered."""
-        if self._unpriced:
-            return BudgetSpent(
-                "a budget in money needs prices, and there is none for a model of this run: "
-                "add it with --prices FILE"
-            )
-        budget = self.budget
-        parts = [
-            f"{value:g} {unit}"
-            for value, unit in ((budget.calls, "calls"), (budget.tokens, "tokens"), (budget.usd, "USD"))
-            if value is not None
-        ]
-        return BudgetSpent(
-            f"the budget of {' and '.join(parts)} does not cover another call; raise it and run again to go on"
-        )
+    def _free(self, model: str, size: CallSize) -> None:
+        if size != NO_SIZE:  # what was never sent has reserved nothing
+            super()._free(model, size)

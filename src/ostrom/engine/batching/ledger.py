@@ -40,6 +40,8 @@ class JournaledBatch:
     """The first reason that the service gave for not accepting it."""
     refuted: set[str] = field(default_factory=set)
     """Batches of the service that looked like this one and were not."""
+    silent: frozenset[bytes] = frozenset()
+    """Requests for which it ended without a readable line: they may have been run, and billed."""
     void: bool = False
     """It never came to exist."""
     settled: bool = False
@@ -65,6 +67,7 @@ class JournaledBatch:
             self.id, self.how = None, "uploaded"
         elif event == "ended":
             self.how, self.ended, self.why = told["how"], told.get("at"), told.get("why")
+            self.silent = frozenset(self.keys[place] for place in told.get("silent", ()))
         elif event in ("void", "settled"):
             setattr(self, event, True)
 
@@ -101,6 +104,10 @@ class Ledger:
         """Wait until everything told so far is on the disk."""
         await self.journal.flush()
 
+    def times_silent(self, key: bytes) -> int:
+        """How many batches have ended without saying what became of a request."""
+        return sum(key in batch.silent for batch in self.batches.values())
+
     def claimed(self) -> set[str]:
         """The identifiers of the service that belong to batches of this run."""
         return {batch.id for batch in self.batches.values() if batch.id is not None}
@@ -116,7 +123,7 @@ def read_batches(journal: Journal) -> dict[int, JournaledBatch]:
                 found[number] = JournaledBatch(number, str(told["model"]), str(told["marker"]), each, at)
             elif number in found:
                 found[number].take(event, {**told, "at": at})
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, IndexError, TypeError, ValueError):
             raise RunError(f"{journal.path}: batch {number}: its entry {event!r} cannot be read") from None
     return found
 

@@ -10,16 +10,27 @@ import logging
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from ostrom.engine.batching.calls import BudgetReservations, WaveCall
+from ostrom.engine.batching.calls import WaveCall
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger
-from ostrom.engine.batching.service import BatchService, Lost, lost, says_full, unanswered
+from ostrom.engine.batching.service import (
+    BatchService,
+    ForeignResults,
+    Lost,
+    lost,
+    says_full,
+    sent_twice,
+    unanswered,
+)
 from ostrom.engine.gate import Stopped
 from ostrom.engine.plan import Tally
-from ostrom.ground.errors import ModelError, OstromError, RequestRefused
+from ostrom.engine.spending import Spending
+from ostrom.ground.errors import BudgetSpent, ModelError, OstromError, RequestRefused
 from ostrom.models.base import Request
 from ostrom.models.batches import BatchRequest, BatchStatus, ResultLine
 from ostrom.models.failures import one_line
+from ostrom.models.pending_call import NO_SIZE
 
 logger = logging.getLogger("ostrom.batches")
 
@@ -29,6 +40,8 @@ QUIET = 10.0
 """Seconds without a new call after which a wave is sealed although some match does something else."""
 OVERHEAD = 256
 """Bytes of a request in a file beside its body."""
+MOST_SENT = 2
+"""Batches that a request is sent in without word of what became of it; after that it is not sent again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -52,9 +65,9 @@ class BatchScheduler:
         services: Mapping[str, BatchService],
         ledger: Ledger,
         tally: Tally,
-        reservations: BudgetReservations,
+        spending: Spending,
     ) -> None:
-        self.services, self.ledger, self.tally, self.reservations = services, ledger, tally, reservations
+        self.services, self.ledger, self.tally, self.spending = services, ledger, tally, spending
         self._queue: dict[str, deque[WaveCall]] = {model: deque() for model in services}
         self._waiting: Counter[int] = Counter()
         """How many calls each match waits for."""
@@ -71,6 +84,8 @@ class BatchScheduler:
         """How often in a row a service had no room for another batch."""
         self._making = asyncio.Lock()
         self._stopping = False
+        self._spent: BudgetSpent | None = None
+        """Why the budget does not cover the first queued call, if it does not."""
         self._sealer: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -136,11 +151,14 @@ class BatchScheduler:
         self._waiting[call.unit] += 1
         call.placed = True
         opened = self._member.get(call.key)
-        if opened is None:
+        if opened is None and self.ledger.times_silent(call.key) >= MOST_SENT:
+            self._refuse(call, sent_twice())
+        elif opened is None:
             self._queue[call.model].append(call)
         else:
             opened.calls[call.key] = call
-            self.reservations.hold(call)
+            call.size = call.full_size
+            self.spending.hold(call.model, call.size)
             if opened.lines is not None:
                 self._hand_out(opened, call.key)
             else:
@@ -150,7 +168,6 @@ class BatchScheduler:
     def dropped(self, call: WaveCall) -> None:
         """Remove a call that is no longer awaited."""
         self._no_longer_waits(call)
-        self.reservations.free(call)
         opened = self._member.get(call.key)
         if opened is not None and opened.calls.get(call.key) is call:
             del opened.calls[call.key]
@@ -179,6 +196,7 @@ class BatchScheduler:
 
     def _answer(self, call: WaveCall, line: ResultLine) -> None:
         self._no_longer_waits(call)
+        call.replied = line.kind == "reply"
         try:
             call.answer(self.services[call.model].endpoint.read(line, call.request))
         except ModelError as error:
@@ -187,7 +205,6 @@ class BatchScheduler:
     def _refuse(self, call: WaveCall, error: Exception) -> None:
         if call.waits:
             self._no_longer_waits(call)
-            self.reservations.free(call)
             call.refuse(error)
 
     def stop(self) -> None:
@@ -232,12 +249,15 @@ class BatchScheduler:
                 quiet = quiet + SETTLE if self._changes == before else 0.0
                 if (quiet and len(self._waiting) >= self._playing) or quiet >= QUIET:
                     break
+            self._spent = None
             try:
                 for model in self._queue:
                     for calls in self._portions(model):
                         self._send(model, calls)
                 if any(self._queue.values()) and not any(opened.calls for opened in self._opened.values()):
-                    self._refuse_queued(self.reservations.spent())
+                    if self._spent is not None:
+                        self._refuse_queued(self._spent)
+                    self._note_change()  # replies that were handed out are counted in a moment
             except OstromError as error:  # the journal cannot be written to
                 self._refuse_queued(error)
 
@@ -253,7 +273,7 @@ class BatchScheduler:
         size = 0
         while queue:
             call = queue[0]
-            if call.waits and not self.reservations.reserve(call):
+            if call.waits and not self._reserve(call):
                 break
             queue.popleft()
             if not call.waits:
@@ -266,6 +286,21 @@ class BatchScheduler:
             size += more
         if taken:
             yield taken
+
+    def _reserve(self, call: WaveCall) -> bool:
+        try:
+            covered = self.spending.reserve(call.model, call.full_size)
+        except BudgetSpent as error:
+            self._spent = error
+            return False
+        if covered:
+            call.size = call.full_size
+        return covered
+
+    def _free(self, call: WaveCall) -> None:
+        """Free what is reserved for a call that goes back into the queue."""
+        self.spending.free(call.model, call.size)
+        call.size = NO_SIZE
 
     def _send(self, model: str, calls: list[WaveCall]) -> None:
         batch = self.ledger.plan(model, [call.key for call in calls])
@@ -321,17 +356,19 @@ class BatchScheduler:
             return
         try:
             ended = await service.wait(batch)
-            lines = await service.read(batch, ended)
+            lines = await service.read(batch, ended, partial(self._hand_out_part, opened))
         except Lost as error:
             logger.warning("%s, batch %s is lost: %s", batch.model, batch.id, error)
-            if not batch.found:
+            if not batch.found or not isinstance(error, ForeignResults):
                 raise lost(batch, error, self.ledger.journal.path.parent) from None
             self.ledger.tell(batch, "refuted", id=batch.id)
             await self._advance(opened)
             return
         why = [one_line(f"{problem.code} {problem.message}") for problem in ended.problems[:10]]
         told = {"requests": len(batch.keys), "answered": len(lines)} | ({"why": why[0]} if why else {})
-        self.ledger.tell(batch, "ended", how=ended.how, **told)
+        silent = [] if ended.how == "failed" and not ended.outputs else _silent(batch, lines)
+        self.ledger.tell(batch, "ended", how=ended.how, **told, **({"silent": silent} if silent else {}))
+        await self.ledger.flush()  # before any of them is sent again
         for each in why:
             logger.warning("%s, batch %s: %s", batch.model, batch.id, each)
         await self._mend(opened, ended)
@@ -376,12 +413,18 @@ class BatchScheduler:
         else:
             await asyncio.sleep(polling.longest)
 
+    def _hand_out_part(self, opened: _Open, lines: dict[bytes, ResultLine]) -> None:
+        """Give calls the results that are there, while the others are waited for."""
+        opened.lines = {key: line for key, line in lines.items() if line.kind in ("reply", "error")}
+        for key in opened.lines.keys() & opened.calls.keys():
+            self._hand_out(opened, key)
+        opened.lines = None
+
     def _hand_out(self, opened: _Open, key: bytes) -> None:
         """Give a call its result; a call that was not run goes into the next wave."""
         assert opened.lines is not None
         call, line = opened.calls.pop(key), opened.lines.pop(key, None)
         self._taken(opened, key)
-        self.reservations.free(call)
         if line is not None and line.kind in ("reply", "error"):
             self._answer(call, line)
         else:
@@ -397,12 +440,16 @@ class BatchScheduler:
         """Close a batch that never existed; its calls go into the next wave."""
         self._close(opened)
         for call in list(opened.calls.values()):
-            self.reservations.free(call)
             self._requeue(opened, call)
 
     def _requeue(self, opened: _Open, call: WaveCall) -> None:
         call.times += 1
-        if call.times >= self.services[call.model].retry.tries:
+        if call.key in opened.batch.silent:
+            self.spending.count_unclear(call.model, call.size)
+        self._free(call)
+        if self.ledger.times_silent(call.key) >= MOST_SENT:
+            self._refuse(call, sent_twice(opened.batch))
+        elif call.times >= self.services[call.model].retry.tries:
             self._refuse(call, unanswered(opened.batch))
         elif self._stopping:
             self._refuse(call, Stopped("stopped"))
@@ -412,3 +459,8 @@ class BatchScheduler:
             self._queue[call.model].append(call)
             self._settle(opened)
             self._note_change()
+
+
+def _silent(batch: JournaledBatch, lines: Mapping[bytes, ResultLine]) -> list[int]:
+    """The places of requests for which a batch has no readable line."""
+    return [place for place, key in enumerate(batch.keys) if key not in lines or lines[key].kind == "bad"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -30,6 +31,8 @@ logger = logging.getLogger("ostrom.batches")
 T = TypeVar("T")
 REFUSALS = 3
 """A refusal to make a batch is believed when it comes so often: a file that was just uploaded may not be known yet."""
+BROKEN_OFF = ("expired", "cancelled", "canceled", "failed")
+"""Ends of a batch after which a request without a result was not run, or is lost."""
 ABSENT = (404, 405, 410, 501)
 """Statuses by which a server says that it has no such route."""
 
@@ -71,7 +74,11 @@ async def check(endpoint: BatchEndpoint, retry: RetryPolicy) -> None:
 
 
 class Lost(Exception):
-    """The service does not know a batch that it had made."""
+    """The service does not know a batch that it had made, or its results."""
+
+
+class ForeignResults(Lost):
+    """The results of a batch belong to other requests: it is not the one that was looked for."""
 
 
 class BatchService:
@@ -120,7 +127,8 @@ class BatchService:
                     ledger.tell(batch, "void")
                     raise
                 await self._rest(attempt, error)
-                if not isinstance(error, RateLimited) and await self.find(batch):
+                # Each further batch may be one too many: listings get longer to show the last one.
+                if not isinstance(error, RateLimited) and await self.find(batch, min(8, 2 ** (attempt - 1))):
                     return
                 if attempt == self.retry.tries or not self.retry.allows(error.retry_after):
                     ledger.tell(batch, "void")
@@ -130,11 +138,11 @@ class BatchService:
                 await ledger.flush()
                 return
 
-    async def find(self, batch: JournaledBatch) -> bool:
+    async def find(self, batch: JournaledBatch, patience: int = 1) -> bool:
         """Whether a batch whose creation had no clear answer exists; looks as long as listings may lag."""
         others = (self.ledger.claimed() - {batch.id}) | batch.refuted
         wanted = Wanted(batch.marker, batch.file, len(batch.keys), batch.since)
-        late = _time() + self.polling.lag
+        late = _time() + self.polling.lag * patience
         looks = 0
         while True:
             last = _time() >= late
@@ -193,10 +201,13 @@ class BatchService:
 
     # -- reading -------------------------------------------------------------------------------------
 
-    async def read(self, batch: JournaledBatch, ended: BatchStatus) -> dict[bytes, ResultLine]:
+    async def read(
+        self, batch: JournaledBatch, ended: BatchStatus, on_part: Callable[[dict[bytes, ResultLine]], None]
+    ) -> dict[bytes, ResultLine]:
         """What became of each request of a batch that has ended, by key.
 
-        A request without a readable line may have been paid for: the results are read again before that is believed.
+        A request without a readable line may have been paid for: the results are read again until they are complete or
+        the batch can bring no more. ``on_part`` is given those that are there while others are still waited for.
         """
         keys = {batch.request_id(key): key for key in batch.keys}
         found: dict[bytes, ResultLine] = {}
@@ -210,8 +221,21 @@ class BatchService:
                     strange += 1
                 elif key not in found or RANK[line.kind] > RANK[found[key].kind]:
                     found[key] = line
-            if last or _whole(found, len(keys), ended):
+            kinds = Counter(line.kind for line in found.values())
+            all_there = len(found) == len(keys)
+            if (all_there and not kinds["bad"]) or (ended.how == "failed" and not ended.outputs):
                 break
+            if last and strange and not found:
+                raise ForeignResults("its results belong to other requests")
+            if last and (all_there or self._is_over(batch, ended, kinds["reply"])):
+                break
+            if last:
+                on_part(found)
+                if readings == self.polling.readings - 1 or not readings % 60:
+                    logger.warning(
+                        "%s, batch %s: the service says %s, but %d of %d results are missing; they are waited for",
+                        self.endpoint.who, ended.id, ended.how, len(keys) - len(found), len(keys),
+                    )  # fmt: skip
             await asyncio.sleep(self.polling.wait(readings))
             readings += 1
             with suppress(ModelError):  # what is known is read again
@@ -220,11 +244,17 @@ class BatchService:
             logger.warning(
                 "%s, batch %s: %d lines of results are of no request", self.endpoint.who, ended.id, strange
             )
-        if strange and not found:
-            raise Lost("its results belong to other requests")
-        if (ended.ran if ended.replied is None else ended.replied) and not found:
+        if (ended.ended_requests if ended.replied is None else ended.replied) and not found:
             raise Lost("its results cannot be read")
         return found
+
+    def _is_over(self, batch: JournaledBatch, ended: BatchStatus, replies: int) -> bool:
+        """Whether results that are missing will not come: the batch was broken off, or its time is over.
+
+        Or every reply is there that the service counts, and the counts are those of all requests; counts may lag, too.
+        """
+        counted = ended.ended_requests == len(batch.keys) and replies >= (ended.replied or 0)
+        return ended.how in BROKEN_OFF or counted or time.time() - batch.at >= self.polling.lifetime
 
     async def _lines(self, ended: BatchStatus) -> list[ResultLine]:
         """The results as they can be read now; a file that is not there yet, or no longer, has none."""
@@ -248,19 +278,23 @@ RANK = {"bad": 0, "unrun": 1, "error": 2, "reply": 3}
 """Where a request has several lines, the best one counts."""
 
 
-def _whole(found: dict[bytes, ResultLine], asked: int, ended: BatchStatus) -> bool:
-    """Whether every request has its line, or at least every one that the service says it has run."""
-    kinds = Counter(line.kind for line in found.values())
-    ran = kinds["reply"] + kinds["error"]
-    if ended.how == "failed" and not ended.outputs:
-        return True
-    return not kinds["bad"] and (len(found) == asked or (ended.ran is not None and ran >= ended.ran))
-
-
 def unanswered(batch: JournaledBatch) -> ServerFailed:
-    """The error of a request that its batch did not answer."""
+    """The error of a request that its batch did not answer. It has been sent as often as it may be."""
     why = f": {batch.why}" if batch.why else ""
-    return ServerFailed(f"batch {batch.id} ended ({batch.how}) without a reply to this request{why}")
+    error = ServerFailed(f"batch {batch.id} ended ({batch.how}) without a reply to this request{why}")
+    error.retryable = False
+    return error
+
+
+def sent_twice(batch: JournaledBatch | None = None) -> ServerFailed:
+    """The error of a request of which two batches did not say what became of it."""
+    last = "" if batch is None else f", the last of them {batch.id} ({batch.how})"
+    error = ServerFailed(
+        f"two batches ended without a result for this request{last}, and both may have been paid for: it is not sent "
+        "a third time; without --batch it is asked directly"
+    )
+    error.retryable = False
+    return error
 
 
 def lost(batch: JournaledBatch, error: Lost, run: Path) -> RunError:

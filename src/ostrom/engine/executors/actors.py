@@ -11,6 +11,7 @@ import platform
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -40,6 +41,7 @@ from ostrom.ground.version import __version__
 from ostrom.models import open_model
 from ostrom.models.base import Model, Reply, Usage
 from ostrom.models.grants import restore
+from ostrom.models.pending_call import NO_SIZE, CallSize
 
 
 class _RemoteSlot:
@@ -47,7 +49,8 @@ class _RemoteSlot:
 
     dropped = False
 
-    def __init__(self) -> None:
+    def __init__(self, size: CallSize) -> None:
+        self.size = size
         self.era: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def start(self, era: int) -> None:
@@ -64,48 +67,57 @@ class GateActor:
     """
 
     def __init__(
-        self, tally: Tally, budget: Budget, models: Mapping[str, tuple[int, int]], cache: Path | None
+        self,
+        tally: Tally,
+        budget: Budget,
+        models: Mapping[str, tuple[int, int]],
+        cache: Path | None,
+        prices: Mapping[str, Any] | None = None,
     ) -> None:
-        self._gate = RunGate(tally, budget, asyncio.Event())
+        self._gate = RunGate(tally, budget, asyncio.Event(), prices)
         for model, (start, most) in models.items():
             self._gate.open(model, start, most)
-        self._held: dict[str, Counter[str]] = {}
+        self._held: dict[str, Counter[tuple[str, CallSize]]] = {}
         self._lost: set[str] = set()
         self._cache = None if cache is None else Cache(cache)
 
-    async def acquire(self, worker: str, model: str, wanted: int = 1) -> list[int] | Failure:
-        """Slots for calls: wait for one, then take as many of the wanted ones as are free."""
+    async def acquire(
+        self, worker: str, model: str, wanted: Sequence[CallSize] = (NO_SIZE,)
+    ) -> list[int] | Failure:
+        """Slots for calls of these sizes: wait for the first, then take as many of the others as are free."""
         eras: list[int] = []
         try:
-            place = _RemoteSlot()
+            place = _RemoteSlot(wanted[0])
             self._gate.request_slot(model, place)
             eras.append(await place.era)
-            while len(eras) < wanted and (era := self._gate.try_acquire(model)) is not None:
+            for size in wanted[1:]:
+                if (era := self._gate.try_acquire(model, size)) is None:
+                    break
                 eras.append(era)
         except (Stopped, BudgetSpent, ModelGivenUp) as error:
             if not eras:
                 return Failure.of(error)
+        sizes = wanted[: len(eras)]
         if worker in self._lost:
-            for _ in eras:
-                CallOutcome(model, "abandoned").apply_to(self._gate)
+            for size in sizes:
+                CallOutcome(model, "abandoned", size=size).apply_to(self._gate)
             return Failure.of(Stopped("this worker was given up"))
-        self._held.setdefault(worker, Counter())[model] += len(eras)
+        self._held.setdefault(worker, Counter()).update((model, size) for size in sizes)
         return eras
 
     async def release(self, worker: str, outcomes: Sequence[CallOutcome]) -> None:
         """Record how calls of a worker ended, and free their slots."""
         for outcome in outcomes:
-            held = self._held.get(worker)
-            if held and held[outcome.model]:
-                held[outcome.model] -= 1
+            held, call = self._held.get(worker), (outcome.model, outcome.size)
+            if held and held[call]:
+                held[call] -= 1
                 outcome.apply_to(self._gate)
 
     async def lost(self, worker: str) -> None:
-        """Free the slots of a worker that is lost."""
+        """Free the slots of a worker that is lost; its calls under way may be billed."""
         self._lost.add(worker)
-        for model, places in self._held.pop(worker, Counter()).items():
-            for _ in range(places):
-                CallOutcome(model, "abandoned").apply_to(self._gate)
+        for model, size in self._held.pop(worker, Counter()).elements():
+            CallOutcome(model, "abandoned", size=size, more={"billed": True}).apply_to(self._gate)
 
     async def stop(self) -> None:
         """Grant no more slots."""
@@ -157,17 +169,37 @@ class ClusterGate:
         self._waiting[model].append(request)
         self._start_requesting(model)
 
-    def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
-        self._report_outcome(CallOutcome(model, "succeeded", (usage, usd)))
+    def succeeded(
+        self,
+        model: str,
+        usage: Usage,
+        usd: float | None,
+        size: CallSize = NO_SIZE,
+        written: int = 0,
+        cut: bool = False,
+    ) -> None:
+        more = {"written": written, "cut": cut}
+        self._report_outcome(CallOutcome(model, "succeeded", (usage, usd), size, more))
 
-    def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
-        self._report_outcome(CallOutcome(model, "failed", (era, retry_after, last)))
+    def failed(
+        self,
+        model: str,
+        era: int,
+        retry_after: float | None,
+        last: bool = False,
+        size: CallSize = NO_SIZE,
+        billed: bool = False,
+    ) -> None:
+        more = {"billed": billed}
+        self._report_outcome(CallOutcome(model, "failed", (era, retry_after, last), size, more))
 
-    def refused(self, model: str, for_good: bool = False) -> None:
-        self._report_outcome(CallOutcome(model, "refused", (for_good,)))
+    def refused(
+        self, model: str, for_good: bool = False, size: CallSize = NO_SIZE, billed: bool = False
+    ) -> None:
+        self._report_outcome(CallOutcome(model, "refused", (for_good,), size, {"billed": billed}))
 
-    def abandoned(self, model: str) -> None:
-        self._report_outcome(CallOutcome(model, "abandoned"))
+    def abandoned(self, model: str, size: CallSize = NO_SIZE, billed: bool = False) -> None:
+        self._report_outcome(CallOutcome(model, "abandoned", size=size, more={"billed": billed}))
 
     def release(self, model: str) -> None:
         """Nothing to do: the gate actor frees the slot when it receives the outcome."""
@@ -187,10 +219,10 @@ class ClusterGate:
             waiting.popleft()
         return waiting
 
-    def _wanted(self, model: str) -> int:
-        """How many slots to request: the queue length, at most what this worker can serve."""
-        waiting = len(self._pending(model))
-        return min(waiting, self._free.get(model, waiting))
+    def _wanted(self, model: str) -> list[CallSize]:
+        """The calls to request slots for: those in the queue, at most as many as this worker can serve."""
+        waiting = self._pending(model)
+        return [request.size for request in islice(waiting, self._free.get(model))]
 
     def _start_requesting(self, model: str) -> None:
         if model not in self._requesting and self._wanted(model):
@@ -204,8 +236,8 @@ class ClusterGate:
                 found = await self._answer(self._gate_actor.acquire.remote(self._worker, model, wanted))
                 if isinstance(found, Failure):
                     raise found.error()
-                for era in found:
-                    self._grant(model, era)
+                for era, size in zip(found, wanted, strict=False):
+                    self._grant(model, era, size)
         except OstromError as error:
             waiting = self._waiting[model]
             while waiting:
@@ -213,13 +245,17 @@ class ClusterGate:
         finally:
             del self._requesting[model]
 
-    def _grant(self, model: str, era: int) -> None:
+    def _grant(self, model: str, era: int, size: CallSize) -> None:
+        """Start the first call of this size; where it is no longer wanted its slot is given back."""
         if model in self._free:
             self._free[model] -= 1
-        if waiting := self._pending(model):
-            waiting.popleft().start(era)
-        else:
-            self.abandoned(model)
+        waiting = self._pending(model)
+        for place, request in enumerate(waiting):
+            if request.size == size and not request.dropped:
+                del waiting[place]
+                request.start(era)
+                return
+        self.abandoned(model, size)
 
     def _report_outcome(self, outcome: CallOutcome) -> None:
         if outcome.model in self._free:

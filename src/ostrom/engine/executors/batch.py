@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from functools import partial
 
-from ostrom.engine.batching.calls import MOST, BatchCaller, BatchGate, BudgetReservations
+from ostrom.engine.batching.calls import MOST, BatchCaller, BatchGate
 from ostrom.engine.batching.ledger import Ledger
 from ostrom.engine.batching.scheduler import BatchScheduler
 from ostrom.engine.batching.service import BatchService, check
@@ -63,13 +63,14 @@ class BatchExecutor(LocalExecutor):
         }
         for service in services.values():
             service.on_retry_after = partial(_wait, session.tally)
-        reservations = BudgetReservations(session.plan.budget, session.tally, options.rates)
-        self._scheduler = BatchScheduler(services, ledger, session.tally, reservations)
+        gate = BatchGate(session.tally, session.plan.budget, self._stopping, options.rates)
+        self._batch_gate = gate
+        self._scheduler = BatchScheduler(services, ledger, session.tally, gate.spending)
         await super().start(session)
         await self._scheduler.start()
 
-    def _make_gate(self, session: Session) -> RunGate:
-        return BatchGate(session.tally, session.plan.budget, self._stopping)
+    def _make_gate(self, session: Session) -> RunGate:  # noqa: ARG002
+        return self._batch_gate
 
     def _open_gate(self, gate: RunGate, model: Model, most: int) -> None:  # noqa: ARG002
         gate.open(model.name, MOST, MOST)

@@ -191,7 +191,7 @@ class LocalExecutor:
         self._in_process = all(ceiling is not None for ceiling in ceilings)
 
     def _make_gate(self, session: Session) -> RunGate:
-        return RunGate(session.tally, session.plan.budget, self._stopping)
+        return RunGate(session.tally, session.plan.budget, self._stopping, self.options.rates)
 
     def _open_gate(self, gate: RunGate, model: Model, most: int) -> None:
         gate.open(model.name, self.options.start_connections or model.connections, most)

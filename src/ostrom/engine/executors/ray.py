@@ -234,12 +234,15 @@ class RayExecutor:
             tokens_out=tally.tokens_out,
             usd=tally.usd,
             unpriced=tally.unpriced,
+            assumed=tally.assumed,
+            assumed_tokens=tally.assumed_tokens,
+            assumed_usd=tally.assumed_usd,
         )
         cache = None if options.cache is None else options.cache.absolute()
         gate_actor = self._ray.remote(GateActor).options(
             num_cpus=0, max_concurrency=CONCURRENCY, scheduling_strategy=strategy
         )
-        self._gate_actor = gate_actor.remote(spent, session.plan.budget, models, cache)
+        self._gate_actor = gate_actor.remote(spent, session.plan.budget, models, cache, options.rates)
         for handle in list(self._pool.handles):
             try:
                 await self._connect_worker(handle)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ostrom.agents.policy import SkipMatch
@@ -18,6 +18,7 @@ from ostrom.framing import Library
 from ostrom.ground import errors
 from ostrom.ground.errors import OstromError
 from ostrom.models.base import Model
+from ostrom.models.pending_call import NO_SIZE, CallSize
 
 AnswerEntry = tuple[int, int, int, str, Answer, int, str | None]
 """Unit, step, player, part, the answer, the complaints before it, and what was asked."""
@@ -101,10 +102,12 @@ class CallOutcome:
     model: str
     how: Literal["succeeded", "failed", "refused", "abandoned"]
     what: tuple[Any, ...] = ()
+    size: CallSize = NO_SIZE
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def apply_to(self, gate: Gate) -> None:
         """Report the outcome to a gate and release the slot."""
-        getattr(gate, self.how)(self.model, *self.what)
+        getattr(gate, self.how)(self.model, *self.what, size=self.size, **self.more)
         gate.release(self.model)
 
 

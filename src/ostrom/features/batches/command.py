@@ -84,7 +84,8 @@ class BatchRecords:
 
         async def state(endpoint: BatchEndpoint, batch: str) -> str:
             found = await endpoint.retrieve(batch)
-            return found.how if found.ran is None else f"{found.how}, {found.ran} of {found.total} run"
+            known = found.ended_requests is not None
+            return f"{found.how}, {found.ended_requests} of {found.total} ended" if known else found.how
 
         return loop.run(self._each(state))
 

@@ -93,7 +93,7 @@ def play_battery(
     if interrupted:
         return list(profiles.values()), True
     for profile in profiles.values():
-        totals = [spent(profile.folder / part.name) for part in parts]
+        totals = [spent(profile.folder / part.name, options) for part in parts]
         profile.usd, profile.calls = sum(usd for usd, _ in totals), sum(calls for _, calls in totals)
         profile.notes += [
             f"{one.part.title} was left out: the budget does not suffice for it."

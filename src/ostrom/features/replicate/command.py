@@ -95,7 +95,7 @@ def replicate(
         for one in folders:
             opened = stack.enter_context(open_run(one, Path("runs")))
             data = stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest))
-            usd, calls = spent(opened.folder.path)
+            usd, calls = spent(opened.folder.path, options)
             taken.append(PaperRun(data, calls, usd, released_as(plan, data)))
         check_runs(taken, name, plan)
         made = replication(name, taken, as_ or ())

@@ -93,15 +93,16 @@ class AnthropicBatches(BatchEndpoint):
         found = document.get("request_counts")
         counts = [count(n) for n in found.values()] if isinstance(found, dict) else []
         known = [n for n in counts if n is not None]
-        ran = [count(found.get(name)) for name in ("succeeded", "errored")] if isinstance(found, dict) else []
+        ends = ("succeeded", "errored", "canceled", "expired")
+        ended = [count(found.get(name)) for name in ends] if isinstance(found, dict) else []
         name = identifier(document, self.who)
         return BatchStatus(
             name,
             how == "ended",
             how,
             sum(known) if known and len(known) == len(counts) else None,
-            sum(n for n in ran if n is not None) if ran else None,
-            ran[0] if ran else None,
+            sum(n for n in ended if n is not None) if ended else None,
+            ended[0] if ended else None,
             _time(document.get("created_at")),
             outputs=(name,) if how == "ended" else (),
         )

@@ -1,0 +1,226 @@
+"""Results that come late or never: what was sent is not sent again before that is certain, and at most twice."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chaos.outside.anthropic import Anthropic
+from chaos.outside.faults import Plan
+from chaos.outside.openai import OpenAI
+from chaos.outside.server import Service
+from chaos.outside.store import Batch, Line, Store
+from chaos.outside.wire import as_json
+from tests.engine.test_batches import stop_when
+from tests.engine.test_batches_outside import Small, billed_once, options, service, study_of, wire
+
+from ostrom.engine.batching.ledger import JournaledBatch, Ledger, read_batches
+from ostrom.engine.journal import Journal
+from ostrom.engine.play_options import PlayOptions
+from ostrom.studies.run import open_run, play
+
+__all__ = ["service", "wire"]
+
+LATE = 1.2
+"""Seconds after which results are there: more than twice what results that lack lines are read for."""
+
+
+class Lag:
+    """Makes a service say that a batch has ended while its results are not, or not all, there."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: str, seconds: float = LATE) -> None:
+        self.seconds, self.kind = seconds, kind
+        self.since: dict[str, float] = {}
+        openai, anthropic, spoiled = OpenAI._shown, Anthropic._shown, Store.spoiled
+        monkeypatch.setattr(OpenAI, "_shown", lambda of, batch: self.shown(batch, openai(of, batch)))
+        monkeypatch.setattr(Anthropic, "_shown", lambda of, batch: self.shown(batch, anthropic(of, batch)))
+        monkeypatch.setattr(Store, "spoiled", lambda of, batch, *more: self.read(spoiled, of, batch, *more))
+
+    def lasts(self, batch: Batch) -> bool:
+        """Whether the results of a batch are still to come; it begins when somebody hears that the batch has ended."""
+        return time.monotonic() < self.since.setdefault(batch.id, time.monotonic()) + self.seconds
+
+    def shown(self, batch: Batch, document: dict[str, Any]) -> dict[str, Any]:
+        if not batch.done or not self.lasts(batch):
+            return document
+        total = len(batch.requests) if self.kind == "counts of none" and batch.input is not None else 0
+        counts = dict.fromkeys(document["request_counts"], 0)
+        if self.kind in ("no counts", "no file", "counts of none", "some lines"):
+            document["request_counts"] = {**counts, "total": total} if "total" in counts else counts
+        if self.kind in ("no file", "counts of none"):
+            document |= dict.fromkeys(document.keys() & {"output_file_id", "error_file_id", "results_url"})
+        return document
+
+    def read(self, true: Any, store: Store, batch: Batch, file: str, lines: list[Line]) -> bytes | None:
+        if not self.lasts(batch):
+            found: bytes | None = true(store, batch, file, lines)
+            return found
+        if self.kind == "some lines":
+            some: bytes | None = true(store, batch, file, lines[: len(lines) // 2])
+            return some
+        return None if self.kind == "not found" else b""
+
+
+KINDS = ["no counts", "no file", "counts of none", "not found", "some lines", "empty"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_that_lag_are_waited_for_and_billed_once(
+    kind: str, service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Lag(monkeypatch, kind)
+    result = play(study_of(small, wire), runs=runs, options=options())
+    assert result.complete, result.why
+    assert billed_once(service, runs / "small")
+    assert result.tally.calls == service.store.billed.total()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_session_that_ends_while_results_lag_sends_nothing_again(
+    kind: str, service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lag, study = Lag(monkeypatch, kind, seconds=60), study_of(small, wire, rounds=1)
+    seen = stop_when(lambda: bool(lag.since) and time.monotonic() > min(lag.since.values()) + LATE)
+    for _ in range(2):
+        stopped = play(study, runs=runs, options=options(), watch=seen)
+        assert stopped.interrupted and max(sendings(service).values()) == 1
+    lag.seconds = 0
+    assert play(study, runs=runs, options=options()).complete
+    assert billed_once(service, runs / "small")
+
+
+def test_matches_whose_results_are_there_go_on(
+    service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line that lags does not hold back all others."""
+    lag, study = Lag(monkeypatch, "some lines", seconds=60), study_of(small, wire, rounds=2)
+    enough = stop_when(lambda: len(service.store.batches) > 1)
+    assert play(study, runs=runs, options=options(), watch=enough).interrupted
+    lag.seconds = 0
+    assert play(study, runs=runs, options=options()).complete
+    assert billed_once(service, runs / "small")
+
+
+def sendings(service: Service) -> Counter[str]:
+    """How often each request was sent, by the key of its call."""
+    return Counter(
+        name.partition("-")[2] for batch in service.store.batches.values() for name, _ in batch.requests
+    )
+
+
+@pytest.mark.parametrize("kind", ["no file", "counts of none", "some lines"])
+def test_results_that_never_come_are_asked_for_twice_and_no_more(
+    kind: str, service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Lag(monkeypatch, kind, seconds=3600)
+    study = study_of(small, wire, rounds=1)
+    for _ in range(2):
+        result = play(study, runs=runs, options=options(lifetime=0.2))
+        assert not result.complete and result.tally.failed
+        assert any("it is not sent a third time" in line for line in result.tally.failures)
+        times = sendings(service)
+        assert max(times.values()) == 2
+        assert all(count == 2 for count in times.values()) is (kind != "some lines")
+    service.end_all()
+    assert max(service.store.billed_ids.values()) == 1
+    # Nothing is under way any more: the rest can be asked directly.
+    assert play(study, runs=runs, options=PlayOptions(retry=options().retry)).complete
+
+
+def test_a_line_that_can_never_be_read_is_asked_for_twice(
+    service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true, spoilt = OpenAI._replies, list[str]()
+
+    def first_is_bad(self: OpenAI, batch: Batch) -> list[Line]:
+        lines = true(self, batch)
+        spoilt[:] = spoilt or [lines[0]["custom_id"].partition("-")[2]]
+        bad = {"status_code": 200, "body": {"choices": None}}
+        return [line | ({"response": bad} if line["custom_id"].endswith(spoilt[0]) else {}) for line in lines]
+
+    monkeypatch.setattr(OpenAI, "_replies", first_is_bad)
+    result = play(study_of(small, "openai", rounds=1), runs=runs, options=options())
+    assert result.tally.failed == 1 and sendings(service)[spoilt[0]] == 2
+    assert sendings(service).total() == len(sendings(service)) + 1
+
+
+@pytest.mark.parametrize("how", ["expired", "cancelled"])
+def test_what_a_provider_broke_off_without_a_word_is_sent_once_more(
+    how: str, service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files name what was run; of the rest there is no line."""
+    service.begin_faults(Plan())
+    add = Store.add
+
+    def broken_off(store: Store, name: str, requests: Any, **more: Any) -> Batch:
+        batch = add(store, name, requests, **more)
+        batch.fate = how if len(store.batches) == 1 else "completed"
+        return batch
+
+    monkeypatch.setattr(Store, "add", broken_off)
+    monkeypatch.setattr(Store, "spoiled", lambda _, batch, file, lines: told(batch, lines))
+    assert play(study_of(small, "openai"), runs=runs, options=options()).complete
+    assert billed_once(service, runs / "small") and len(service.store.batches) >= 2
+    assert max(sendings(service).values()) == 2
+
+
+def told(batch: Batch, lines: list[Line]) -> bytes:
+    """The lines of requests that were run."""
+    return "".join(f"{json.dumps(line)}\n" for line in lines if line["custom_id"] not in batch.unrun).encode()
+
+
+def test_a_request_counts_as_silent_once_for_each_batch(tmp_path: Path) -> None:
+    keys = [bytes([n]) * 16 for n in range(3)]
+    first = JournaledBatch(1, "m", "a", keys, 0.0)
+    second = JournaledBatch(2, "m", "b", keys, 0.0)
+    for batch, places in ((first, [0, 2]), (first, [2]), (second, [2])):
+        batch.take("ended", {"how": "completed", "silent": places})
+    with Journal(tmp_path / "journal.db", create=True) as journal:
+        ledger = Ledger(journal)
+        ledger.batches = {1: first, 2: second}
+        assert [ledger.times_silent(key) for key in keys] == [0, 0, 2]
+
+
+def test_a_batch_that_turned_out_to_be_another_has_no_identifier(tmp_path: Path) -> None:
+    batch = JournaledBatch(1, "m", "a", [b"k" * 16], 0.0)
+    batch.take("uploaded", {"file": None, "since": 3.0})
+    batch.take("created", {"id": "msgbatch_1", "found": True})
+    assert (batch.id, batch.how, batch.found) == ("msgbatch_1", "in_progress", True)
+    batch.take("refuted", {"id": "msgbatch_1"})
+    assert (batch.id, batch.how, batch.refuted, batch.since) == (None, "uploaded", {"msgbatch_1"}, 3.0)
+    with Journal(tmp_path / "journal.db", create=True) as journal:
+        ledger = Ledger(journal)
+        ledger.batches = {1: batch}
+        assert ledger.claimed() == set()
+
+
+def test_a_refuted_batch_is_looked_for_anew_and_never_taken_again(
+    service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program made a batch of the same size; the own one is listed later."""
+    service.begin_faults(Plan())
+    create = Anthropic._create
+    strangers: list[Batch] = []
+
+    def with_a_stranger(self: Anthropic, asked: Any) -> Any:
+        answer = create(self, asked)
+        if not strangers:
+            (mine,) = self.store.batches.values()
+            other = self.store.add(
+                "msgbatch_other", [(f"x-{n}", body) for n, (_, body) in enumerate(mine.requests)]
+            )
+            strangers.append(other)
+            mine.listed = time.monotonic() + 0.1
+            return as_json({"error": {"type": "api_error", "message": "something broke"}}, 500)
+        return answer
+
+    monkeypatch.setattr(Anthropic, "_create", with_a_stranger)
+    assert play(study_of(small, "anthropic", rounds=1), runs=runs, options=options()).complete
+    with open_run(runs / "small") as run:
+        batch = read_batches(run.journal)[1]
+    assert batch.id == "msgbatch_00000" and batch.refuted == {"msgbatch_other"}
+    assert max(sendings(service).values()) == 1
