@@ -192,11 +192,8 @@ def play_jobs(
         tell(job.title)
         limit = None
         if options.budget_usd is not None and options.budget_usd > 0:
-            left = options.budget_usd - sum(spent(other.folder)[0] for other in jobs if other is not job)
-            usd, calls = map(
-                sum, zip(*(spent(of.folder) for of in jobs if of.group == job.group), strict=True)
-            )
-            limit = left if left >= usd / max(1, calls) else 0.0
+            others = sum(spent(other.folder, options)[0] for other in jobs if other is not job)
+            limit = max(0.0, options.budget_usd - others)
         results.append((job, play(job.plan(replace(options, budget_usd=limit)), job.folder)))
         if results[-1][1].interrupted:
             return results, True
