@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
+from tests import sizes
 from tests.cpu import CpuReport
 from tests.pictures import Pictures
 
@@ -35,6 +36,7 @@ typer.main.get_command = functools.cache(typer.main.get_command)
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register what belongs to all tests, and hear signals even where the shell has them ignored (`nohup`, `&`)."""
+    sizes.QUICK = "not slow" in config.option.markexpr
     config.pluginmanager.register(CpuReport(), "cpu")
     config.pluginmanager.register(Pictures(), "pictures")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -44,7 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files; the order is otherwise as collected."""
+    """Begin with the longest files; the order is otherwise as collected. Draw fewer examples where that is asked for."""
+    sizes.draw_fewer(items)
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
