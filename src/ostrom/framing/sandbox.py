@@ -531,7 +531,9 @@ def _weight(body: Iterable[nodes.Node]) -> int:
     return 1 + sum(1 for part in body for _ in part.find_all(nodes.Node)) // 32
 
 
-@lru_cache(maxsize=512)  # every study that is opened in this process reads the same files; trees are never changed
+@lru_cache(
+    maxsize=512
+)  # every study that is opened in this process reads the same files; trees are never changed
 def _parsed(source: str) -> tuple[nodes.Template, int]:
     _check_size(source)
     tree = _PARSER.parse(source)
