@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from hypothesis import HealthCheck, settings
 from tests import sizes
 from tests.cpu import CpuReport
 from tests.pictures import Pictures
+
+from ostrom.ground import registry
+from ostrom.ground.registry import Registry
 
 # The same inputs in every run, so that one commit passes or fails everywhere alike; `make fuzz` draws new ones.
 settings.register_profile(
@@ -46,10 +50,41 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files; the order is otherwise as collected. Draw fewer examples where that is asked for."""
+    """Begin with the longest files; the order is otherwise as collected."""
     sizes.draw_fewer(items)
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+@contextmanager
+def known_parts() -> Iterator[None]:
+    """Parts that are registered here, or found in packages that are installed here, are unknown afterwards."""
+    before = {one: (dict(one._added), found_by(one)) for one in registry._registries}
+    yield
+    for one, (added, found) in before.items():
+        one._added = added
+        if found_by(one) != found:  # also when first looked for: the package may be gone by now
+            registry._installed.cache_clear()
+            one.forget()
+            one.names()
+
+
+def found_by(one: Registry[Any]) -> list[int]:
+    """Which results of looking for parts a registry keeps."""
+    return [id(one.__dict__.get(name)) for name in ("_files", "_foreign")]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _known_parts_of_module() -> Iterator[None]:
+    with known_parts():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _known_parts() -> Iterator[None]:
+    """Set up before ``monkeypatch`` and so ended after it: paths to packages are gone by then."""
+    with known_parts():
+        yield
 
 
 @pytest.fixture(autouse=True)

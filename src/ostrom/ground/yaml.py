@@ -150,7 +150,7 @@ def yaml_problem(error: BaseException, file: str | None) -> StudyError:
 
 
 def check_depth(text: str, file: str | None, loader: Any) -> None:
-    """Refuse text that is nested too deeply: a compiled loader has no limit, the other takes seconds to meet its own."""
+    """Refuse text that is nested too deeply: the compiled loader has no limit, the other one meets its own late."""
     depth = 0
     for event in yaml.parse(text, Loader=loader):
         if isinstance(event, yaml.CollectionStartEvent):
