@@ -30,7 +30,10 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("OSTROM_HYPOTHESIS", "same"))
 
-LONGEST = ("test_embedded.py", "test_matching.py", "test_resume.py", "test_arrays.py", "test_command.py")
+LONGEST = (
+    "test_embedded.py", "test_golden_tables.py", "test_compare.py", "test_package.py", "test_profile_command.py",
+    "test_power_command.py", "test_conformance.py", "test_clocks_and_groups.py", "test_resume.py",
+)  # fmt: skip
 """Files that take longest, by name; begun first, so that no worker is left with one of them at the end."""
 
 
