@@ -41,8 +41,9 @@ demo: $(RUN_READY) ## play a small memory study with a real embedded language mo
 	$(BIN)/ostrom run memory --preset smoke --model embedded/smollm2-135m --name demo --report
 	@echo "The embedded model has 135 million parameters: it shows that everything works, not how people reason."
 
-# Whole files at a time, so that a fixture of a module is set up once.
-PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+# Whole files at a time, so that a fixture of a module is set up once. Bytecode is kept: the tests start hundreds of
+# processes, and each would compile the package anew.
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 test: $(DEV_READY) ## run the tests that a change needs, on all cores (WORKERS=0: one after the other); minutes
 	$(PYTEST) -m 'not slow'

@@ -7,14 +7,19 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
+from tests import sizes
 from tests.cpu import CpuReport
 from tests.pictures import Pictures
+
+from ostrom.ground import registry
+from ostrom.ground.registry import Registry
 
 # The same inputs in every run, so that one commit passes or fails everywhere alike; `make fuzz` draws new ones.
 settings.register_profile(
@@ -25,7 +30,10 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("OSTROM_HYPOTHESIS", "same"))
 
-LONGEST = ("test_embedded.py", "test_matching.py", "test_resume.py", "test_arrays.py", "test_command.py")
+LONGEST = (
+    "test_embedded.py", "test_golden_tables.py", "test_compare.py", "test_package.py", "test_profile_command.py",
+    "test_power_command.py", "test_conformance.py", "test_clocks_and_groups.py", "test_resume.py",
+)  # fmt: skip
 """Files that take longest, by name; begun first, so that no worker is left with one of them at the end."""
 
 
@@ -35,6 +43,7 @@ typer.main.get_command = functools.cache(typer.main.get_command)
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register what belongs to all tests, and hear signals even where the shell has them ignored (`nohup`, `&`)."""
+    sizes.QUICK = "not slow" in config.option.markexpr
     config.pluginmanager.register(CpuReport(), "cpu")
     config.pluginmanager.register(Pictures(), "pictures")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -45,8 +54,40 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest files; the order is otherwise as collected."""
+    sizes.draw_fewer(items)
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+@contextmanager
+def known_parts() -> Iterator[None]:
+    """Parts that are registered here, or found in packages that are installed here, are unknown afterwards."""
+    before = {one: (dict(one._added), found_by(one)) for one in registry._registries}
+    yield
+    for one, (added, found) in before.items():
+        one._added = added
+        if found_by(one) != found:  # also when first looked for: the package may be gone by now
+            registry._installed.cache_clear()
+            one.forget()
+            one.names()
+
+
+def found_by(one: Registry[Any]) -> list[int]:
+    """Which results of looking for parts a registry keeps."""
+    return [id(one.__dict__.get(name)) for name in ("_files", "_foreign")]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _known_parts_of_module() -> Iterator[None]:
+    with known_parts():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _known_parts() -> Iterator[None]:
+    """Set up before ``monkeypatch`` and so ended after it: paths to packages are gone by then."""
+    with known_parts():
+        yield
 
 
 @pytest.fixture(autouse=True)

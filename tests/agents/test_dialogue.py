@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 import pytest
+from tests.sizes import some
 
 from ostrom.features.attribution.plan import attribute, remembered
 from ostrom.features.branching.branch import branch
@@ -101,7 +102,7 @@ MECHANISMS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("number", some(range(20), 7))
 def test_no_message_speaks_of_a_round_that_memory_does_not_show(number: int, tmp_path: Path) -> None:
     memory, mechanism = MEMORIES[number % len(MEMORIES)], MECHANISMS[number % len(MECHANISMS)]
     kept = number % 4 != 0
@@ -186,7 +187,7 @@ GROWING: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(len(GROWING)))
+@pytest.mark.parametrize("number", some(range(len(GROWING)), 6))
 def test_with_full_memory_every_chat_begins_with_the_one_before(number: int, tmp_path: Path) -> None:
     """As it was sent: no later chat tells a turn in other words."""
     data = study(GROWING[number], style="social" if number % 3 == 1 else "reasoned")

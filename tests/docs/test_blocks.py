@@ -25,6 +25,8 @@ from ostrom.studies.schema import StudyFile
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+SECONDS = {"replicate", "check-a-model"}
+"""Tutorials whose commands take seconds: left out by `make test`, run by `make test-all`."""
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 AROUND = {
@@ -56,7 +58,13 @@ def lines(content: str) -> Iterator[str]:
                 yield part.strip()
 
 
-@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.slow] if path.stem in SECONDS else [], id=path.stem)
+        for path in TUTORIALS
+    ],
+)
 def test_a_tutorial_runs_from_its_first_block_to_its_last(
     path: Path,
     ostrom: Command,  # noqa: F811

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ PAGES = [
     and "tutorials" not in page.parts  # run from end to end in test_blocks.py
     and (EVERYTHING or not {page.parent.name, page.stem} & LONG)
 ]
+SECONDS = {"memories", "prompt-evolution", "evolution"}
+"""Pages whose commands take seconds: left out by `make test`, run by `make test-all`."""
 SLOW = ("report", "infer", "compare", "judge")
 NAMES = {
     "MODEL": "openai/some-model",
@@ -92,7 +94,13 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return find
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def cases() -> Iterator[Any]:
+    for page in PAGES:
+        marks = [pytest.mark.slow] if page.stem in SECONDS else []
+        yield pytest.param(page, marks=marks, id=str(page.relative_to(ROOT)))
+
+
+@pytest.mark.parametrize("page", list(cases()))
 def test_the_commands_of_a_page_run(
     page: Path,
     ostrom: Command,  # noqa: F811

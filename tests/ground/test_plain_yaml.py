@@ -68,6 +68,7 @@ def test_no_text_gets_more_than_one_line_of_complaint(reader: str, broken: str, 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("a: 1\nb: " + "[" * 3000, "f: line 2: is not valid YAML: nested too deeply"),
         ("a: 2001-01-01", "f: a: must be text, a number, .* put text in quotes"),
         ("a: {b: [99999999999999999999]}", r"f: a\.b\[0\]: must be a number of at most 64 bits"),
         ("a: .nan", "f: a: must be a finite number"),

@@ -16,6 +16,7 @@ FORBIDDEN_CALLS = {
     ("rich", "print"),
     ("sys", "displayhook"),
 }
+WRITING = {"write", "writelines", *(name for _, name in FORBIDDEN_CALLS)}
 
 
 def direct_output(tree: Iterable[ast.AST]) -> list[str]:
@@ -27,7 +28,7 @@ def direct_output(tree: Iterable[ast.AST]) -> list[str]:
         name = node.func
         if isinstance(name, ast.Name) and name.id in FORBIDDEN_NAMES:
             found.append(f"{node.lineno}: {name.id}")
-        if isinstance(name, ast.Attribute):
+        if isinstance(name, ast.Attribute) and name.attr in WRITING:
             owner = ast.unparse(name.value)
             if (owner, name.attr) in FORBIDDEN_CALLS or (
                 owner in ("sys.stdout", "sys.stderr", "sys.stdout.buffer", "sys.stderr.buffer")

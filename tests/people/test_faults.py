@@ -45,7 +45,8 @@ def full_disk(server: Served, name: str) -> Iterator[None]:
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process are Linux's")
-@pytest.mark.parametrize("who", ["playing", pytest.param("joining", marks=pytest.mark.slow)])
+@pytest.mark.slow  # what cannot be written, in `make test`: test_register.py
+@pytest.mark.parametrize("who", ["playing", "joining"])
 def test_a_full_disk_ends_the_server_with_one_line_and_loses_nothing(tmp_path: Path, who: str) -> None:
     with served(tmp_path / "calm", small_study()) as server:
         calm = server.visitor(join=True)
@@ -207,6 +208,7 @@ def join(server: Served, *names: str) -> list[Visitor]:
     return people
 
 
+@pytest.mark.slow  # one who leaves in a match, in `make test`: test_clocks_and_groups.py
 def test_partners_who_leave_in_the_lobby_in_the_last_round_and_both(tmp_path: Path) -> None:
     with served(tmp_path, pair_study(lobby={"wait": 30})) as server:
         (early,) = join(server, "early")
@@ -242,7 +244,8 @@ def test_partners_who_leave_in_the_lobby_in_the_last_round_and_both(tmp_path: Pa
         assert server.ostrom("people", "pair", "audit").returncode == 0
 
 
-@pytest.mark.parametrize("place", [pytest.param("consent", marks=pytest.mark.slow), "match"])
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["consent", "match"])
 def test_whoever_left_has_left_although_the_server_was_killed_at_that_moment(
     tmp_path: Path, place: str
 ) -> None:

@@ -139,6 +139,7 @@ def played(server: Served) -> str:
     return code_of(person)
 
 
+@pytest.mark.slow  # the same of the register alone, in `make test`: above
 def test_a_server_forgets_in_time_pays_once_and_says_when_its_register_is_older(tmp_path: Path) -> None:
     """Restarts with an older copy of people.db and with data that is older than `keep`."""
     with served(tmp_path, small_study(keep={"people": "30d"})) as server:

@@ -20,7 +20,8 @@ def tables(run: Path) -> list[dict[str, Any]]:
     return [{k: v for k, v in row.items() if k not in CLOCKS and row.get("kind") != "arrive"} for row in rows]
 
 
-@pytest.mark.parametrize("places", [(2,), pytest.param((1, 2, 4), marks=pytest.mark.slow)])
+@pytest.mark.slow  # through a kill in `make test`: test_clocks_and_groups.py
+@pytest.mark.parametrize("places", [(2,), (1, 2, 4)])
 def test_a_kill_in_the_middle_of_a_match_changes_nothing(tmp_path: Path, places: tuple[int, ...]) -> None:
     found = []
     for kills in ((), places):

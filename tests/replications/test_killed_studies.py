@@ -39,13 +39,14 @@ sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
 """
 
 
+@pytest.mark.slow  # a study that is killed, in `make test`: tests/engine/test_resume.py
 @pytest.mark.parametrize(
     ("study", "scripts", "growth"),
     [
         ("mechanisms-controls", "best_response: {strategy: best_response}", 40_000),
-        pytest.param("memory-curation", "", 40_000, marks=pytest.mark.slow),
-        pytest.param("said-and-done", "tit_for_tat: {strategy: tit_for_tat}", 20_000, marks=pytest.mark.slow),
-        pytest.param("personas-mitigation", "", 20_000, marks=pytest.mark.slow),
+        ("memory-curation", "", 40_000),
+        ("said-and-done", "tit_for_tat: {strategy: tit_for_tat}", 20_000),
+        ("personas-mitigation", "", 20_000),
     ],
 )
 def test_killed_and_resumed_it_is_identical(study: str, scripts: str, growth: int, tmp_path: Path) -> None:

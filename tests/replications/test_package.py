@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 from tests.replications.fifth_paper import ENTRY_POINTS, FILES, OWN_FOLDERS, install
 
+ROOT = Path(__file__).parents[2]
 SEVERAL = """
 import io, json, sys
 from contextlib import redirect_stderr, redirect_stdout
 from ostrom.cli import main
+from tests.pictures import NAME, STAND_IN
+sys.modules[NAME] = STAND_IN  # no test here looks at a picture
 made = []
 for command in json.load(sys.stdin):
     out, err, code = io.StringIO(), io.StringIO(), 0
@@ -37,7 +40,7 @@ def commands(tmp_path: Path) -> Commands:
     """Run commands, one after the other, in a process that has some packages installed."""
 
     def run(*lines: str, installed: list[Path]) -> list[tuple[int, str, str]]:
-        path = os.pathsep.join([*map(str, installed), os.environ.get("PYTHONPATH", "")])
+        path = os.pathsep.join([*map(str, installed), str(ROOT), os.environ.get("PYTHONPATH", "")])
         done = subprocess.run(
             [sys.executable, "-c", SEVERAL],
             input=json.dumps([line.split("|") for line in lines]),
@@ -165,7 +168,7 @@ def test_parts_in_the_folders_of_a_replication_are_found_without_entry_points(
     assert {one["agent"]: one["value"] for one in estimates}["captain"] == 1.0
 
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "ostrom-plugin"
+EXAMPLE = ROOT / "examples" / "ostrom-plugin"
 
 
 def example_installed(site: Path) -> Path:

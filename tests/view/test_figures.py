@@ -65,7 +65,7 @@ def test_figures_of_a_run_that_is_played_may_be_behind_and_say_so(tmp_path: Path
 
 def computed(server: Viewed, path: str) -> str:
     """A page once its figures are there; until then it asks for itself again."""
-    page, end = server.page(path), time.monotonic() + 120
+    page, end = server.page(path), time.monotonic() + 600
     while "Computing" in page and time.monotonic() < end:
         assert f'hx-get="{path.replace("&", "&amp;")}"' in page
         time.sleep(0.05)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined, nodes
@@ -79,9 +80,7 @@ class Template:
     """A prompt file, or the opening of a cover story, that was read and can be filled in."""
 
     def __init__(self, source: str, load: Callable[[str], Template]) -> None:
-        _check_size(source)
-        self.tree = _PARSER.parse(source)
-        self.weight = _weight(self.tree.body)
+        self.tree, self.weight = _parsed(source)
         self._body = _TemplateReader(load).block(self.tree.body)
 
     def render(self, values: Mapping[str, Any]) -> tuple[str, int]:
@@ -530,6 +529,15 @@ def _refusal(node: nodes.Node, what: str = "", known: Iterable[str] = ()) -> Tem
 def _weight(body: Iterable[nodes.Node]) -> int:
     """The steps of one pass through a body: one, and more for a long one."""
     return 1 + sum(1 for part in body for _ in part.find_all(nodes.Node)) // 32
+
+
+@lru_cache(
+    maxsize=512
+)  # every study that is opened in this process reads the same files; trees are never changed
+def _parsed(source: str) -> tuple[nodes.Template, int]:
+    _check_size(source)
+    tree = _PARSER.parse(source)
+    return tree, _weight(tree.body)
 
 
 def _check_size(source: str) -> None:

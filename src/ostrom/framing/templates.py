@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any, TypeAlias
@@ -48,13 +49,15 @@ def text_of(path: Path, within: Path | None = None) -> str:
         raise StudyError("is not a text file in UTF-8", file=str(path)) from None
 
 
-def taken_in(tree: nodes.Template) -> list[str]:
+@lru_cache(maxsize=512)
+def taken_in(tree: nodes.Template) -> tuple[str, ...]:
     """The files that a template takes in; their names are never computed."""
     kinds = (nodes.Include, nodes.Import, nodes.FromImport)
     named = [getattr(node, "template", None) for node in tree.find_all(kinds)]
-    return [str(name.value) for name in named if isinstance(name, nodes.Const)]
+    return tuple(str(name.value) for name in named if isinstance(name, nodes.Const))
 
 
+@lru_cache(maxsize=512)
 def asks_for(tree: nodes.Template) -> tuple[str, ...]:
     """The names that a template reads, its own ones included."""
     return tuple(sorted({n.name for n in tree.find_all(nodes.Name) if n.ctx == "load"}))

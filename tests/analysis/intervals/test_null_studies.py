@@ -9,7 +9,8 @@ MOST_EXCLUDED = 0.07
 
 
 @pytest.mark.parametrize(
-    ("study", "preset"), [("memory", "small"), ("horizon", "small"), ("horizon", "paper")]
+    ("study", "preset"),
+    [pytest.param("memory", "small", marks=pytest.mark.slow), ("horizon", "small"), ("horizon", "paper")],
 )
 def test_few_intervals_exclude_the_truth(study: str, preset: str) -> None:
     """`make coverage` plays the presets whose matches are long (memory at paper) as well."""

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import orjson
@@ -30,6 +31,7 @@ GAMES = "vary.game=[{name: prisoners_dilemma, preset: memory_curse}, public_good
 CELL = ("public_goods", "reasoning", "2", "", "", "cooperation_rate")
 
 
+@cache  # several tests ask the same of the same run
 def compared(folder: Path, chosen: tuple[str, ...] = (), reference: str | None = None) -> Comparison:
     with open_run(folder) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         return compare_run(data, chosen, reference)

@@ -98,12 +98,20 @@ def test_assortment_and_clusters_of_a_society_that_is_known() -> None:
     assert assortment(seen) == pytest.approx(1 / 3 - 2 / 3)
 
 
-def test_the_paper_size_is_forecast(tmp_path: Path) -> None:
-    plan = StudyPlan(load_study("society", models=["openai/some-model", "openai/another"]))
-    found = forecast(plan)
+MODELS = ["openai/some-model", "openai/another"]
+
+
+@pytest.mark.slow
+def test_the_paper_size_is_forecast() -> None:
+    found = forecast(StudyPlan(load_study("society", models=MODELS)))
     assert found.matches == 5 * 4 * 5
     assert found.decisions == found.matches * 60 * 30
     assert found.calls == found.decisions, "every member may come to play as a model"
+
+
+def test_every_member_is_forecast_as_a_model_that_it_may_come_to_play_as() -> None:
+    found = forecast(StudyPlan(load_study("society", preset="smoke", models=MODELS)))
+    assert found.calls == found.decisions > 0
 
 
 PLAY = """

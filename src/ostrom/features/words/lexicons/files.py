@@ -16,6 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -190,7 +191,8 @@ def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _builtin(name: str, roles: Sequence[str] | None = None) -> tuple[Lexicon, ...]:
+@lru_cache(maxsize=64)  # every panel about words asks for the same lists
+def _builtin(name: str, roles: tuple[str, ...] | None = None) -> tuple[Lexicon, ...]:
     text = (files(__package__) / "data" / name).read_text(encoding="utf-8")
     # The lists are kept as printed, repeated terms included, so there is nothing to warn about.
     from ostrom.ground.yaml import read_yaml

@@ -1,0 +1,42 @@
+"""A quick run tries less, and says so in one place: nothing is left out of a whole run."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import sizes
+
+
+def test_a_quick_run_takes_some_cases_and_a_whole_run_all() -> None:
+    cases = sizes.some(range(10), 3)
+    slow = [case.values[0] for case in cases if not isinstance(case, int)]
+    assert [case for case in cases if isinstance(case, int)] == [0, 3, 6] and len(slow) == 7
+    assert all(case.marks[0].name == "slow" for case in cases if not isinstance(case, int))
+    assert sizes.some("ab", 2) == ["a", "b"]
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_quick_run_has_its_own_sizes(quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "QUICK", quick)
+    assert sizes.size(whole=50, quick=5) == (5 if quick else 50)
+
+
+@pytest.mark.parametrize(("stated", "quick"), [(100, 20), (20, 8), (3, 3)])
+def test_property_tests_draw_fewer_examples_in_a_quick_run(
+    stated: int, quick: int, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+
+    @settings(max_examples=stated, database=None)
+    @given(st.integers())
+    def property_test(number: int) -> None:
+        drawn.append(number)
+
+    item = pytest.Function.from_parent(request.node.parent, name="property_test", callobj=property_test)
+    for is_quick, most in ((False, stated), (True, quick)):
+        monkeypatch.setattr(sizes, "QUICK", is_quick)
+        sizes.draw_fewer([item])
+        drawn.clear()
+        property_test()
+        assert len(drawn) == most
