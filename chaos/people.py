@@ -23,12 +23,12 @@ APART = 12
 """People by which cells may differ: a fifth of the draws are at random, and three in ten people leave."""
 
 
-def run(quick: bool) -> list[Finding]:
+def run(short: bool, seed: int) -> list[Finding]:
     """Visitors with fixed minds, once in peace and once under kills."""
-    people, kills = (12, 4) if quick else (200, 20)
+    people, kills = (20, 4) if short else (200, 20)
     with tempfile.TemporaryDirectory() as folder:
-        calm = hosted(Path(folder) / "calm", people, 0)
-        rough = hosted(Path(folder) / "rough", people, kills)
+        calm = hosted(Path(folder) / "calm", people, 0, seed)
+        rough = hosted(Path(folder) / "rough", people, kills, seed)
     (moves, ends, _), (rough_moves, rough_ends, audit) = calm, rough
     other = sum(((moves - rough_moves) + (rough_moves - moves)).values())
     return [
@@ -47,16 +47,16 @@ def run(quick: bool) -> list[Finding]:
 
 
 def hosted(
-    folder: Path, people: int, kills: int
+    folder: Path, people: int, kills: int, seed: int
 ) -> tuple[Counter[Any], Counter[str], list[tuple[str, int, str]]]:
     """Serve so many people; what they answered, how they ended, and the audit."""
     with served(folder, whole_study(quota=people), "--joins-a-minute", "10000") as server:
         # In order, so that everybody has the same visit, and with it the same draws, in both runs.
         visitors = [joined(server, number) for number in range(people)]
-        minds = [threading.Thread(target=take_part, args=each) for each in enumerate(visitors)]
+        minds = [threading.Thread(target=take_part, args=each) for each in enumerate(visitors, 1000 * seed)]
         for mind in minds:
             mind.start()
-        chance = random.Random(7)
+        chance = random.Random(7 + seed)
         for _ in range(kills):
             time.sleep(chance.uniform(0.2, 2.0) * (1 if people < 100 else 3))
             server.kill()

@@ -73,12 +73,12 @@ def test_every_part_of_the_suite_can_be_run() -> None:
         assert callable(importlib.import_module(f"chaos.{name}").run)
 
 
-def test_a_quick_run_never_takes_the_place_of_a_full_one(tmp_path: Path) -> None:
+def test_a_short_run_never_takes_the_place_of_a_full_one(tmp_path: Path) -> None:
     results = tmp_path / "results.json"
-    for quick, count in ((True, 1), (False, 50), (True, 2)):
-        write("two", [Finding("two", "check", count, "held")], 0.1, quick, results)
+    for short, count in ((True, 1), (False, 50), (True, 2)):
+        write("two", [Finding("two", "check", count, "held")], 0.1, short, results=results)
     kept = json.loads(results.read_text())["two"]
-    assert (kept["quick"], kept["tried"]) == (False, 50)
+    assert (kept["short"], kept["tried"]) == (False, 50)
 
 
 def test_an_unnoticed_change_of_a_journal_is_found_out(tmp_path: Path) -> None:
