@@ -18,7 +18,7 @@ import orjson
 from ostrom.ground.errors import MalformedReply, ModelError, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.connection import Route
-from ostrom.models.failures import json_or_none
+from ostrom.models.failures import in_text, json_or_none
 from ostrom.models.services import SERVICES
 from ostrom.models.transport import Transport
 
@@ -157,7 +157,7 @@ class BatchEndpoint(ABC):
         if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
             raise MalformedReply(f"{self.who} sent a listing of batches without data")
         last = document.get("last_id") or (data[-1].get("id") if data else None)
-        return data, str(last) if document.get("has_more") and data and last else None
+        return data, in_text(last) if document.get("has_more") and data and last else None
 
     async def retrieve(self, batch: str) -> BatchStatus:
         """What has become of a batch."""
@@ -220,8 +220,8 @@ def largest_results(requests: int | None) -> int:
 
 
 def count(value: object) -> int | None:
-    """A count in a document of a service, if it is one."""
-    return value if type(value) is int and value >= 0 else None
+    """A count in a document of a service, if it can be one."""
+    return value if type(value) is int and 0 <= value <= 10**9 else None
 
 
 def identifier(document: Mapping[str, Any], who: str) -> str:

@@ -29,7 +29,7 @@ from ostrom.models.batches import (
     is_identifier,
 )
 from ostrom.models.dialects import DIALECTS, Dialect, abilities_of
-from ostrom.models.failures import from_error_object, from_status
+from ostrom.models.failures import from_document, from_error_object, in_text
 from ostrom.models.grants import key_for
 from ostrom.models.openai_wire import PARAMS, decode, encode, is_reasoning_model, read
 from ostrom.models.services import SERVICES, checked_url, first_set, home_of, origin
@@ -63,7 +63,7 @@ class OpenAIBatches(BatchEndpoint):
         """The reply in a line of results."""
         who, secrets = self.who, self.transport.secrets
         if line.kind == "error" and line.status != 200:
-            raise from_status(line.status, {}, orjson.dumps(line.document), who=who, secrets=secrets)
+            raise from_document(line.status, line.document, who=who, secrets=secrets)
         if line.kind == "error":
             raise from_error_object(line.document, who=who, secrets=secrets)
         return self.transport.redactor.clean_reply(read(line.document, request, who=who, secrets=secrets))
@@ -144,7 +144,7 @@ def _line(entry: dict[str, Any]) -> ResultLine:
         if type(status) is int and 300 <= status <= 599:
             return ResultLine(name, "error", body, status)
     if isinstance(error, dict):
-        return ResultLine(name, "unrun" if str(error.get("code")).lower() in UNRUN else "error", error)
+        return ResultLine(name, "unrun" if in_text(error.get("code")).lower() in UNRUN else "error", error)
     return ResultLine(name, "bad", None)
 
 
@@ -152,8 +152,8 @@ def _problems(errors: Any) -> tuple[BatchProblem, ...]:
     data = errors.get("data") if isinstance(errors, dict) else errors
     return tuple(
         BatchProblem(
-            str(entry.get("code") or "")[:100],
-            str(entry.get("message") or "")[:1000],
+            in_text(entry.get("code") or "")[:100],
+            in_text(entry.get("message") or "")[:1000],
             count(entry.get("line")),
         )
         for entry in (data if isinstance(data, list) else [])
