@@ -48,7 +48,8 @@ def main() -> None:
         for finding in new:
             print(finding, flush=True)
         print(f"{name}: {seconds:.0f} s", file=sys.stderr, flush=True)
-        write(name, new, seconds, given.short, given.seed)
+        if not given.short:
+            write(name, new, seconds, given.seed)
         found += new
     failed = sum(f.verdict == "FAILED" for f in found)
     skipped = sum(f.verdict == "skipped" for f in found)
@@ -66,16 +67,11 @@ def played(name: str, short: bool, seed: int) -> list[Finding]:
     return found
 
 
-def write(
-    name: str, found: list[Finding], seconds: float, short: bool, seed: int = 0, results: Path = RESULTS
-) -> None:
-    """Keep what a part found; a short run never takes the place of a full one."""
+def write(name: str, found: list[Finding], seconds: float, seed: int, results: Path = RESULTS) -> None:
+    """Keep what a part found in a full run."""
     kept = json.loads(results.read_text("utf-8")) if results.exists() else {}
-    if short and name in kept and not kept[name].get("short"):
-        return
     kept[name] = {
         "date": time.strftime("%Y-%m-%d"),
-        "short": short,
         "seed": seed,
         "seconds": round(seconds, 1),
         "machine": f"{len(os.sched_getaffinity(0))} cores, {sys.platform}, Python {platform.python_version()}",

@@ -20,7 +20,7 @@ SECONDS = 0.05
 """How long a batch takes: long enough that many kills find one under way."""
 LAG = 0.15
 """Seconds for which new batches may not be listed and results may not be there."""
-TIMEOUT = 1.5
+TIMEOUT = 3.0
 """Seconds that a client waits for an exchange that hangs."""
 MODELS = {"openai": "openai/gpt-outside", "anthropic": "anthropic/claude-outside"}
 
