@@ -6,6 +6,7 @@ import math
 import re
 import time
 from collections.abc import Iterable, Mapping
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -213,7 +214,9 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _date(text: str) -> float | None:
+    """Seconds of an HTTP date. One without a zone (asctime, or -0000) is UTC, not the zone of this machine."""
     try:
-        return parsedate_to_datetime(text).timestamp()
+        moment = parsedate_to_datetime(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (TypeError, ValueError, OverflowError):
         return None
