@@ -16,7 +16,7 @@ from ostrom.people.records import Records
 from ostrom.studies.run import open_run
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.people.served import Served, Visitor, served
+from tests.people.served import Served, Visitor, served, small_study
 from tests.people.studies import whole_study
 
 APART = 12
@@ -29,6 +29,7 @@ def run(short: bool, seed: int) -> list[Finding]:
     with tempfile.TemporaryDirectory() as folder:
         calm = hosted(Path(folder) / "calm", people, 0, seed)
         rough = hosted(Path(folder) / "rough", people, kills, seed)
+        kept = acknowledged(Path(folder) / "acknowledged", 10 if short else 100)
     (moves, ends, _), (rough_moves, rough_ends, audit) = calm, rough
     other = sum(((moves - rough_moves) + (rough_moves - moves)).values())
     return [
@@ -43,7 +44,43 @@ def run(short: bool, seed: int) -> list[Finding]:
             "people", "visits end as in a calm run", people, ends == rough_ends, f"{ends} and {rough_ends}"
         ),
         *(verdict("people", what, count, not wrong, wrong) for what, count, wrong in audit),
+        kept,
     ]
+
+
+def acknowledged(folder: Path, kills: int) -> Finding:
+    """Kill the server as soon as it has acknowledged an answer, again and again: every one of them is there."""
+    study = small_study()
+    study["mechanism"]["rounds"] = kills
+    moves = [random.Random(number).choice("JF") for number in range(kills)]
+    lost = []
+    with served(folder, study) as server:
+        person = server.visitor(join=True)
+        person.answer("agree")
+        for number, move in enumerate(moves, 1):
+            person.settled()
+            if person.title != f"Round {number} of {kills}":
+                lost.append(f"answer {number - 1}: the page says {person.title!r}")
+                break
+            person.request("POST", "/answer", {"place": person.at, "answer": move}, X_Part="main")
+            server.kill()
+            if person.status != 200:
+                lost.append(f"answer {number}: status {person.status}")
+                break
+            person.close()
+            server.start()
+        person.settled()
+        server.stop()
+        with open_run(server.run) as opened:
+            rows = [
+                row["label"]
+                for row in opened.rows.decisions()
+                if row["reading"] == "person" and row["kind"] == "act"
+            ]
+    if rows != moves:
+        lost.append(f"{len(rows)} answers of {len(moves)} are in the tables, or others")
+    check = "an answer that was acknowledged just before kill -9 is there"
+    return verdict("people", check, len(rows), not lost, "; ".join(lost))
 
 
 def hosted(
