@@ -145,7 +145,8 @@ class BatchEndpoint(ABC):
         payload = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
         more_time = len(payload) / BYTES_A_SECOND
         response = await self.transport.exchange(Route(method, path, kind), payload, more_time=more_time)
-        document = json_or_none(response.body)
+        # Why a batch failed is journaled and shown: a service that repeats the key must not bring it there.
+        document = json_or_none(self.transport.redactor.clean(response.body.decode("utf-8", "replace")))
         if not isinstance(document, dict):
             raise MalformedReply(f"{self.who} sent no JSON object from {path.partition('?')[0]}")
         return document

@@ -190,7 +190,7 @@ def one_line(text: str, secrets: Iterable[str] = ()) -> str:
     return clean if len(clean) <= LONGEST else clean[: LONGEST - 1] + "…"
 
 
-def json_or_none(body: bytes) -> Any:
+def json_or_none(body: bytes | str) -> Any:
     """The JSON document in a body; None if the body is not valid JSON."""
     try:
         return orjson.loads(body)
