@@ -136,8 +136,8 @@ def _feed_batches(body: bytes) -> None:
     """One document in every place of a batch where it can stand: status, listing, line of results."""
     transport: Any = _Transport(body)
     for endpoint in (
-        OpenAIBatches(transport, "/v1", bytes),
-        anthropic_wire.AnthropicBatches(transport, bytes),
+        OpenAIBatches(transport, "/v1", lambda _: b""),
+        anthropic_wire.AnthropicBatches(transport, lambda _: b""),
     ):
         for exchange in (
             endpoint.retrieve("b"),

@@ -93,9 +93,12 @@ def test_another_seed_feeds_other_inputs(monkeypatch: pytest.MonkeyPatch) -> Non
     fed: list[int] = []
     monkeypatch.setattr(fuzz, "TARGETS", {"t": Target("t", 100, lambda rng: rng.random(), lambda _: None)})
     monkeypatch.setattr(fuzz, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
-    monkeypatch.setattr(
-        fuzz, "batch", lambda name, start, stop: fed.extend(range(start, stop)) or Tried(len(name))
-    )
+
+    def feed(name: str, start: int, stop: int) -> Tried:
+        fed.extend(range(start, stop))
+        return Tried(len(name))
+
+    monkeypatch.setattr(fuzz, "batch", feed)
     for seed in (0, 1):
         assert [f.verdict for f in fuzz.run(True, seed)] == ["held"]
     assert sorted(fed) == [*range(20), *range(1_000_000, 1_000_020)]

@@ -47,7 +47,8 @@ def nested(levels: int) -> Any:
 
 
 def test_alternatives_of_a_token_that_are_no_mapping_are_no_log_probabilities() -> None:
-    for odd in ([5], [None], ["x"], 5, "x", {"a": 1}, [[]]):
+    shapes: tuple[Any, ...] = ([5], [None], ["x"], 5, "x", {"a": 1}, [[]])
+    for odd in shapes:
         body = json.dumps({"choices": [{"text": "J", "logprobs": {"top_logprobs": odd}}]}).encode()
         with pytest.raises(RequestRefused, match="gives no log-probabilities"):
             openai_wire.decode(body, ASKED, who="m")

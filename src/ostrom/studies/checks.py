@@ -237,7 +237,7 @@ def check_strategies(
 ) -> None:
     """Refuse a strategy that has no meaning in the game, by asking for its first move where it sits.
 
-    In a large group it is asked at one seat of each kind: a round of a thousand for each of a thousand seats takes long.
+    In a large group it is asked at one seat of each kind: a round of a thousand for each of a thousand seats is slow.
     """
     few = game.seats <= FEW_SEATS
     seats = {

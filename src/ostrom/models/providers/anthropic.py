@@ -88,6 +88,7 @@ class AnthropicBatches(BatchEndpoint):
         how = document.get("processing_status")
         if not isinstance(how, str):
             raise MalformedReply(f"{self.who} sent a batch without a processing_status")
+        how = self.transport.redactor.clean(how)
         found = document.get("request_counts")
         counts = [count(n) for n in found.values()] if isinstance(found, dict) else []
         known = [n for n in counts if n is not None]

@@ -110,7 +110,8 @@ class OpenAIBatches(BatchEndpoint):
         how = document.get("status")
         if not isinstance(how, str):
             raise MalformedReply(f"{self.who} sent a batch without a status")
-        how = how.lower()
+        clean = self.transport.redactor.clean  # escapes within escapes show a key only now
+        how = clean(how.lower())
         counts = document.get("request_counts")
         counts = counts if isinstance(counts, dict) else {}
         done, failed = count(counts.get("completed")), count(counts.get("failed"))
@@ -129,7 +130,7 @@ class OpenAIBatches(BatchEndpoint):
             source if isinstance(source, str) else None,
             marker if isinstance(marker, str) else None,
             tuple(name for name in outputs if isinstance(name, str) and is_identifier(name)),
-            _problems(document.get("errors")),
+            _problems(document.get("errors"), clean),
         )
 
 
@@ -148,12 +149,12 @@ def _line(entry: dict[str, Any]) -> ResultLine:
     return ResultLine(name, "bad", None)
 
 
-def _problems(errors: Any) -> tuple[BatchProblem, ...]:
+def _problems(errors: Any, clean: Callable[[str], str]) -> tuple[BatchProblem, ...]:
     data = errors.get("data") if isinstance(errors, dict) else errors
     return tuple(
         BatchProblem(
-            in_text(entry.get("code") or "")[:100],
-            in_text(entry.get("message") or "")[:1000],
+            clean(in_text(entry.get("code") or ""))[:100],
+            clean(in_text(entry.get("message") or ""))[:1000],
             count(entry.get("line")),
         )
         for entry in (data if isinstance(data, list) else [])
