@@ -22,6 +22,7 @@ else
 $(error VERSIONS must be locked or newest (found '$(VERSIONS)'))
 endif
 WORKERS ?= auto
+SEED ?= 0
 BIN := $(VENV)/bin
 HASH := $(shell cat $(STATED) | $(PYTHON) -c "import hashlib,sys;print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest()[:12])")
 RUN_READY := $(VENV)/.ready-run-$(HASH)
@@ -32,7 +33,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: blocks browser coverage demo test test-all fuzz newest lint format golden lock bench chaos mutants cover docs notebooks package interop axelrod ray train probe clean help
+.PHONY: blocks browser coverage demo test test-all fuzz newest lint format golden lock bench chaos chaos-short mutants cover docs notebooks package interop axelrod ray train probe clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -74,8 +75,11 @@ format: $(DEV_READY) ## format the code
 golden: $(DEV_READY) ## write the golden transcripts anew; review the difference
 	OSTROM_GOLDEN=write $(BIN)/python -m pytest tests -k golden
 
-chaos: $(DEV_READY) ## break everything that can break: kills, faults, full disks, damage, a million odd inputs
-	$(BIN)/python -m chaos
+chaos: $(DEV_READY) ## break everything that can break: kills, faults, full disks, damage, a million odd inputs (SEED=1: other ones)
+	$(BIN)/python -m chaos --seed $(SEED)
+
+chaos-short: $(DEV_READY) ## every part of the failure suite once, with a tenth of its inputs; minutes (SEED=1: other ones)
+	$(BIN)/python -m chaos --short --seed $(SEED)
 
 fuzz: $(DEV_READY) ## draw new inputs for every property test, 2,000 each (FUZZ=tests/...: some of them)
 	OSTROM_HYPOTHESIS=fuzz $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 -m hypothesis $(FUZZ)

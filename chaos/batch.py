@@ -14,24 +14,26 @@ from chaos.outside.server import Service
 from chaos.player import answered, processes, start
 from ostrom.testing.small_run import tables
 
-KILLS, QUICK_KILLS = 30, 3
+KILLS, SHORT_KILLS = 30, 3
 SHARE = 0.2
 SECONDS = 0.05
 """How long a batch takes: long enough that many kills find one under way."""
 LAG = 0.15
 """Seconds for which new batches may not be listed and results may not be there."""
-TIMEOUT = 1.5
+TIMEOUT = 3.0
 """Seconds that a client waits for an exchange that hangs."""
 MODELS = {"openai": "openai/gpt-outside", "anthropic": "anthropic/claude-outside"}
 
 
-def run(quick: bool) -> list[Finding]:
+def run(short: bool, seed: int) -> list[Finding]:
     """All kills for each wire."""
-    kills = QUICK_KILLS if quick else KILLS
-    return [killed(wire, kills, 2 if quick else 6) for wire in MODELS]
+    kills = SHORT_KILLS if short else KILLS
+    return [killed(wire, kills, 2 if short else 6, seed=seed) for wire in MODELS]
 
 
-def killed(wire: str, kills: int, seeds: int, rounds: int = 12, share: float = SHARE) -> Finding:
+def killed(
+    wire: str, kills: int, seeds: int, rounds: int = 12, share: float = SHARE, seed: int = 0
+) -> Finding:
     """Play directly and undisturbed, then in batches with faults and kills, and compare."""
     check = f"{wire}: {share:.0%} faults and kills: tables of the direct run, each request billed once"
     context, study = processes(), study_of(wire, seeds, rounds)
@@ -43,9 +45,9 @@ def killed(wire: str, kills: int, seeds: int, rounds: int = 12, share: float = S
             return verdict("batch", check, 0, False, f"directly it ended with {calm.exitcode}")
         tokens = 5000 if wire == "openai" else None
         service.begin_faults(
-            Plan(share, seed=kills, seconds=SECONDS, lag=LAG, hang=2 * TIMEOUT, tokens=tokens)
+            Plan(share, seed=1000 * seed + kills, seconds=SECONDS, lag=LAG, hang=2 * TIMEOUT, tokens=tokens)
         )
-        chance, done = random.Random(7), 0
+        chance, done = random.Random(7 + seed), 0
         while done < kills:
             jumps = done % 3 == 1  # some sessions have a clock that jumps by days
             process = start(context, study, folder / "batched", jumps, batch=True, environment=environment)

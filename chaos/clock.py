@@ -18,13 +18,13 @@ PATIENCE = 240
 """Seconds after which a run counts as hanging; undisturbed it takes a few."""
 
 
-def run(quick: bool) -> list[Finding]:
+def run(short: bool, seed: int) -> list[Finding]:
     """Whole studies under a jumping clock, also where the server names the date of the next try."""
-    names = ("memory",) if quick else ("memory", "mechanisms", "personas", "games-2x2")
-    return [jump(name, faulty) for name in names for faulty in (False, True)]
+    names = ("memory",) if short else ("memory", "mechanisms", "personas", "games-2x2")
+    return [jump(name, faulty, seed) for name in names for faulty in (False, True)]
 
 
-def jump(name: str, faulty: bool) -> Finding:
+def jump(name: str, faulty: bool, seed: int) -> Finding:
     """One study with an honest and with a jumping clock."""
     check = f"{name}: same tables under a jumping clock"
     faults = None
@@ -33,7 +33,7 @@ def jump(name: str, faulty: bool) -> Finding:
         then = time.time() + 3600
         # By its own clock the server wants a second of patience; by ours it may be hours or never.
         date = f"{formatdate(then + 1, usegmt=True)}\r\nDate: {formatdate(then, usegmt=True)}"
-        faults = Faults({"rate_limit": 0.02}, retry_after=date)
+        faults = Faults({"rate_limit": 0.02}, seed=seed, retry_after=date)
     context = processes()
     with LoopbackServer(faults=faults, record=False) as server, tempfile.TemporaryDirectory() as folder:
         home, study = Path(folder), small(name, server.model)

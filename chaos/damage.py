@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from chaos.finding import Finding, verdict
-from chaos.player import processes, start
+from chaos.player import StallingServer, processes, start
 from ostrom.engine.journal import Journal
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import OstromError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
-from ostrom.testing.server import LoopbackServer
 
 PAGE = 4096
 FRAME = PAGE + 24
@@ -39,14 +38,14 @@ class Sample:
     rows: Counter[Any]
 
 
-def run(quick: bool) -> list[Finding]:
+def run(short: bool, seed: int) -> list[Finding]:
     """All kinds of damage on a journal that was closed, and on one whose process was killed."""
     home = Path(tempfile.mkdtemp(prefix="ostrom-damage-", dir=SHM if SHM.is_dir() else None))
     try:
         closed, earlier, killed = samples(home)
         return [
-            *check_closed(closed, earlier, home, quick),
-            *check_killed(killed, home, quick),
+            *check_closed(closed, earlier, home, short, seed),
+            *check_killed(killed, home, short, seed),
             *check_tally(closed, killed, home),
         ]
     finally:
@@ -68,7 +67,7 @@ def study(model: str) -> dict[str, Any]:
 
 def samples(home: Path) -> tuple[Sample, Sample, Sample]:
     """A closed journal, the same one at an earlier time, and one whose process was killed while it wrote."""
-    with LoopbackServer(latency=0.003) as server:
+    with StallingServer(latency=0.003) as server:
         data = study(server.model)
         play(
             load_study(data), name="run", runs=home / "calm", options=PlayOptions(limit=6, max_connections=1)
@@ -76,9 +75,9 @@ def samples(home: Path) -> tuple[Sample, Sample, Sample]:
         earlier = taken(home / "calm" / "run" / "journal.db", home)
         play(load_study(data), name="run", runs=home / "calm", options=PlayOptions(max_connections=1))
         closed = taken(home / "calm" / "run" / "journal.db", home)
-        begun = server.count
+        server.stall_at = enough = server.count + 60
         process = start(processes(), data, home / "killed")
-        while server.count < begun + 60 and process.is_alive():
+        while server.count < enough and process.is_alive():
             time.sleep(0.001)
         process.kill()
         process.join()
@@ -147,9 +146,9 @@ def changed(content: bytes, place: int, new: bytes) -> bytes:
     return content[:place] + new + content[place + len(new) :]
 
 
-def check_closed(closed: Sample, earlier: Sample, home: Path, quick: bool) -> list[Finding]:
+def check_closed(closed: Sample, earlier: Sample, home: Path, short: bool, seed: int) -> list[Finding]:
     """Damage to the database of a run that came to its end."""
-    db, tally, chance = closed.files[""], closed.files[".tally"], random.Random(1)
+    db, tally, chance = closed.files[""], closed.files[".tally"], random.Random(1 + 10 * seed)
 
     def files(content: bytes) -> Files:
         return {"": content, ".tally": tally}
@@ -157,9 +156,9 @@ def check_closed(closed: Sample, earlier: Sample, home: Path, quick: bool) -> li
     def whole(rows: Counter[Any]) -> bool:
         return rows == closed.rows
 
-    last = range(len(db) - PAGE, len(db), 64 if quick else 1)
-    flips = [(chance.randrange(len(db)), chance.randrange(1, 256)) for _ in range(100 if quick else 6000)]
-    sectors = range(0, len(db), 512 * (8 if quick else 1))
+    last = range(len(db) - PAGE, len(db), 10 if short else 1)
+    flips = [(chance.randrange(len(db)), chance.randrange(1, 256)) for _ in range(600 if short else 6000)]
+    sectors = range(0, len(db), 512 * (10 if short else 1))
     old = earlier.files[""]
     pages = [
         n for n in range(len(old) // PAGE) if old[n * PAGE : (n + 1) * PAGE] != db[n * PAGE : (n + 1) * PAGE]
@@ -181,9 +180,14 @@ def check_closed(closed: Sample, earlier: Sample, home: Path, quick: bool) -> li
     ]  # fmt: skip
 
 
-def check_killed(killed: Sample, home: Path, quick: bool) -> list[Finding]:
+def check_killed(killed: Sample, home: Path, short: bool, seed: int) -> list[Finding]:
     """Damage to the write-ahead log that a killed process left behind."""
-    db, wal, tally, chance = killed.files[""], killed.files["-wal"], killed.files[".tally"], random.Random(2)
+    db, wal, tally, chance = (
+        killed.files[""],
+        killed.files["-wal"],
+        killed.files[".tally"],
+        random.Random(2 + 10 * seed),
+    )
     acknowledged = int(tally)
 
     def files(log: bytes) -> Files:
@@ -193,13 +197,13 @@ def check_killed(killed: Sample, home: Path, quick: bool) -> list[Finding]:
         # What was written but not acknowledged may be lost with the end of the log; nothing may be new.
         return rows.total() >= acknowledged and not rows - killed.rows
 
-    last = range(len(wal) - FRAME, len(wal), 64 if quick else 1)
-    flips = [(chance.randrange(len(wal)), chance.randrange(1, 256)) for _ in range(60 if quick else 3000)]
+    last = range(len(wal) - FRAME, len(wal), 10 if short else 1)
+    flips = [(chance.randrange(len(wal)), chance.randrange(1, 256)) for _ in range(300 if short else 3000)]
     return [
         tried("log cut at every byte of its last page", ((f"at {n}", files(wal[:n])) for n in last), home, enough),
         tried(
             "log that ends in a page that was begun",
-            ((f"{n} bytes", files(wal + wal[-FRAME:][:n])) for n in range(1, FRAME, 400 if quick else 20)),
+            ((f"{n} bytes", files(wal + wal[-FRAME:][:n])) for n in range(1, FRAME, 200 if short else 20)),
             home, enough,
         ),
         tried(

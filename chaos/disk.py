@@ -29,7 +29,7 @@ ONE_BY_ONE = PlayOptions(arrays=False)
 """Every decision is an entry of its own, so that the disk fills slowly."""
 
 
-def run(quick: bool) -> list[Finding]:
+def run(short: bool, seed: int) -> list[Finding]:
     """Fill the disk at several sizes, then make it read-only."""
     checks = (
         "full disk: one line, and more space lets the run go on",
@@ -42,7 +42,9 @@ def run(quick: bool) -> list[Finding]:
                 Finding("disk", check, 0, "skipped", f"no file system can be mounted here: {why}")
                 for check in checks
             ]
-        return [fill(home, SIZES[::5] if quick else SIZES, checks[0]), *read_only(home, checks[1])]
+        # The first size is for the first file of a run; another seed fills the disk at other pages.
+        sizes = (0, *(size + 4 * (seed % 8) for size in SIZES[1 :: 5 if short else 1]))
+        return [fill(home, sizes, checks[0]), *read_only(home, checks[1])]
 
 
 def refused(place: Path) -> str | None:

@@ -21,14 +21,14 @@ HARMLESS = frozenset({"drip"})
 UNREADABLE = frozenset({"cut_reply", "empty"})
 
 
-def run(quick: bool) -> list[Finding]:
+def run(short: bool, seed: int) -> list[Finding]:
     """Each rate once."""
-    return [fail(rate, seeds if not quick else max(1, seeds // 4)) for rate, seeds in RATES.items()]
+    return [fail(rate, seeds if not short else max(1, seeds // 4), seed) for rate, seeds in RATES.items()]
 
 
-def fail(rate: float, seeds: int) -> Finding:
+def fail(rate: float, seeds: int, seed: int) -> Finding:
     """Play against a server with this share of faults, spread over all kinds."""
-    faults = Faults({way: rate / len(WAYS) for way in WAYS}, retry_after="0.05")
+    faults = Faults({way: rate / len(WAYS) for way in WAYS}, seed=seed, retry_after="0.05")
     check = f"{rate:.0%} faults: completes, every failure in the journal"
     with LoopbackServer(faults=faults) as server, tempfile.TemporaryDirectory() as runs:
         study = load_study(

@@ -13,13 +13,12 @@ from typing import Any
 from zlib import crc32
 
 from chaos.finding import Finding, verdict
-from chaos.player import answered, processes, start
+from chaos.player import StallingServer, answered, processes, start
 from ostrom.studies.load import builtin_names, load_study, presets_of
 from ostrom.testing.replies import answer, prompt_of
-from ostrom.testing.server import LoopbackServer
 from ostrom.testing.small_run import tables
 
-KILLS, QUICK_KILLS = 100, 11
+KILLS = 100
 LATENCY = 0.004
 """Seconds per reply: slow enough that many calls are under way when the blow falls."""
 
@@ -35,19 +34,20 @@ def moody(body: dict[str, Any]) -> str:
     return "I would rather not say." if crc32(prompt_of(body).encode()) % 6 == 0 else answer(body)
 
 
-def run(quick: bool) -> list[Finding]:
-    """Spread the kills over all studies that have a smoke preset."""
+def run(short: bool, seed: int) -> list[Finding]:
+    """Spread the kills over all studies that have a smoke preset; those with people are for the part ``people``."""
     names = [name for name in builtin_names() if "smoke" in presets_of(name)]
-    total = QUICK_KILLS if quick else KILLS
+    names = [name for name in names if load_study(name, preset="smoke").people is None]
+    total = len(names) if short else KILLS
     shares = [total // len(names) + (place < total % len(names)) for place in range(len(names))]
     context = processes()
     found = []
     for place, (name, kills) in enumerate(zip(names, shares, strict=True)):
-        if kills:
-            with tempfile.TemporaryDirectory() as folder:
-                found.append(
-                    kill_study(context, name, kills, Path(folder), seed=place, made=partial(small, name))
-                )
+        drawn = 1000 * seed + place
+        with tempfile.TemporaryDirectory() as folder:
+            found.append(
+                kill_study(context, name, kills, Path(folder), seed=drawn, made=partial(small, name))
+            )
     done = sum(f.count for f in found)
     return [*found, verdict("kills", "kill -9 in all", done, done == total, f"{len(names)} studies")]
 
@@ -66,7 +66,7 @@ def kill_study(
     ``made`` writes the study for a model.
     """
     check = f"{name}: same tables, no answered call asked again"
-    with LoopbackServer(moody, latency=LATENCY, record=False) as server:
+    with StallingServer(moody, latency=LATENCY, record=False) as server:
         study = made(server.model)
         calm = start(context, study, folder / "calm")
         calm.join(300)
@@ -74,9 +74,15 @@ def kill_study(
         if calm.exitcode != 0:
             return verdict(part, check, 0, False, f"undisturbed it ended with {calm.exitcode}")
         chance = random.Random(seed)
+        spare = calls
         for left in range(kills, 0, -1):
-            if not kill_once(context, server, study, folder / "killed", calls, left, chance):
+            # Each session may make a fair part of the calls, so that the last one still has something to do. Some
+            # die before the first reply: while the journal is made, opened or replayed.
+            quota = 0 if chance.random() < 0.15 else 1 + chance.randrange(max(1, spare // (left + 1)))
+            spare -= quota
+            if not kill_once(context, server, study, folder / "killed", quota, chance):
                 return verdict(part, check, kills - left, False, "it ended before it was killed")
+        server.stall_at = None
         last = start(context, study, folder / "killed")
         last.join(300)
         asked = server.count - calls
@@ -94,32 +100,21 @@ def kill_study(
 
 def kill_once(
     context: ForkServerContext,
-    server: LoopbackServer,
+    server: StallingServer,
     study: dict[str, Any],
     runs: Path,
-    calls: int,
-    left: int,
+    quota: int,
     chance: random.Random,
 ) -> bool:
-    """Start a session and kill it after some of its calls; False if it came to its end first."""
-    begun = server.count
-    # Each session may make a fair part of the calls, so that the last one still has something to do. Some
-    # die before the first call: while the journal is made, opened or replayed.
-    quota = (
-        0 if chance.random() < 0.15 else 1 + chance.randrange(max(1, calls // (left + kills_reserve(left))))
-    )
+    """Start a session and kill it after so many of its calls; False if it came to its end first."""
+    enough = server.count + quota
+    server.stall_at = max(enough, server.count + 1)
     process = start(context, study, runs)
-    deadline = time.monotonic() + 120
     if quota == 0:
         time.sleep(chance.random() * 0.15)
-    while quota and server.count < begun + quota and process.is_alive() and time.monotonic() < deadline:
+    while server.count < enough and process.is_alive():
         time.sleep(0.0005)
     time.sleep(chance.random() * 0.008)
     process.kill()
     process.join()
     return process.exitcode == -9
-
-
-def kills_reserve(left: int) -> int:
-    """Sessions' worth of calls that are kept back for those to come: kills also throw some away."""
-    return 2 + left

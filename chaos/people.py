@@ -16,19 +16,20 @@ from ostrom.people.records import Records
 from ostrom.studies.run import open_run
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.people.served import Served, Visitor, served
+from tests.people.served import Served, Visitor, served, small_study
 from tests.people.studies import whole_study
 
 APART = 12
 """People by which cells may differ: a fifth of the draws are at random, and three in ten people leave."""
 
 
-def run(quick: bool) -> list[Finding]:
+def run(short: bool, seed: int) -> list[Finding]:
     """Visitors with fixed minds, once in peace and once under kills."""
-    people, kills = (12, 4) if quick else (200, 20)
+    people, kills = (20, 4) if short else (200, 20)
     with tempfile.TemporaryDirectory() as folder:
-        calm = hosted(Path(folder) / "calm", people, 0)
-        rough = hosted(Path(folder) / "rough", people, kills)
+        calm = hosted(Path(folder) / "calm", people, 0, seed)
+        rough = hosted(Path(folder) / "rough", people, kills, seed)
+        kept = acknowledged(Path(folder) / "acknowledged", 10 if short else 100)
     (moves, ends, _), (rough_moves, rough_ends, audit) = calm, rough
     other = sum(((moves - rough_moves) + (rough_moves - moves)).values())
     return [
@@ -43,20 +44,56 @@ def run(quick: bool) -> list[Finding]:
             "people", "visits end as in a calm run", people, ends == rough_ends, f"{ends} and {rough_ends}"
         ),
         *(verdict("people", what, count, not wrong, wrong) for what, count, wrong in audit),
+        kept,
     ]
 
 
+def acknowledged(folder: Path, kills: int) -> Finding:
+    """Kill the server as soon as it has acknowledged an answer, again and again: every one of them is there."""
+    study = small_study()
+    study["mechanism"]["rounds"] = kills
+    moves = [random.Random(number).choice("JF") for number in range(kills)]
+    lost = []
+    with served(folder, study) as server:
+        person = server.visitor(join=True)
+        person.answer("agree")
+        for number, move in enumerate(moves, 1):
+            person.settled()
+            if person.title != f"Round {number} of {kills}":
+                lost.append(f"answer {number - 1}: the page says {person.title!r}")
+                break
+            person.request("POST", "/answer", {"place": person.at, "answer": move}, X_Part="main")
+            server.kill()
+            if person.status != 200:
+                lost.append(f"answer {number}: status {person.status}")
+                break
+            person.close()
+            server.start()
+        person.settled()
+        server.stop()
+        with open_run(server.run) as opened:
+            rows = [
+                row["label"]
+                for row in opened.rows.decisions()
+                if row["reading"] == "person" and row["kind"] == "act"
+            ]
+    if rows != moves:
+        lost.append(f"{len(rows)} answers of {len(moves)} are in the tables, or others")
+    check = "an answer that was acknowledged just before kill -9 is there"
+    return verdict("people", check, len(rows), not lost, "; ".join(lost))
+
+
 def hosted(
-    folder: Path, people: int, kills: int
+    folder: Path, people: int, kills: int, seed: int
 ) -> tuple[Counter[Any], Counter[str], list[tuple[str, int, str]]]:
     """Serve so many people; what they answered, how they ended, and the audit."""
     with served(folder, whole_study(quota=people), "--joins-a-minute", "10000") as server:
         # In order, so that everybody has the same visit, and with it the same draws, in both runs.
         visitors = [joined(server, number) for number in range(people)]
-        minds = [threading.Thread(target=take_part, args=each) for each in enumerate(visitors)]
+        minds = [threading.Thread(target=take_part, args=each) for each in enumerate(visitors, 1000 * seed)]
         for mind in minds:
             mind.start()
-        chance = random.Random(7)
+        chance = random.Random(7 + seed)
         for _ in range(kills):
             time.sleep(chance.uniform(0.2, 2.0) * (1 if people < 100 else 3))
             server.kill()

@@ -18,6 +18,8 @@ from ostrom.engine.retries import PollingPolicy, RetryPolicy
 from ostrom.ground.errors import OstromError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
+from ostrom.testing.http1 import ServedConnection
+from ostrom.testing.server import LoopbackServer
 
 Place = tuple[Any, ...]
 
@@ -74,6 +76,16 @@ def start(
     process = context.Process(target=run_study, args=(study, str(runs), jumps), kwargs=more)
     process.start()
     return process
+
+
+class StallingServer(LoopbackServer):
+    """A server that sends no reply once so many requests came: its client cannot end before it is killed."""
+
+    stall_at: int | None = None
+
+    def _reply(self, data: bytes, connection: ServedConnection, fault: str | None) -> None:
+        if self.stall_at is None or self.count < self.stall_at:
+            super()._reply(data, connection, fault)
 
 
 def answered(folder: Path) -> Counter[Place]:

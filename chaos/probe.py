@@ -1,7 +1,7 @@
 """kill -9 in every stage of `make probe`: the same command goes on, repeats nothing, and ends as a no-op.
 
 It plays the real embedded model and trains real adapters: ten minutes and more on two cores, the extra ``train``
-included. A quick run leaves it out.
+included. A short run leaves it out.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ STAGES: dict[str, Sign] = {
 }
 
 
-def run(quick: bool) -> list[Finding]:
+def run(short: bool, _seed: int) -> list[Finding]:
     """Kill the command once in every stage, let it end, and run it once more."""
     check = "make probe goes on after kill -9 in every stage"
-    if quick or find_spec("torch") is None:
-        why = "not in a quick run" if quick else "needs the extra train: make train"
+    if short or find_spec("torch") is None:
+        why = "not in a short run" if short else "needs the extra train: make train"
         return [Finding("probe", check, 0, "skipped", why)]
     with tempfile.TemporaryDirectory() as name:
         return killed_and_ended(Path(name))

@@ -17,9 +17,9 @@ from ostrom.testing.server import LoopbackServer
 from ostrom.testing.small_run import tables
 
 
-def run(quick: bool) -> list[Finding]:
+def run(short: bool, _seed: int) -> list[Finding]:
     """Open a run again and again while it is played."""
-    tries = 2 if quick else 10
+    tries = 1 if short else 10
     refused, lines = 0, set()
     with LoopbackServer(latency=0.02) as server, tempfile.TemporaryDirectory() as folder:
         home, study = Path(folder), small("memory", server.model)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -14,9 +16,12 @@ from chaos.fuzzing.watch import Target
 from ostrom.ground.errors import ModelError
 from ostrom.models import openai_wire
 from ostrom.models.base import Message, Reply, Request
+from ostrom.models.batches import BatchStatus
 from ostrom.models.failures import from_status, retry_after
 from ostrom.models.http1 import InvalidResponse, ResponseReader
 from ostrom.models.providers import anthropic as anthropic_wire
+from ostrom.models.providers.openai import OpenAIBatches
+from ostrom.models.redaction import redactor
 
 KEYS = (
     "choices", "message", "content", "error", "code", "type", "finish_reason", "logprobs", "top_logprobs",
@@ -51,6 +56,30 @@ ANTHROPIC: tuple[Any, ...] = (
      "usage": {"input_tokens": 3, "output_tokens": 1, "cache_read_input_tokens": 1, "cache_creation_input_tokens": 0}},
     {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
 )  # fmt: skip
+COMPLETION: tuple[Any, ...] = (
+    {"id": "x", "choices": [{"text": " J", "index": 0, "finish_reason": "length",
+                             "logprobs": {"tokens": [" J"], "top_logprobs": [{" J": -0.1, " F": -2}]}}],
+     "usage": {"prompt_tokens": 3, "completion_tokens": 1}},
+)  # fmt: skip
+BATCHES: tuple[Any, ...] = (
+    {"id": "batch_1", "status": "completed", "created_at": 1700000000, "input_file_id": "file-1",
+     "output_file_id": "file-2", "error_file_id": None, "metadata": {"ostrom": "m"},
+     "request_counts": {"total": 2, "completed": 1, "failed": 1},
+     "errors": {"data": [{"code": "x", "message": "no", "line": 1}]}},
+    {"id": "msgbatch_1", "processing_status": "ended", "created_at": "2026-01-01T00:00:00Z",
+     "request_counts": {"processing": 0, "succeeded": 1, "errored": 1, "canceled": 0, "expired": 0}},
+    {"data": [{"id": "batch_1", "status": "in_progress"}, {"id": "msgbatch_1", "processing_status": "in_progress"}],
+     "has_more": True, "last_id": "batch_1"},
+    {"custom_id": "r1", "response": {"status_code": 200, "body": OPENAI[0]}, "error": None},
+    {"custom_id": "r2", "response": {"status_code": 500, "body": OPENAI[3]}, "error": None},
+    {"custom_id": "r3", "response": None, "error": {"code": "batch_expired", "message": "late"}},
+    {"custom_id": "r4", "result": {"type": "succeeded", "message": ANTHROPIC[0]}},
+    {"custom_id": "r5", "result": {"type": "errored", "error": ANTHROPIC[1]}},
+)  # fmt: skip
+BATCH_KEYS = (
+    *KEYS, "status", "processing_status", "request_counts", "created_at", "data", "has_more", "last_id", "custom_id",
+    "response", "body", "status_code", "result", "succeeded", "errored", "expired", "errors", "metadata", "line",
+)  # fmt: skip
 HEADERS = (
     "2",
     "1500",
@@ -66,14 +95,14 @@ PLAIN = Request((Message("user", "?"), Message("assistant", "[")), params={"seed
 SECRET = "sk-canary-0123456789"
 
 
-def bodies(seeds: tuple[Any, ...]) -> Callable[[Random], bytes]:
+def bodies(seeds: tuple[Any, ...], words: tuple[str, ...] = KEYS) -> Callable[[Random], bytes]:
     """Draws bodies of replies: documents changed in structure or byte by byte."""
     texts = tuple(json.dumps(seed) for seed in seeds)
 
     def draw(rng: Random) -> bytes:
         if rng.random() < 0.3:
-            return mutate.text(rng, texts, KEYS).encode("utf-8", rng.choice(("surrogatepass", "replace")))
-        document = mutate.tree(rng, seeds, KEYS)
+            return mutate.text(rng, texts, words).encode("utf-8", rng.choice(("surrogatepass", "replace")))
+        document = mutate.tree(rng, seeds, words)
         try:
             return json.dumps(document, default=str, skipkeys=True).encode()
         except RecursionError:
@@ -89,6 +118,47 @@ def _feed_openai(body: bytes) -> None:
 
 def _feed_anthropic(body: bytes) -> None:
     _check(anthropic_wire.decode(body, PLAIN, who="m", secrets=(SECRET,)))
+
+
+class _Transport:
+    """Answers every exchange with one body."""
+
+    who, secrets, redactor = "m", (SECRET,), redactor((SECRET,))
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    async def exchange(self, *_: object, **__: object) -> SimpleNamespace:
+        return SimpleNamespace(body=self.body)
+
+
+def _feed_batches(body: bytes) -> None:
+    """One document in every place of a batch where it can stand: status, listing, line of results."""
+    transport: Any = _Transport(body)
+    for endpoint in (
+        OpenAIBatches(transport, "/v1", lambda _: b""),
+        anthropic_wire.AnthropicBatches(transport, lambda _: b""),
+    ):
+        for exchange in (
+            endpoint.retrieve("b"),
+            endpoint.page(),
+            endpoint.results(BatchStatus("b", True, "x"), "o"),
+        ):
+            found = _refused_or(exchange)
+            for line in found if isinstance(found, list) else []:
+                with suppress(ModelError):
+                    _check(endpoint.read(line, ASKED))
+
+
+def _refused_or(exchange: Coroutine[Any, Any, Any]) -> object:
+    """What an exchange that waits for nobody gives; None where the reply is refused."""
+    try:
+        exchange.send(None)
+    except StopIteration as stop:
+        return stop.value
+    except ModelError as error:
+        assert len(str(error).splitlines()) == 1
+    return None
 
 
 def _check(reply: Reply) -> None:
@@ -167,6 +237,8 @@ def _responses(pieces: list[bytes]) -> object:
 TARGETS = (
     Target("reply: HTTP", 100_000, _draw_response, _feed_response),
     Target("reply: OpenAI wire", 100_000, bodies(OPENAI), _feed_openai),
+    Target("reply: OpenAI completions", 40_000, bodies(COMPLETION), _feed_openai),
+    Target("reply: batches", 60_000, bodies(BATCHES, BATCH_KEYS), _feed_batches),
     Target("reply: Anthropic wire", 60_000, bodies(ANTHROPIC), _feed_anthropic),
     Target("reply: failures", 60_000, _draw_failure, _feed_failure),
 )

@@ -47,6 +47,11 @@ def test_the_backoff_doubles_from_the_first_wait_up_to_the_longest(monkeypatch: 
     assert {low for low, _ in bounds} == {0}  # full jitter: anywhere from none to all of it
     assert retry.wait(1, retry_after=7.0) == 7.5  # never sooner than asked for
     assert retry.wait(4, retry_after=7.0) == 8.0  # and at most a second later
+    assert [retry.wait(n, retry_after=0.0) for n in (1, 3, 5)] == [
+        0.5,
+        2.0,
+        3.0,
+    ]  # "at once" does not end backing off
 
 
 def test_the_waits_of_many_calls_are_spread() -> None:

@@ -38,3 +38,12 @@ def test_numbers_are_even_and_unrelated() -> None:
     assert abs(np.corrcoef(u[:-1], u[1:])[0, 1]) < 5 / np.sqrt(n)
     counts, _ = np.histogram(u, 64, (0, 1))
     assert abs(counts - n / 64).max() < 5.5 * np.sqrt(n / 64)
+
+
+def test_a_fork_draws_anew_from_its_first_own_round_on() -> None:
+    origin, alone = Streams(1, 7), Streams(9, 2)
+    fork = Streams(9, 2, origin=origin, since=3)
+    for number in range(6):
+        expected = origin if number < 3 else alone
+        assert fork.about(number, 1, "tremble").random() == expected.at(number, 1, "tremble").random()
+    assert origin.at(3, 1, "tremble").random() != alone.at(3, 1, "tremble").random()

@@ -6,14 +6,16 @@ import importlib
 import json
 import random
 import re
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
-from chaos import damage
-from chaos.__main__ import PARTS, write
+from chaos import damage, fuzz
+from chaos.__main__ import PARTS, main, write
 from chaos.finding import Finding
 from chaos.fuzz import TARGETS
-from chaos.fuzzing.watch import Target, attempt, feed_range, watched
+from chaos.fuzzing.watch import Target, Tried, attempt, feed_range, watched
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import StudyError
@@ -73,12 +75,33 @@ def test_every_part_of_the_suite_can_be_run() -> None:
         assert callable(importlib.import_module(f"chaos.{name}").run)
 
 
-def test_a_quick_run_never_takes_the_place_of_a_full_one(tmp_path: Path) -> None:
+def test_only_full_runs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = tmp_path / "results.json"
-    for quick, count in ((True, 1), (False, 50), (True, 2)):
-        write("two", [Finding("two", "check", count, "held")], 0.1, quick, results)
+    monkeypatch.setattr("chaos.__main__.played", lambda *_: [Finding("two", "check", 50, "held")])
+    monkeypatch.setattr("chaos.__main__.write", partial(write, results=results))
+    for more in (["--short"], ["--seed", "3"], ["--short", "--seed", "4"]):
+        monkeypatch.setattr("sys.argv", ["chaos", "two", *more])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
+        assert results.exists() == (more != ["--short"])
     kept = json.loads(results.read_text())["two"]
-    assert (kept["quick"], kept["tried"]) == (False, 50)
+    assert (kept["seed"], kept["tried"]) == (3, 50)
+
+
+def test_another_seed_feeds_other_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed: list[int] = []
+    monkeypatch.setattr(fuzz, "TARGETS", {"t": Target("t", 100, lambda rng: rng.random(), lambda _: None)})
+    monkeypatch.setattr(fuzz, "ProcessPoolExecutor", lambda *_, **__: ThreadPoolExecutor(1))
+
+    def feed(name: str, start: int, stop: int) -> Tried:
+        fed.extend(range(start, stop))
+        return Tried(len(name))
+
+    monkeypatch.setattr(fuzz, "batch", feed)
+    for seed in (0, 1):
+        assert [f.verdict for f in fuzz.run(True, seed)] == ["held"]
+    assert sorted(fed) == [*range(20), *range(1_000_000, 1_000_020)]
 
 
 def test_an_unnoticed_change_of_a_journal_is_found_out(tmp_path: Path) -> None:

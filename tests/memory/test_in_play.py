@@ -162,6 +162,29 @@ def test_a_tally_is_shown_in_words_without_rounds(tmp_path: Path) -> None:
     assert not re.findall(r"^R\d+:", last, re.M)
 
 
+@pytest.mark.parametrize(
+    ("of", "first", "second"),
+    [
+        ("combinations", "You=invest, P2=share: 2 times", "You=share, P1=invest: 2 times"),
+        ("players", "You=invest: 2 times\nP2=share: 2 times", "You=share: 2 times\nP1=invest: 2 times"),
+    ],
+)
+def test_a_tally_calls_everybodys_actions_by_their_own_names(
+    tmp_path: Path, of: str, first: str, second: str
+) -> None:
+    def trusting(request: Request) -> str:
+        PROMPTS.append(request.messages[0].content)
+        return "[invest]" if "[invest]" in PROMPTS[-1] else "[share]"
+
+    register("trusting", trusting)
+    agent = {"model": "scripted/trusting", "memory": f"tally:{of}", "framing": {"labels": "actions"}}
+    rounds = {"name": "repetition", "rounds": 3}
+    play(load_study(study(game="trust", mechanism=rounds, agent=agent)), runs=tmp_path)
+    unregister("trusting")
+    told = {re.findall(r"never did\):\n(.*?)\n\n", p, re.S)[0] for p in PROMPTS if "This is round 3." in p}
+    assert told == {first, second}
+
+
 def test_what_was_forgotten_is_not_called_all_rounds(tmp_path: Path) -> None:
     play(load_study(with_memory("forgetting:1")), runs=tmp_path)
     assert any("You remember no earlier round." in p for p in PROMPTS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ostrom.engine.retries import RetryPolicy
 from ostrom.ground.errors import (
     AccessRefused,
     ConnectionFailed,
@@ -147,6 +149,51 @@ def test_an_html_page_is_not_quoted() -> None:
 def test_a_key_at_the_edge_of_a_long_message_is_not_cut_in_half() -> None:
     for padding in range(250, 310):
         assert "canary" not in one_line("x" * padding + CANARY, [CANARY])
+
+
+@pytest.mark.parametrize("here", ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Auckland"])
+def test_dates_of_every_zone_mean_the_same_wherever_this_machine_stands(
+    here: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", here)
+    time.tzset()
+    try:
+        for date in (
+            "Thu, 01 Jan 1970 00:02:00 GMT",
+            "Thu, 01 Jan 1970 00:02:00 UTC",
+            "Thu, 01 Jan 1970 00:02:00 +0000",
+            "Thu, 01 Jan 1970 00:02:00 -0000",
+            "Thu, 01 Jan 1970 09:02:00 +0900",
+            "Wed, 31 Dec 1969 19:02:00 EST",
+            "Thursday, 01-Jan-70 00:02:00 GMT",
+            "Thu Jan  1 00:02:00 1970",
+        ):
+            assert retry_after({"Retry-After": date}, now=60.0) == 60.0, date
+            by_its_clock = {"Retry-After": date, "Date": "Thu Jan  1 00:01:00 1970"}
+            assert retry_after(by_its_clock) == 60.0, date
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_dates_that_no_calendar_has_are_no_wish() -> None:
+    for nonsense in (
+        "Thu, 32 Jan 1970 00:02:00 GMT",
+        "Thu, 01 Jan 99999 00:00:00 GMT",
+        "Thu, 01 Jan 1970 00:02:00 +9999",
+        "Thu, 01 Jan 1970 25:61:61 GMT",
+        "Infinity",
+        "nan",
+        "-inf",
+        "1e999",
+        "\x00",
+        "9" * 5000,
+    ):
+        wish = retry_after({"Retry-After": nonsense}, now=0.0)
+        assert wish is None, nonsense
+    for absurd in ("1e300", "9" * 300, "Fri, 31 Dec 9999 23:59:59 GMT"):
+        wish = retry_after({"Retry-After": absurd}, now=0.0)
+        assert wish is not None and not RetryPolicy().allows(wish), absurd
 
 
 def test_retry_after_in_all_its_forms() -> None:

@@ -40,6 +40,12 @@ WRITTEN = {
     "base64 for URLs": base64.urlsafe_b64encode(KEY.encode()).decode(),
     "hexadecimal": KEY.encode().hex(),
     "on two lines": f"{KEY[:20]}\n  {KEY[20:]}",
+    "in groups of Unicode": "\u00a0".join(KEY[i : i + 4] for i in range(0, len(KEY), 4)),
+    "with letters of no width": "\u200b".join(KEY),
+    "with soft hyphens": "\u00ad".join(KEY),
+    "in the other case": KEY.swapcase(),
+    "after Bearer": f"Bearer {KEY}",
+    "in a URL": f"?k={quote(KEY, safe='')}",
     "in groups": " ".join(KEY[i : i + 4] for i in range(0, len(KEY), 4)),
 }
 

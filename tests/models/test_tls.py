@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.models.servers import PEM, Server, client, in_a_loop, listening, post, transport
 
-from ostrom.ground.errors import CertificateRefused, ConnectionFailed, MalformedReply, UsageError
+from ostrom.ground.errors import CertificateRefused, ConnectionFailed, MalformedReply, TimedOut, UsageError
 
 
 @in_a_loop
@@ -128,6 +128,26 @@ async def test_each_failed_handshake_is_named(answer: bytes, why: str) -> None:
     async with listening(serve) as port, client(transport(port, "https", "localhost")) as line:
         with pytest.raises(ConnectionFailed, match=f"cannot reach m at localhost:.*: {re.escape(why)}"):
             await post(line, b"")
+
+
+@pytest.mark.parametrize("answer", [b"", b"\x16\x03\x03\x40\x00\x02"], ids=["silent", "begun"])
+@in_a_loop
+async def test_a_handshake_that_never_ends_is_given_up_with_the_call(answer: bytes) -> None:
+    over = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(5000)
+        writer.write(answer)
+        await over.wait()
+        writer.close()
+
+    async with (
+        listening(serve) as port,
+        client(transport(port, "https", "localhost", timeout=0.3)) as line,
+    ):
+        with pytest.raises(TimedOut, match=r"m at localhost:\d+ gave no complete reply within 0\.3 s"):
+            await post(line, b"")
+        over.set()
 
 
 @in_a_loop

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,25 @@ def test_missed_rounds_are_marked_and_too_many_end_the_visit(tmp_path: Path) -> 
         rows = [row for row in decisions(server) if row["agent"] == "you"]
     assert [row["reading"] for row in rows] == ["missed"] * 2 + ["person"] * 3
     assert [row["action"] for row in rows[:2]] == [None, None]
+
+
+def test_an_accommodation_multiplies_the_time_of_every_decision(tmp_path: Path) -> None:
+    def left(page: str) -> int:
+        return int(re.findall(r'data-left="(\d+)"', page)[0])
+
+    with served(tmp_path, small_study(time={"decision": 1000, "accommodation": [1, 2.5, "none"]})) as server:
+        usual, slow = (server.visitor(join=True) for _ in range(2))
+        for person, factor in ((usual, "1"), (slow, "2.5")):
+            person.answer("agree")
+            person.answer(factor)
+        assert left(usual.page) <= 1000 < left(slow.page) <= 2500
+        slow.answer("J")
+        assert slow.title == "Round 2 of 3" and 1000 < left(slow.page) <= 2500
+        server.kill()
+        server.start()
+        assert slow.look() and 1000 < left(slow.page) <= 2500
+        slow.answer("J")
+        assert slow.title == "Round 3 of 3" and 1000 < left(slow.page) <= 2500
 
 
 def test_the_move_of_the_other_is_not_in_the_page_before_its_time(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from tests.people.served import Served, served, small_study
 
 from ostrom.ground.errors import RunError
 from ostrom.people.payment import Payment, add_payments, read_payments
+from ostrom.people.records import Records
 from ostrom.people.register import Participant, Register, overdue
 
 DAY = 86400.0
@@ -137,6 +138,46 @@ def played(server: Served) -> str:
     person.answer("continue")
     assert "C1" in person.page
     return code_of(person)
+
+
+def test_a_crash_while_people_are_paid_pays_nobody_twice_and_forgets_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def pay(server: Served, name: str) -> list[str]:
+        done = server.ostrom("people", "small", "bonuses", "-o", name)
+        assert done.returncode == 0, done.stderr
+        return (server.folder / name).read_text().splitlines()
+
+    with served(tmp_path, small_study()) as server:
+        played(server)
+        played(server)
+        server.stop()
+        # Before the ledger is written: no file is there that somebody could pay from.
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt), Records(server.run) as records:
+            patch.setattr(Register, "pay", crash)
+            records.pay(server.folder / "one.csv")
+        assert not (server.folder / "one.csv").exists()
+        with Records(server.run) as records:
+            assert not records.register.payments()
+        # After the ledger, before the file has its name: the same command gives it, another one pays nobody.
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt), Records(server.run) as records:
+            patch.setattr(Path, "rename", crash)
+            records.pay(server.folder / "one.csv")
+        assert not (server.folder / "one.csv").exists()
+        with Records(server.run) as records:
+            assert len(records.register.payments()) == 2
+        assert pay(server, "two.csv") == []
+        lines = pay(server, "one.csv")
+        assert len(lines) == 2 and not list(server.folder.glob(".*.draft"))
+        with Records(server.run) as records:
+            assert sorted(line.partition(",")[2] for line in lines) == sorted(
+                f"{visited.owed:.2f}" for visited in records.visits()
+            )
+            assert all(one.file == "one.csv" for one in records.register.payments().values())
+        assert pay(server, "three.csv") == []
 
 
 @pytest.mark.slow  # the same of the register alone, in `make test`: above

@@ -28,13 +28,14 @@ class RetryPolicy:
         return retry_after is None or retry_after <= self.most_asked
 
     def wait(self, failures: int, retry_after: float | None = None) -> float:
-        """Seconds to wait after so many failures in a row.
+        """Seconds to wait after so many failures in a row: what the server asks for, never less than the back-off.
 
         >>> 0 <= RetryPolicy().wait(1) <= 0.5
         True
         """
+        # A server that asks for 0 s, or names a date that has passed, must not use up all tries within seconds.
         backoff = random.uniform(0, min(self.longest, self.first * 2 ** (failures - 1)))
-        return backoff if retry_after is None else retry_after + min(1.0, backoff)
+        return max(backoff, (retry_after or 0.0) + min(1.0, backoff))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,12 @@ def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: 
     """The first problem of a failed check, in one line."""
     found_all = error.errors(include_url=False)
     first = found_all[0]
-    path = [str(p) for p in first["loc"] if not _is_branch(p)]
+    way, last = first["loc"][:-1], first["loc"][-1:]
+    if (
+        first["type"] != "extra_forbidden"
+    ):  # there the last part is what somebody wrote, whatever it looks like
+        last = tuple(p for p in last if not _is_branch(p))
+    path = [*(str(p) for p in way if not _is_branch(p)), *map(str, last)]
     key = ".".join(filter(None, [prefix, *path]))
     allowed: Iterable[str] | None = None
     found = first.get("input")

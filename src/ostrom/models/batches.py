@@ -18,7 +18,7 @@ import orjson
 from ostrom.ground.errors import MalformedReply, ModelError, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.connection import Route
-from ostrom.models.failures import json_or_none
+from ostrom.models.failures import in_text, json_or_none
 from ostrom.models.services import SERVICES
 from ostrom.models.transport import Transport
 
@@ -145,7 +145,8 @@ class BatchEndpoint(ABC):
         payload = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
         more_time = len(payload) / BYTES_A_SECOND
         response = await self.transport.exchange(Route(method, path, kind), payload, more_time=more_time)
-        document = json_or_none(response.body)
+        # Why a batch failed is journaled and shown: a service that repeats the key must not bring it there.
+        document = json_or_none(self.transport.redactor.clean(response.body.decode("utf-8", "replace")))
         if not isinstance(document, dict):
             raise MalformedReply(f"{self.who} sent no JSON object from {path.partition('?')[0]}")
         return document
@@ -157,7 +158,7 @@ class BatchEndpoint(ABC):
         if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
             raise MalformedReply(f"{self.who} sent a listing of batches without data")
         last = document.get("last_id") or (data[-1].get("id") if data else None)
-        return data, str(last) if document.get("has_more") and data and last else None
+        return data, in_text(last) if document.get("has_more") and data and last else None
 
     async def retrieve(self, batch: str) -> BatchStatus:
         """What has become of a batch."""
@@ -220,8 +221,8 @@ def largest_results(requests: int | None) -> int:
 
 
 def count(value: object) -> int | None:
-    """A count in a document of a service, if it is one."""
-    return value if type(value) is int and value >= 0 else None
+    """A count in a document of a service, if it can be one."""
+    return value if type(value) is int and 0 <= value <= 10**9 else None
 
 
 def identifier(document: Mapping[str, Any], who: str) -> str:

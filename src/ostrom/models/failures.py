@@ -6,6 +6,7 @@ import math
 import re
 import time
 from collections.abc import Iterable, Mapping
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -60,17 +61,30 @@ def from_status(
     >>> from_status(429, {"retry-after": "2"}, b'{"error": {"message": "slow down"}}', who="m").retry_after
     2.0
     """
-    document = json_or_none(body)
+    return from_document(
+        status, json_or_none(body), who=who, secrets=secrets, body=body, retry_after=retry_after(headers)
+    )
+
+
+def from_document(
+    status: int,
+    document: object,
+    *,
+    who: str,
+    secrets: Iterable[str] = (),
+    body: bytes = b"",
+    retry_after: float | None = None,
+) -> ModelError:
+    """The error for a status and the JSON that came with it; ``body`` speaks where that is no object."""
     said = one_line(message_in(document, body), secrets)
-    return make(status, who, said, code=_code(document), retry_after=retry_after(headers))
+    return make(status, who, said, code=_code(document), retry_after=retry_after)
 
 
 def from_error_object(error: object, *, who: str, secrets: Iterable[str] = ()) -> ModelError:
     """The error for an ``error`` object inside a reply with status 200; unclear codes count as 5xx."""
     code = error.get("code") if isinstance(error, dict) else None
     status = code if isinstance(code, int) and 400 <= code <= 599 else 500
-    said = one_line(message_in({"error": error}, b""), secrets)
-    return make(status, who, said, code=_code({"error": error}))
+    return from_document(status, {"error": error}, who=who, secrets=secrets)
 
 
 def make(
@@ -145,8 +159,22 @@ def message_in(document: object, body: bytes) -> str:
         if isinstance(found, dict):
             found = found.get("message") or found.get("msg") or found.get("type") or found.get("code")
         if found:
-            return str(found)
+            return in_text(found)
     return ""
+
+
+def in_text(value: object) -> str:
+    """Any value of a JSON document as text; a text as it is.
+
+    >>> in_text("slow down"), in_text(502), in_text({"a": [None]})
+    ('slow down', '502', '{"a":[null]}')
+    """
+    if isinstance(value, str):
+        return value
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # nested deeper than it can be written, though not than it could be read
+        return "(nested too deeply to show)"
 
 
 def one_line(text: str, secrets: Iterable[str] = ()) -> str:
@@ -162,7 +190,7 @@ def one_line(text: str, secrets: Iterable[str] = ()) -> str:
     return clean if len(clean) <= LONGEST else clean[: LONGEST - 1] + "…"
 
 
-def json_or_none(body: bytes) -> Any:
+def json_or_none(body: bytes | str) -> Any:
     """The JSON document in a body; None if the body is not valid JSON."""
     try:
         return orjson.loads(body)
@@ -173,7 +201,7 @@ def json_or_none(body: bytes) -> Any:
 def _code(document: object) -> str | None:
     error = document.get("error") if isinstance(document, dict) else None
     if isinstance(error, dict):
-        return next((str(error[name]) for name in ("code", "type") if error.get(name)), None)
+        return next((in_text(error[name]) for name in ("code", "type") if error.get(name)), None)
     return None
 
 
@@ -186,7 +214,9 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _date(text: str) -> float | None:
+    """Seconds of an HTTP date. One without a zone (asctime, or -0000) is UTC, not the zone of this machine."""
     try:
-        return parsedate_to_datetime(text).timestamp()
+        moment = parsedate_to_datetime(text)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (TypeError, ValueError, OverflowError):
         return None

@@ -16,7 +16,7 @@ from ostrom.ground.errors import MalformedReply, RequestRefused
 from ostrom.models.asking import token_count
 from ostrom.models.base import Finish, ReasoningKind, Reply, Request, Usage
 from ostrom.models.dialects import Dialect
-from ostrom.models.failures import from_error_object, one_line
+from ostrom.models.failures import from_error_object, in_text, one_line
 
 PARAMS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort", "extra")
 _PLAIN = frozenset({"temperature", "top_p", "stop", "reasoning_effort"})
@@ -127,7 +127,7 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         message = {"content": choice["text"]} if "message" not in choice else choice["message"]
         content = message.get("content")
     except (KeyError, IndexError, TypeError, AttributeError):
-        shown = _excerpt(_dumped(document), secrets)
+        shown = _excerpt(in_text(document).encode(), secrets)
         raise MalformedReply(f"{who} sent a reply without choices[0].message: {shown}") from None
     if choice.get("error"):
         raise from_error_object(choice["error"], who=who, secrets=secrets)
@@ -135,7 +135,7 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
     facts: dict[str, Any] = {}
     finish = _FINISH.get(_text(choice.get("finish_reason")), "other")
     if message.get("refusal"):
-        finish, facts["refusal"] = "filter", str(message["refusal"])
+        finish, facts["refusal"] = "filter", in_text(message["refusal"])
         text = text or facts["refusal"]
     if fingerprint := _text(document.get("system_fingerprint")):
         facts["fingerprint"] = fingerprint
@@ -223,7 +223,7 @@ def _first_token(logprobs: object, who: str) -> Mapping[str, float]:
                 raise TypeError
             value = float(value)
             found[token] = _log_sum(found[token], value) if token in found else value
-    except (KeyError, IndexError, TypeError, ValueError):
+    except (LookupError, TypeError, ValueError, AttributeError):
         # Asking again would not help: this server does not give them.
         raise RequestRefused(f"{who} gives no log-probabilities", status=200) from None
     return found
@@ -236,13 +236,6 @@ def _log_sum(a: float, b: float) -> float:
 
 def _text(value: object) -> str | None:
     return value if type(value) is str else None
-
-
-def _dumped(document: object) -> bytes:
-    try:
-        return orjson.dumps(document)
-    except TypeError:  # nested deeper than it can be written, though not than it could be read
-        return b"(nested too deeply to show)"
 
 
 def _excerpt(data: bytes, secrets: tuple[str, ...]) -> str:

@@ -25,8 +25,11 @@ MASK = "[key]"
 _SHORTEST, _RUN, _ENCODED_RUN, _ANCHOR = 8, 16, 48, 6
 _SMALL = bytes(range(256)).lower()
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|gsk|pk|rk|key|xai|hf)[-_][^\s'\"]{6,}|\bBearer\s+[^\s'\"]+", re.I)
+_BETWEEN = re.compile(r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]+")
+"""What can stand between the letters of a key unseen: white space of every kind, and characters of no width."""
 _ESCAPE = re.compile(
-    r"%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|&#x([0-9a-f]{1,6});|&#([0-9]{1,7});|\\(.)|(\s+)|(.)",
+    r"%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|&#x([0-9a-f]{1,6});|&#([0-9]{1,7});|\\(.)"
+    rf"|({_BETWEEN.pattern})|(.)",
     re.I | re.S,
 )
 _HAS_ESCAPES = re.compile(rb"%[0-9a-f]{2}|\\u00|\\x[0-9a-f]|&#|\\[^\w\s()[\]{}]")
@@ -94,6 +97,8 @@ class Redactor:
         if not self._anchors or len(text) < _SHORTEST:
             return False
         # One pass lowers case and drops white space; searching bytes is the fastest way in Python.
+        if not text.isascii():
+            text = _BETWEEN.sub("", text)
         flat = text.encode("utf-8", "surrogatepass").translate(_SMALL, b" \t\n\r\v\f")
         for anchor in self._anchors:
             if anchor in flat:

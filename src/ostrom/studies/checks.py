@@ -42,6 +42,7 @@ RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "extra": ("must map names to values", lambda v: isinstance(v, dict)),
 }
 """What the sampling parameters that some client takes may be."""
+FEW_SEATS = 16
 MOST_TRIED = 100
 """Rounds in which moves that are fixed beforehand are tried."""
 
@@ -234,15 +235,19 @@ def check_policy_action(policy: str, game: Game, file: str | None) -> None:
 def check_strategies(
     game: Game, mechanism: Mechanism, seatings: Iterable[Sequence[Seated]], file: str | None
 ) -> None:
-    """Refuse a strategy that has no meaning in the game, by asking for its first move where it sits."""
+    """Refuse a strategy that has no meaning in the game, by asking for its first move where it sits.
+
+    In a large group it is asked at one seat of each kind: a round of a thousand for each of a thousand seats is slow.
+    """
+    few = game.seats <= FEW_SEATS
     seats = {
-        (seat, id(seated.config)): seated
+        (seat if few else (game.actions[seat], game.roles[seat]), id(seated.config)): (seat, seated)
         for seating in seatings
         for place, seated in enumerate(seating)
         if seated.config.strategy is not None and not seated.observes
         for seat in (range(game.seats) if mechanism.society else [place % game.seats])
     }
-    for (seat, _), seated in seats.items():
+    for seat, seated in seats.values():
         spec = seated.config.strategy
         assert spec is not None
         strategy = strategies.build(spec)

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from ostrom.ground.errors import StudyError, unknown_key
+from ostrom.ground.yaml import DEEPEST
 from ostrom.studies.sources import Entry, sources
 
 
@@ -254,9 +255,11 @@ def put(data: dict[str, Any], path: str, value: Any) -> None:
     {'mechanism': {'name': 'repetition', 'rounds': 5}}
     """
     *way, last = path.split(".")
+    if len(way) > DEEPEST:
+        raise StudyError(f"names more than {DEEPEST} levels of keys", key=f"{path[:37]}...")
     here: Any = data
     for step in way:
-        key: Any = int(step) if step.isdigit() and (step not in here) else step
+        key: Any = step if step in here else _key(step)
         inner = here.get(key)
         if isinstance(inner, str) and ":" not in inner:
             inner = {"name": inner}
@@ -266,7 +269,12 @@ def put(data: dict[str, Any], path: str, value: Any) -> None:
             raise StudyError("cannot be given fields", key=".".join(way), found=inner)
         here[key] = inner
         here = inner
-    here[int(last) if last.isdigit() else last] = deepcopy(value)
+    here[_key(last)] = deepcopy(value)
+
+
+def _key(step: str) -> str | int:
+    """A part of a path as a key: seats and places are numbers."""
+    return int(step) if step.isascii() and step.isdigit() and len(step) < 19 else step
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import orjson
 
@@ -117,7 +117,7 @@ class LoopbackServer:
         self.port = server.sockets[0].getsockname()[1]
         return server
 
-    def __enter__(self) -> LoopbackServer:
+    def __enter__(self) -> Self:
         ready = threading.Event()
         self._stop = asyncio.Event()
         failure: list[BaseException] = []

@@ -36,7 +36,7 @@ class Login:
         if self._hash is None:
             return True
         until = verified(self._key, self.purpose, request.cookies.get(self.cookie, ""))
-        return until is not None and until.isdecimal() and int(until) > time.time()
+        return until is not None and until.isdecimal() and int(until) > time.monotonic()
 
     def require(self, request: Request) -> None:
         """Refuse a request from anybody else."""
@@ -54,7 +54,8 @@ class Login:
         if self._hash is None or not hmac.compare_digest(given, self._hash):
             raise Refused(403, "This is not the password.")
         response = RedirectResponse("/", 303)
-        until = str(int(time.time()) + HOURS * 3600)
+        # No wall clock: the key lives as long as this process, and so does its monotonic clock.
+        until = str(int(time.monotonic()) + HOURS * 3600)
         response.set_cookie(
             self.cookie, signed(self._key, self.purpose, until), httponly=True, samesite="strict", path="/",
             secure=self.gatekeeper.secure,

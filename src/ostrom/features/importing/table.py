@@ -45,10 +45,9 @@ class SourceTable:
 
 def read_table(path: Path, mapping: mappings.Mapping, mapping_file: str) -> SourceTable:
     """Read a CSV or JSON file as the mapping says; a row with too many or too few cells is refused."""
-    data = read_bytes(path)
-    if not data.strip():
+    text = decoded(read_bytes(path), str(path), mapping.encoding)
+    if not text.strip():
         raise StudyError("is empty", file=str(path))
-    text = decoded(data, str(path), mapping.encoding)
     needed = mapping.needed()
     start = text.lstrip()[:1]
     if path.suffix.lower() in JSON_ENDINGS or start in ("{", "["):

@@ -5,6 +5,7 @@ Each function builds the game of its name; the table in ``ostrom.games`` names t
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -146,7 +147,7 @@ def _left_to_the_other(parts: Amounts, pie: float, discount: float, times: int) 
     least: list[Value] = []
     waiting = 0.0
     for _ in range(times):
-        index = next(i for i in range(parts.levels) if float(parts.value(i)) >= waiting - 1e-9)
+        index = bisect_left(range(parts.levels), waiting - 1e-9, key=lambda i: float(parts.value(i)))
         least.append(parts.value(index))
         waiting = discount * (pie - float(least[-1]))
     return least[::-1]

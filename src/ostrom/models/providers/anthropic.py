@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -24,7 +24,7 @@ from ostrom.models.batches import (
     count,
     identifier,
 )
-from ostrom.models.failures import from_error_object, make, message_in, one_line
+from ostrom.models.failures import from_error_object, in_text, make, message_in, one_line
 from ostrom.models.grants import ANTHROPIC_HOME as HOME
 from ostrom.models.grants import key_for
 from ostrom.models.services import checked_url, first_set, origin
@@ -60,10 +60,8 @@ class AnthropicBatches(BatchEndpoint):
         if line.kind == "error":
             said = one_line(message_in({"error": line.document}, b""), secrets)
             code = line.document.get("type") if isinstance(line.document, dict) else None
-            raise make(line.status, who, said, code=str(code) if code else None)
-        return self.transport.redactor.clean_reply(
-            decode(orjson.dumps(line.document), request, who=who, secrets=secrets)
-        )
+            raise make(line.status, who, said, code=in_text(code) if code else None)
+        return self.transport.redactor.clean_reply(read(line.document, request, who=who, secrets=secrets))
 
     async def upload(self, marker: str, requests: Sequence[BatchRequest]) -> None:
         """Nothing is stored beforehand."""
@@ -90,6 +88,7 @@ class AnthropicBatches(BatchEndpoint):
         how = document.get("processing_status")
         if not isinstance(how, str):
             raise MalformedReply(f"{self.who} sent a batch without a processing_status")
+        how = self.transport.redactor.clean(how)
         found = document.get("request_counts")
         counts = [count(n) for n in found.values()] if isinstance(found, dict) else []
         known = [n for n in counts if n is not None]
@@ -122,7 +121,7 @@ def _line(entry: dict[str, Any]) -> ResultLine:
         if isinstance(error, dict) and isinstance(error.get("error"), dict):
             error = error["error"]  # the error stands in a whole error response
         code = error.get("type") if isinstance(error, dict) else None
-        return ResultLine(name, "error", error, STATUS.get(str(code), 500))
+        return ResultLine(name, "error", error, STATUS.get(in_text(code), 500))
     return ResultLine(name, "bad", None)
 
 
@@ -133,8 +132,9 @@ def _time(text: object) -> float | None:
     (60.0, None)
     """
     try:
-        return datetime.fromisoformat(str(text)).timestamp()
-    except ValueError:
+        moment = datetime.fromisoformat(in_text(text))
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
         return None
 
 
@@ -232,6 +232,11 @@ def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] 
     except orjson.JSONDecodeError:
         shown = one_line(data.decode("utf-8", "replace"), secrets)[:80]
         raise MalformedReply(f"{who} sent no JSON: {shown!r}") from None
+    return read(document, request, who=who, secrets=secrets)
+
+
+def read(document: object, request: Request, *, who: str, secrets: tuple[str, ...] = ()) -> Reply:
+    """Read the reply from the parsed document."""
     if type(document) is not dict:
         raise MalformedReply(f"{who} sent JSON that is not an object")
     if document.get("error"):
@@ -244,7 +249,7 @@ def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] 
     kind: ReasoningKind = "none"
     if thought:
         # Claude 3.7 showed its thinking as it was; every later model shows a summary.
-        kind = "raw" if "claude-3-7" in str(document.get("model")) else "summary"
+        kind = "raw" if "claude-3-7" in in_text(document.get("model")) else "summary"
     facts: dict[str, Any] = {}
     hidden = sum(block.get("type") == "redacted_thinking" for block in blocks)
     if hidden:
@@ -258,7 +263,7 @@ def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] 
         text=text,
         reasoning=thought or None,
         reasoning_kind=kind,
-        finish=_FINISH.get(str(document.get("stop_reason")), "other"),
+        finish=_FINISH.get(in_text(document.get("stop_reason")), "other"),
         usage=_usage(document.get("usage")),
         model=version if isinstance(version, str) else None,
         id=identity if isinstance(identity, str) else None,

@@ -29,7 +29,7 @@ from ostrom.models.batches import (
     is_identifier,
 )
 from ostrom.models.dialects import DIALECTS, Dialect, abilities_of
-from ostrom.models.failures import from_error_object, from_status
+from ostrom.models.failures import from_document, from_error_object, in_text
 from ostrom.models.grants import key_for
 from ostrom.models.openai_wire import PARAMS, decode, encode, is_reasoning_model, read
 from ostrom.models.services import SERVICES, checked_url, first_set, home_of, origin
@@ -63,7 +63,7 @@ class OpenAIBatches(BatchEndpoint):
         """The reply in a line of results."""
         who, secrets = self.who, self.transport.secrets
         if line.kind == "error" and line.status != 200:
-            raise from_status(line.status, {}, orjson.dumps(line.document), who=who, secrets=secrets)
+            raise from_document(line.status, line.document, who=who, secrets=secrets)
         if line.kind == "error":
             raise from_error_object(line.document, who=who, secrets=secrets)
         return self.transport.redactor.clean_reply(read(line.document, request, who=who, secrets=secrets))
@@ -110,7 +110,8 @@ class OpenAIBatches(BatchEndpoint):
         how = document.get("status")
         if not isinstance(how, str):
             raise MalformedReply(f"{self.who} sent a batch without a status")
-        how = how.lower()
+        clean = self.transport.redactor.clean  # escapes within escapes show a key only now
+        how = clean(how.lower())
         counts = document.get("request_counts")
         counts = counts if isinstance(counts, dict) else {}
         done, failed = count(counts.get("completed")), count(counts.get("failed"))
@@ -129,7 +130,7 @@ class OpenAIBatches(BatchEndpoint):
             source if isinstance(source, str) else None,
             marker if isinstance(marker, str) else None,
             tuple(name for name in outputs if isinstance(name, str) and is_identifier(name)),
-            _problems(document.get("errors")),
+            _problems(document.get("errors"), clean),
         )
 
 
@@ -144,16 +145,16 @@ def _line(entry: dict[str, Any]) -> ResultLine:
         if type(status) is int and 300 <= status <= 599:
             return ResultLine(name, "error", body, status)
     if isinstance(error, dict):
-        return ResultLine(name, "unrun" if str(error.get("code")).lower() in UNRUN else "error", error)
+        return ResultLine(name, "unrun" if in_text(error.get("code")).lower() in UNRUN else "error", error)
     return ResultLine(name, "bad", None)
 
 
-def _problems(errors: Any) -> tuple[BatchProblem, ...]:
+def _problems(errors: Any, clean: Callable[[str], str]) -> tuple[BatchProblem, ...]:
     data = errors.get("data") if isinstance(errors, dict) else errors
     return tuple(
         BatchProblem(
-            str(entry.get("code") or "")[:100],
-            str(entry.get("message") or "")[:1000],
+            clean(in_text(entry.get("code") or ""))[:100],
+            clean(in_text(entry.get("message") or ""))[:1000],
             count(entry.get("line")),
         )
         for entry in (data if isinstance(data, list) else [])

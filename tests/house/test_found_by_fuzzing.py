@@ -1,0 +1,227 @@
+"""Inputs that once crashed a reader or kept it busy: each is read, or refused in one line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ostrom.features.importing.mapping import load_mapping
+from ostrom.features.importing.table import read_table
+from ostrom.games import build_game
+from ostrom.games.amounts import Amounts
+from ostrom.ground.errors import MalformedReply, ModelError, OstromError, RequestRefused, StudyError
+from ostrom.models import openai_wire
+from ostrom.models.base import Message, Request
+from ostrom.models.batches import BatchStatus, ResultLine
+from ostrom.models.failures import from_status
+from ostrom.models.providers import anthropic
+from ostrom.models.providers.openai import OpenAIBatches
+from ostrom.models.redaction import redactor
+from ostrom.studies import checks
+from ostrom.studies.factors import put
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+
+ASKED = Request((Message("user", "?"),), top_logprobs=2)
+SMALL = {"name": "x", "game": "chicken", "types": {"a": "random"}}
+
+MAPPING = """game: chicken
+match: {by: [m]}
+rounds: 3
+players: {player: p, action: a, seat: s}
+actions: {C: 1, D: 2}
+"""
+
+
+def nested(levels: int) -> Any:
+    """A list in a list in a list: orjson reads 1,000 levels and writes 250, and Python shows fewer than 1,000."""
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def test_alternatives_of_a_token_that_are_no_mapping_are_no_log_probabilities() -> None:
+    shapes: tuple[Any, ...] = ([5], [None], ["x"], 5, "x", {"a": 1}, [[]])
+    for odd in shapes:
+        body = json.dumps({"choices": [{"text": "J", "logprobs": {"top_logprobs": odd}}]}).encode()
+        with pytest.raises(RequestRefused, match="gives no log-probabilities"):
+            openai_wire.decode(body, ASKED, who="m")
+
+
+@pytest.mark.parametrize("levels", [260, 900])
+def test_what_is_nested_deeply_in_a_reply_is_named_and_not_shown(levels: int) -> None:
+    deep = nested(levels)
+    error = from_status(500, {}, json.dumps({"error": {"message": deep, "code": deep}}).encode(), who="m")
+    assert str(error) == "m failed (500): (nested too deeply to show)"
+    refused = {"choices": [{"message": {"content": "", "refusal": deep}}]}
+    reply = openai_wire.read(refused, Request(ASKED.messages), who="m")
+    assert reply.facts["refusal"] == "(nested too deeply to show)"
+    odd = {"content": [{"type": "text", "text": "x"}], "stop_reason": deep, "model": deep}
+    assert anthropic.read(odd, Request(ASKED.messages), who="m").finish == "other"
+
+
+class OneBody:
+    """A transport that answers everything with one document."""
+
+    who, secrets, redactor = "m", (), redactor(())
+
+    def __init__(self, document: Any) -> None:
+        self.body = json.dumps(document).encode()
+
+    async def exchange(self, *_: object, **__: object) -> SimpleNamespace:
+        return SimpleNamespace(body=self.body)
+
+
+def openai_batches(document: Any) -> OpenAIBatches:
+    transport: Any = OneBody(document)
+    return OpenAIBatches(transport, "/v1", lambda _: b"")
+
+
+def anthropic_batches(document: Any) -> anthropic.AnthropicBatches:
+    transport: Any = OneBody(document)
+    return anthropic.AnthropicBatches(transport, lambda _: b"")
+
+
+def test_batches_whose_documents_are_nested_deeply_are_read() -> None:
+    deep = nested(900)
+    odd = {"id": "b", "status": "failed", "errors": {"data": [{"code": deep, "message": deep}]}}
+    (problem,) = asyncio.run(openai_batches(odd).retrieve("b")).problems
+    assert problem.code == problem.message == "(nested too deeply to show)"
+    listing = {"data": [{"id": "b", "status": "failed"}], "has_more": True, "last_id": deep}
+    assert len(asyncio.run(openai_batches(listing).page())[0]) == 1
+    lines = {"custom_id": "r", "response": {"status_code": 500, "body": {"error": deep}}}
+    (line,) = asyncio.run(openai_batches(lines).results(BatchStatus("b", True, "x"), "o"))
+    with pytest.raises(ModelError, match=r"m failed \(500\)"):
+        openai_batches({}).read(line, ASKED)
+    told = {"custom_id": "r", "response": None, "error": {"code": deep}}
+    (line,) = asyncio.run(openai_batches(told).results(BatchStatus("b", True, "x"), "o"))
+    assert line.kind == "error"
+
+
+def test_anthropic_batches_whose_documents_are_odd_are_read() -> None:
+    deep = nested(900)
+    message = {"content": [{"type": "text", "text": "[A]"}], "usage": deep}
+    reply = anthropic_batches({}).read(ResultLine("r", "reply", message), Request(ASKED.messages))
+    assert reply.text == "[A]"
+    errored = {"custom_id": "r", "result": {"type": "errored", "error": {"type": deep, "message": "no"}}}
+    (line,) = asyncio.run(anthropic_batches(errored).results(BatchStatus("b", True, "x"), "o"))
+    with pytest.raises(ModelError, match="no"):
+        anthropic_batches({}).read(line, ASKED)
+    for when, seconds in (
+        (deep, None),
+        ("0001-01-01", -62135596800.0),
+        ("1970-01-01T00:01:00", 60.0),  # without a zone it is read as UTC, wherever this machine stands
+        ("1970-01-01T02:01:00+02:00", 60.0),
+        ("9999-12-31T23:59:59-23:59", 253402387139.0),
+    ):
+        odd = {"id": "b", "processing_status": "ended", "created_at": when}
+        assert asyncio.run(anthropic_batches(odd).retrieve("b")).created == seconds
+
+
+def test_a_count_that_no_batch_can_have_is_none() -> None:
+    for many in (10**9 + 1, 2**63, -1, True, 2.0):
+        odd = {
+            "id": "b",
+            "status": "completed",
+            "request_counts": {"total": many, "completed": 0, "failed": 0},
+        }
+        assert asyncio.run(openai_batches(odd).retrieve("b")).total is None
+
+
+def test_a_batch_that_names_no_identifier_is_malformed() -> None:
+    with pytest.raises(MalformedReply, match="no usable identifier"):
+        asyncio.run(anthropic_batches({"id": nested(900), "processing_status": "ended"}).retrieve("b"))
+
+
+@pytest.mark.parametrize("key", ["ro[unds", "mechanism:], [[2, 0]", "str", "dict", "list[any]"])
+def test_an_unknown_key_is_named_whatever_it_looks_like(key: str, tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="there is no such key") as found:
+        load_study({**SMALL, key: 1})
+    assert found.value.key == key
+    path = tmp_path / "mapping.yaml"
+    path.write_text(json.dumps({"game": "chicken", "rounds": 3, key: 1}))
+    with pytest.raises(StudyError, match="there is no such key") as found:
+        load_mapping(path)
+    assert found.value.key == key
+
+
+@pytest.mark.parametrize("path", [".".join(["a"] * 3000), "agent." + "x." * 61 + "y", "rm." * 700 + "x"])
+def test_a_path_of_hundreds_of_keys_is_refused(path: str) -> None:
+    with pytest.raises(StudyError, match="names more than 60 levels of keys") as found:
+        load_study(SMALL, changes=[f"{path}=1"])
+    assert len(str(found.value).splitlines()) == 1
+    with pytest.raises(OstromError, match=r"names more than 60 levels of keys|cannot be varied"):
+        StudyPlan(load_study({**SMALL, "vary": {"deep": {"set": path, "to": [1, 2]}}}))
+
+
+def test_only_plain_digits_of_a_path_are_numbers() -> None:
+    data: dict[str, Any] = {}
+    for path in ("seats.1.x", "seats.².x", f"seats.{'9' * 5000}.x", "seats.٣"):
+        put(data, path, 0)
+    assert list(data["seats"]) == [1, "²", "9" * 5000, "٣"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"\xef\xbb\xbf", b"\xef\xbb\xbf \n", b" \r\n\t"])
+def test_a_table_with_nothing_but_a_mark_is_empty(content: bytes, tmp_path: Path) -> None:
+    mapping = tmp_path / "mapping.yaml"
+    mapping.write_text(MAPPING)
+    table = tmp_path / "table.csv"
+    table.write_bytes(content)
+    with pytest.raises(StudyError, match=r"table\.csv: is empty"):
+        read_table(table, *load_mapping(mapping))
+
+
+def test_what_waiting_is_worth_takes_few_steps_of_a_large_pie(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+    value = Amounts.value
+
+    def counted(self: Amounts, index: int) -> int | float:
+        nonlocal looks
+        looks += 1
+        return value(self, index)
+
+    monkeypatch.setattr(Amounts, "value", counted)
+    game = build_game({"name": "alternating_offers", "pie": 1_000_000, "step": 0.5})
+    assert looks < 1000
+    assert game.theory is not None
+    # By hand: 0, then 0.9 of the pie, then 0.9 of what is left, and so on for six offers.
+    waiting = 0.0
+    for turn in range(6, 0, -1):
+        assert game.theory(0, "offer", {"turn": turn}) == pytest.approx(waiting, abs=0.5)
+        waiting = 0.9 * (1_000_000 - waiting)
+
+
+def test_the_smallest_offer_that_is_accepted_lies_on_the_grid() -> None:
+    for pie, step, discount, offers in ((100, 1, 0.9, 6), (10, 0.25, 0.7, 5), (7, 1, 1, 4), (3, 3, 0.5, 3)):
+        spec = {
+            "name": "alternating_offers",
+            "pie": pie,
+            "step": step,
+            "discount": discount,
+            "offers": offers,
+        }
+        theory = build_game(spec).theory
+        assert theory is not None
+        waiting = 0.0
+        for turn in range(offers, 0, -1):
+            grid = [k * step for k in range(int(pie / step) + 1)]
+            least = next(amount for amount in grid if amount >= waiting - 1e-9)
+            assert theory(0, "offer", {"turn": turn}) == least
+            waiting = discount * (pie - least)
+
+
+def test_a_strategy_is_tried_once_for_all_seats_alike_of_a_large_group(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tries: list[int] = []
+    monkeypatch.setattr(checks, "_try_moves", lambda strategy, game, seat, mechanism: tries.append(seat))
+    for n, expected in ((16, 16), (17, 1), (1000, 1)):
+        tries.clear()
+        StudyPlan(load_study({**SMALL, "game": {"name": "minimum_effort", "n": n}}))
+        assert len(tries) == expected

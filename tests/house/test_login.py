@@ -1,0 +1,92 @@
+"""The password of the researcher's pages: a cookie that ends, whatever the wall clock does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ostrom.web import login
+from ostrom.web.login import HOURS, Login
+from ostrom.web.security import Refused
+from ostrom.web.tokens import signed
+
+PASSWORD = "a long password"
+
+
+class Forms:
+    """A gatekeeper that lets every form through."""
+
+    secure = True
+
+    async def form(self, request: Any) -> dict[str, str]:
+        return {"password": str(request)}
+
+
+def entered(pages: Login, password: str = PASSWORD) -> Any:
+    """A request with the cookie that a login gives."""
+    request: Any = password
+    cookie = asyncio.run(pages.enter(request)).headers["set-cookie"].partition(";")[0]
+    name, _, value = cookie.partition("=")
+    return SimpleNamespace(cookies={name: value})
+
+
+@pytest.fixture
+def pages() -> Login:
+    gatekeeper: Any = Forms()
+    return Login("view", PASSWORD, gatekeeper)
+
+
+def later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Let the module see a clock that so much time has passed on."""
+    now = time.monotonic()
+    clock = SimpleNamespace(monotonic=lambda: now + seconds, time=time.time)
+    monkeypatch.setattr(login, "time", clock)
+
+
+def test_a_login_lasts_its_hours_and_no_longer(pages: Login, monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor = entered(pages)
+    assert pages.allowed(visitor)
+    later(monkeypatch, HOURS * 3600 - 60)
+    assert pages.allowed(visitor)
+    later(monkeypatch, HOURS * 3600 + 60)
+    assert not pages.allowed(visitor)
+    with pytest.raises(Refused, match="Log in first"):
+        pages.require(visitor)
+
+
+@pytest.mark.parametrize("jump", [-10 * 365 * 86400, 10 * 365 * 86400])
+def test_a_wall_clock_that_jumps_neither_ends_nor_lengthens_a_login(
+    pages: Login, monkeypatch: pytest.MonkeyPatch, jump: int
+) -> None:
+    visitor = entered(pages)
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + jump)
+    assert pages.allowed(visitor)
+    later(monkeypatch, HOURS * 3600 + 60)
+    assert not pages.allowed(visitor)
+
+
+def test_a_cookie_of_one_page_or_one_process_is_none_of_another(pages: Login) -> None:
+    visitor = entered(pages)
+    gatekeeper: Any = Forms()
+    assert not Login("view", PASSWORD, gatekeeper).allowed(visitor)
+    forever = str(10**12)
+    for value in ("", forever, signed(b"guess", "view", forever), signed(pages._key, "other", forever)):
+        assert not pages.allowed(SimpleNamespace(cookies={"ostrom_view": value}))  # type: ignore[arg-type]
+    assert pages.allowed(SimpleNamespace(cookies={"ostrom_view": signed(pages._key, "view", forever)}))  # type: ignore[arg-type]
+
+
+def test_a_wrong_password_and_too_many_tries_are_refused(
+    pages: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(login.MOST_TRIES):
+        with pytest.raises(Refused, match="not the password"):
+            entered(pages, "a wrong password")
+    with pytest.raises(Refused, match="Too many tries"):
+        entered(pages)
+    later(monkeypatch, 61)
+    assert pages.allowed(entered(pages))
