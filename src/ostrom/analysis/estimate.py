@@ -231,6 +231,8 @@ def _mean(
         unit=unit,
         noun="matches",
     )
+    if isinstance(inference, Combination) and len({u.weight for u in units if not u.exact}) > 1:
+        inference = replace(inference, doubt="its values weigh by what happened, so it is a ratio")
     return inference, n, unit, "; ".join(part for part in (fixed_part, note) if part)
 
 
