@@ -1,16 +1,17 @@
 """Bounds of a mean that hold for every distribution between known bounds, at any number of units.
 
-Bet against a mean m: the capital, a product of 1 - c + c x / m over independent values x between 0 and 1, is 1 on
-average or less where m is the mean or more, whatever the distribution. It exceeds 1 / a with a chance of at most a, after
-any number of values (Ville 1939; Waudby-Smith & Ramdas 2024), so all m above that are the confidence bound. The capital
-here is shared among fixed bets c (a universal portfolio, Cover 1991): half of it bets everything, which is the best
-against values that are all 1, the rest is spread over smaller bets for values that vary. No bet depends on a value, so
-the order of the values does not matter, and looking again after more of them costs nothing.
+Bet that the mean is more than m: the capital, a product of 1 - c + c x / m over independent values x from 0 to 1, is 1
+on average, or less, where the mean is m or less, whatever the distribution. It then exceeds 1 / a with a chance of at
+most a, after any number of values (Ville 1939; Waudby-Smith & Ramdas 2024). The lower bound is the largest m against
+which the capital exceeds 1 / a. It is shared among fixed bets c (a universal portfolio, Cover 1991): half of it bets
+everything, which is best where all values are 1, the rest is spread over smaller bets for values that vary. No bet
+depends on a value, so the order of the values does not matter, and looking again after more of them costs nothing.
 
-Values need not have one mean. Where the question is about the mean of weighted values, the product of 1 - c + c x_i / m_i
-with m_i = min(1, k / w_i) is largest on average where each mean is its m_i (its logarithm is concave and these meet the
-conditions of Karush, Kuhn and Tucker), and is 1 there. With equal weights all m_i are m: conditions that the design
-fixes may differ as they like. A difference is the weighted mean of the values of one side and 1 - value of the other.
+Values need not have one mean. For the mean of values with weights w_i, the product has 1 - c + c x_i / m_i with
+m_i = min(1, k / w_i), where k makes m the weighted mean of the m_i. Over all means that values can have at a weighted
+mean of m its average is largest where they are the m_i (its logarithm is concave, and the conditions of Karush, Kuhn
+and Tucker hold there), and is 1 there. With equal weights all m_i are m: conditions that the design fixes may differ as
+they like. A difference is the weighted mean of the values of one side and of 1 - value of the other.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ FAR = 60.0
 
 
 def lower_bound(values: Floats, weights: Floats, tail: float) -> float:
-    """The lower bound of the weighted mean of independent values between 0 and 1, wrong with a chance of at most ``tail``.
+    """The lower bound of the weighted mean of independent values from 0 to 1, wrong with a chance of at most ``tail``.
 
     >>> round(lower_bound(np.ones(40), np.full(40, 1 / 40), 0.025), 3)
     0.901

@@ -119,7 +119,9 @@ def group_of(
     share = mass / mass.sum()
     squares = float(share @ share)
     mean = without_rounding(math.fsum(mass * data) / math.fsum(mass), scale)
-    mean = min(max(mean, float(data[0])), float(data[-1]))  # a mean lies among its values, however it is rounded
+    mean = min(
+        max(mean, float(data[0])), float(data[-1])
+    )  # a mean lies among its values, however it is rounded
     bounded = low is not None and high is not None
     common, most = _most_frequent(data, share, ALIKE * scale, NEAR * scale if bounded else math.inf)
     n = 1 / squares

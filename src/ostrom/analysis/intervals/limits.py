@@ -201,25 +201,25 @@ class Combination:
         Each end is wrong with a chance of at most (1 - level) / 2, also where it is looked at again after more units.
         """
         checked_level(level)
-        doubt = self._unsure()
-        if doubt:
-            return Limits(self.value, None, None, "none", doubt)
+        if self.why_approximate:
+            return Limits(self.value, None, None, "none", self.why_approximate)
         values, weights = self._stakes()
         least, most = self._bounds()
         low, high = (lower_bound(of, weights, (1 - level) / 2) for of in (values, 1 - values))
         ends = least + (most - least) * low, most - (most - least) * high
         return Limits(self.value, min(ends[0], self.value), max(ends[1], self.value), "betting", self.note)
 
-    def least_units(self, low: float, high: float, level: float = 0.95) -> float:
-        """With how many units like these a guaranteed bound can show, at best, that the value lies between two others."""
+    def multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
+        """How many times as many units guaranteed bounds need, at best, to show that the value lies in a range."""
         least, most = self._bounds()
-        if self._unsure() or most <= least:
+        if self.why_approximate or most <= least:
             return 0.0
-        weights = self._stakes()[1]
         ends = ((end - least) / (most - least) for end in (low, high))
-        return len(weights) * least_multiple(weights, *ends, (1 - level) / 2)
+        return least_multiple(self._stakes()[1], *ends, (1 - level) / 2)
 
-    def _unsure(self) -> str:
+    @property
+    def why_approximate(self) -> str:
+        """Why there are no guaranteed bounds; empty where there are."""
         if any(g.low is None or g.high is None for g in self.groups):
             return "the measure has no declared bounds"
         return self.doubt
@@ -250,7 +250,10 @@ class Combination:
         ends: tuple[list[float], list[float]] = ([self.offset], [self.offset])
         for a, g in zip(self.coefficients, self.groups, strict=True):
             if a:
-                both = a * (-math.inf if g.low is None else g.low), a * (math.inf if g.high is None else g.high)
+                both = (
+                    a * (-math.inf if g.low is None else g.low),
+                    a * (math.inf if g.high is None else g.high),
+                )
                 ends[0].append(min(both))
                 ends[1].append(max(both))
         least, most = (_plain(math.fsum(of), math.fsum(map(abs, of))) for of in ends)
