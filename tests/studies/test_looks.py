@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 from tests.cli.in_process import Call, caller
 
+import ostrom
+from ostrom.analysis.estimate import contrast
+
 STUDY = """\
 name: seq
 game: prisoners_dilemma
@@ -173,10 +176,14 @@ def test_a_measure_without_values_so_far_does_not_end_the_run(call: Call, low: s
 def test_level_and_where_of_the_rule_are_those_of_its_looks(call: Call) -> None:
     rule = ("--set", "stop.level=0.8", "--set", "stop.where={seed: [0, 1]}", "--set", "stop.at_most=6")
     assert call("run", "w.yaml", *rule, "--set", "stop.width=0.001").code == 0
-    asked = ("estimate", "seq", "cooperation", "--contrast", "p=high-low", "--where", "seed=0,1", "--json")
-    (told,) = json.loads(call(*asked, "--level", "0.8").out)["estimates"]
+    with ostrom.open_run("seq").data() as data:
+        (told,) = contrast(data, "cooperation", "p", "high - low", where={"seed": [0, 1]})
+    bounds = told.at(0.8, guaranteed=True)
+    assert bounds.low is not None and bounds.high is not None
     assert [(look["seeds"], look["n"]) for look in looks("seq")] == [(3, 2), (6, 2)]
-    assert all((look["low"], look["high"]) == (told["low"], told["high"]) for look in looks("seq"))
+    assert all((look["low"], look["high"]) == (bounds.low, bounds.high) for look in looks("seq"))
+    wider = told.at(0.95, guaranteed=True)
+    assert wider.low is not None and wider.low < bounds.low
 
 
 def test_a_factor_against_a_difference_stops_as_well(call: Call) -> None:
@@ -194,12 +201,14 @@ def test_a_dry_run_shows_the_most_seeds_and_seeds_of_the_study_are_not_used(call
 
 def test_power_shows_what_looking_costs(call: Call) -> None:
     told = json.loads(
-        call("power", "w.yaml", "--effect", "0.3", "--sd", "0.15", "--simulations", "100", "--json").out
-    )
+        call(
+            "power", "w.yaml", "--effect", "0.6", "--baseline", "0.2", "--sd", "0.15", "--simulations", "100", "--json"
+        ).out
+    )  # fmt: skip
     there, nothing = told["sequences"]
     assert (
-        there["excludes"] > 0.5 > 0.15 > nothing["excludes"]
-        and min(there["covers"], nothing["covers"]) > 0.85
+        there["excludes"] > 0.5 > 0.05 > nothing["excludes"]
+        and min(there["covers"], nothing["covers"]) > 0.95
     )
     assert 3 <= there["mean_seeds"] <= 24 and told["looks"] == [3, 6, 9, 12, 15, 18, 21, 24]
 

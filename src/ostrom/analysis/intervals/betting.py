@@ -53,6 +53,21 @@ def lower_bound(values: Floats, weights: Floats, tail: float) -> float:
     return float(np.minimum(w, math.exp(at)) @ counts) if capital >= goal - 1e-9 else 0.0
 
 
+def exceeds(values: Floats, weights: Floats, mean: float, tail: float) -> bool:
+    """Whether the lower bound is at least ``mean``: one look at the capital instead of a search."""
+    if not 0 < mean < 1:
+        return mean <= 0
+    return _capital(values, weights, np.ones(values.size), math.log(_mark(weights, mean)))[0] >= -math.log(tail)
+
+
+def _mark(weights: Floats, mean: float) -> float:
+    """The k for which min(1, k / w) has this weighted mean."""
+    ordered = np.sort(weights)
+    before = np.concatenate([[0.0], np.cumsum(ordered)[:-1]])
+    marks = (mean - before) / np.arange(ordered.size, 0, -1)
+    return float(marks[int(np.argmax(marks <= ordered))])
+
+
 def _capital(x: Floats, w: Floats, counts: Floats, at: float) -> tuple[float, float]:
     """The logarithm of the capital against the means min(1, k / w) with ln k = ``at``, and its slope."""
     ratio = x * np.maximum(1.0, w * math.exp(-at))
@@ -94,12 +109,8 @@ def least_multiple(weights: Floats, low: float, high: float, tail: float) -> flo
 
 
 def _multiple(weights: Floats, mean: float, against: float, tail: float) -> float:
-    ordered = np.sort(weights)
-    before = np.concatenate([[0.0], np.cumsum(ordered)[:-1]])
-    marks = (against - before) / np.arange(ordered.size, 0, -1)
-    mark = float(marks[int(np.argmax(marks <= ordered))])
     units, counts = np.unique(weights, return_counts=True)
-    ratio = mean * np.maximum(1.0, units / mark)
+    ratio = mean * np.maximum(1.0, units / _mark(weights, against))
     with np.errstate(divide="ignore"):
         growth = np.log(1 - BETS[:, None] + BETS[:, None] * ratio) @ counts
     if growth.max() <= 0:

@@ -27,7 +27,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ostrom.analysis.intervals.betting import least_multiple, lower_bound
+from ostrom.analysis.intervals.betting import exceeds, least_multiple, lower_bound
 from ostrom.analysis.intervals.group import Group
 from ostrom.analysis.statistics.samples import Floats, checked_level, without_rounding
 
@@ -208,6 +208,14 @@ class Combination:
         low, high = (lower_bound(of, weights, (1 - level) / 2) for of in (values, 1 - values))
         ends = least + (most - least) * low, most - (most - least) * high
         return Limits(self.value, min(ends[0], self.value), max(ends[1], self.value), "betting", self.note)
+
+    def surely_within(self, low: float, high: float, level: float = 0.95) -> bool:
+        """Whether the guaranteed bounds lie in a range."""
+        values, weights = self._stakes()
+        least, most = self._bounds()
+        ends = ((low - least) / (most - least), (most - high) / (most - least))
+        sides = zip((values, 1 - values), ends, strict=True)
+        return all(exceeds(of, weights, end, (1 - level) / 2) for of, end in sides)
 
     def multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
         """How many times as many units guaranteed bounds need, at best, to show that the value lies in a range."""
