@@ -53,7 +53,9 @@ def test_the_exit_code_says_pass_fail_or_undecided(call: Call) -> None:
     code, told = judged(call, KIND, COIN, NOBODY)
     assert code == 1 and [one["answer"] for one in told["judged"]] == ["pass", "fail", "undecided"]
     code, told = judged(call, KIND, {**SAME, "within": 0.001})
-    assert code == 3 and told["judged"][1]["reason"].startswith("the interval lies on both sides (it can pass with ")
+    assert code == 3 and told["judged"][1]["reason"].startswith(
+        "the interval lies on both sides (it can pass with "
+    )
     assert told["judged"][1]["least"] > told["judged"][1]["estimate"]["n"] == 18
     assert ostrom.commands.gate("s", gates=gates(KIND, NOBODY))["answer"] == "undecided"
 
@@ -82,7 +84,10 @@ def test_a_gate_has_the_estimate_of_the_command_estimate_and_its_interval_where_
     ("gate", "why"),
     [
         ({"measure": "score", "at_least": 0}, "score: the measure has no declared bounds"),
-        ({"measure": "score", "contrast": "game=prisoners_dilemma-stag_hunt", "within": 9}, "no declared bounds"),
+        (
+            {"measure": "score", "contrast": "game=prisoners_dilemma-stag_hunt", "within": 9},
+            "no declared bounds",
+        ),
         ({"measure": "repair_rate", "at_least": 0}, "repair_rate: its values weigh by what happened"),
     ],
 )
@@ -111,7 +116,9 @@ def test_the_price_is_named_before_anything_is_played(call: Call) -> None:
     assert told["high"] == {"gate": "high", "least": 40, "seeds": 7, "planned": 36}
     assert told["same"] == {"gate": "same", "least": 82, "seeds": 28, "planned": 18}
     assert {told[name]["least"] for name in ("never", "sure", "sql")} == {None}
-    assert "high: can pass with 40 matches or more (7 seeds); planned are 36 matches (6 seeds), so" in done.err
+    assert (
+        "high: can pass with 40 matches or more (7 seeds); planned are 36 matches (6 seeds), so" in done.err
+    )
     assert "never: can never pass" in done.err and "sure: has no sampling error" in done.err
     assert "sql: what it needs is not known" in done.err
     twice = call("gate", "s.yaml", "--gates", gates(high, SAME, simultaneous=True), "--dry-run", "--json")
@@ -119,9 +126,7 @@ def test_the_price_is_named_before_anything_is_played(call: Call) -> None:
     assert call("gate", "s", "--gates", made, "--dry-run").code == 2
 
 
-@pytest.mark.parametrize(
-    ("reply", "state"), [(ModelError("refused"), "failed"), ("no answer", "skipped")]
-)
+@pytest.mark.parametrize(("reply", "state"), [(ModelError("refused"), "failed"), ("no answer", "skipped")])
 def test_a_match_that_failed_or_was_skipped_is_missing(call: Call, reply: Any, state: str) -> None:
     """All other matches cooperate; no verdict rests on them alone, unless the gate allows it."""
     replies = iter([reply, *["[A0]"] * 100])
