@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from tests.recomputed import bets
 from tests.recomputed.draws import Truth, sides
-from tests.recomputed.limits import limits
 
-RULES = (("width", 0.4), ("width", 0.2), ("bayes_factor", 3.0), ("bayes_factor", 6.0), ("bayes_factor", 10.0))
+RULES = (("width", 0.6), ("width", 0.4), ("bayes_factor", 3.0), ("bayes_factor", 6.0), ("bayes_factor", 10.0))
 SPREADS = {"uniform": 0.28, "all or nothing": 0.5}
 EFFECTS = (0.0, 0.2)
 LOOKS = tuple(range(5, 101, 5))
@@ -39,14 +39,14 @@ def stopped(kind: str, wanted: float, off: Any) -> tuple[int, bool, tuple[float,
     for n in LOOKS:
         seen = off[:n]
         if kind == "width":
-            low, high = limits([seen], [1.0], (-1.0, 1.0)) or (-math.inf, math.inf)
+            low, high = bets.bounds_of([seen], [1.0], (-1.0, 1.0))
             met = high - low <= wanted + 1e-9
         else:
             spread = float(seen.std(ddof=1))
             factor = bayes_factor(float(seen.mean()) / (spread / math.sqrt(n)), n) if spread > 1e-12 else 1.0
             met = factor >= wanted * (1 - 1e-9) or factor <= (1 + 1e-9) / wanted
         if met or n == LOOKS[-1]:
-            return n, met, limits([seen], [1.0], (-1.0, 1.0)) or (-math.inf, math.inf)
+            return n, met, bets.bounds_of([seen], [1.0], (-1.0, 1.0))
     raise AssertionError
 
 

@@ -10,10 +10,10 @@ from ostrom.features.power.plan import sequential
 from ostrom.features.power.simulation import Assumed, SeedLayout, Simulation
 
 PAGE = Path("docs/power.md")
-RULES = ("width: 0.4", "width: 0.2", "bayes_factor: 3", "bayes_factor: 6", "bayes_factor: 10")
+RULES = ("width: 0.6", "width: 0.4", "bayes_factor: 3", "bayes_factor: 6", "bayes_factor: 10")
 EFFECTS = (0.0, 0.2)
 SPREADS = {"uniform": 0.28, "all or nothing": 0.5}
-LEAST_COVERED = 0.9
+LEAST_COVERED = 0.95
 
 
 def sequential_tables(samples: int) -> tuple[str, list[str]]:
