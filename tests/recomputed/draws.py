@@ -91,11 +91,8 @@ def gate_rates(
     values: Matrix, bounds: tuple[float, float], least: float, most: float, second: Matrix | None = None
 ) -> tuple[float, float, float]:
     """Shares of pass, undecided and fail of gates on a mean, or on the difference of two independent samples."""
-    if second is None:
-        said = [bets.verdict([row], [1.0], bounds, (least, most)) for row in values]
-    else:
-        sides = zip(values, second, strict=True)
-        said = [bets.verdict([a, b], [1.0, -1.0], bounds, (least, most)) for a, b in sides]
+    sides, signs = ([values], [1.0]) if second is None else ([values, second], [1.0, -1.0])
+    said = bets.verdicts(sides, signs, bounds, (least, most)).tolist()
     return tuple(said.count(answer) / len(said) for answer in (PASS, UNDECIDED, FAIL))  # type: ignore[return-value]
 
 

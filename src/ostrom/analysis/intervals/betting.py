@@ -40,8 +40,8 @@ def lower_bound(values: Floats, weights: Floats, tail: float) -> float:
     """
     if values.max() <= 0:
         return 0.0
-    pairs, counts = np.unique(np.column_stack([values, weights]), axis=0, return_counts=True)
-    x, w = pairs.T
+    pairs, many = np.unique(np.column_stack([values, weights]), axis=0, return_counts=True)
+    (x, w), counts = pairs.T, many.astype(np.float64)
     goal, at = -math.log(tail), math.log(float(w.max())) - FAR
     # The logarithm of the capital is convex in ln k and falls, so Newton's method from the left never passes the root.
     for _ in range(200):

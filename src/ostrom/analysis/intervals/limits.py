@@ -222,7 +222,8 @@ class Combination:
         least, most = self._bounds()
         if self.why_approximate or most <= least:
             return 0.0
-        ends = ((end - least) / (most - least) for end in (low, high))
+        span = most - least
+        ends = (low - least) / span, (high - least) / span
         return least_multiple(self._stakes()[1], *ends, (1 - level) / 2)
 
     @property
