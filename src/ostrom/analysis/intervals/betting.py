@@ -57,7 +57,9 @@ def exceeds(values: Floats, weights: Floats, mean: float, tail: float) -> bool:
     """Whether the lower bound is at least ``mean``: one look at the capital instead of a search."""
     if not 0 < mean < 1:
         return mean <= 0
-    return _capital(values, weights, np.ones(values.size), math.log(_mark(weights, mean)))[0] >= -math.log(tail)
+    return _capital(values, weights, np.ones(values.size), math.log(_mark(weights, mean)))[0] >= -math.log(
+        tail
+    )
 
 
 def _mark(weights: Floats, mean: float) -> float:

@@ -175,9 +175,13 @@ def gate_price(design: SeedLayout, asked: PowerQuestion) -> str:
     if asked.within is not None:
         words, allowed = f"within {asked.within:g}", (-asked.within, asked.within)
     else:
-        words, allowed = ("at_least 0", (0.0, math.inf)) if asked.effect > 0 else ("at_most 0", (-math.inf, 0.0))
+        words, allowed = (
+            ("at_least 0", (0.0, math.inf)) if asked.effect > 0 else ("at_most 0", (-math.inf, 0.0))
+        )
     needed = math.ceil(inference.multiple_for(*allowed, asked.level) - 1e-9)
-    return f"a gate `{words}` on this difference needs at least {counted(needed, 'seed')}, however well it goes"
+    return (
+        f"a gate `{words}` on this difference needs at least {counted(needed, 'seed')}, however well it goes"
+    )
 
 
 def _margin(design: SeedLayout, assumed: Assumed, within: float) -> float:
