@@ -93,7 +93,7 @@ def gate_rates(
     """Shares of pass, undecided and fail of gates on a mean, or on the difference of two independent samples."""
     sides, signs = ([values], [1.0]) if second is None else ([values, second], [1.0, -1.0])
     said = bets.verdicts(sides, signs, bounds, (least, most)).tolist()
-    return tuple(said.count(answer) / len(said) for answer in (PASS, UNDECIDED, FAIL))  # type: ignore[return-value]
+    return tuple(said.count(answer) / len(said) for answer in (PASS, UNDECIDED, FAIL))
 
 
 def rates(found: Sequence[Any], least: float, most: float) -> tuple[float, float, float]:

@@ -149,8 +149,8 @@ def read_looks(folder: Path) -> list[Look]:
     path = folder / FILE
     try:
         rows = orjson.loads(path.read_bytes())
-        names = [field.name for field in fields(Look) if field.name != "method"]
-        return [Look(*(row[name] for name in names), row.get("method", "")) for row in rows]
+        names = [field.name for field in fields(Look)]
+        return [Look(**{name: ({"method": ""} | row)[name] for name in names}) for row in rows]
     except FileNotFoundError:
         return []
     except (orjson.JSONDecodeError, OSError, AttributeError, TypeError, KeyError):
