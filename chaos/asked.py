@@ -28,7 +28,7 @@ from ostrom.testing.faults import Faults
 from ostrom.testing.http1 import Received, ServedConnection
 from ostrom.testing.server import LoopbackServer
 
-KILLS, QUICK_KILLS = 60, 4
+KILLS, SHORT_KILLS = 60, 4
 SHARE = 0.3
 TIMEOUT = 0.5
 """Seconds after which the client gives up on a server that never answers."""
@@ -105,9 +105,9 @@ class Bookkeeper(LoopbackServer):
             time.sleep(0.002)
 
 
-def run(quick: bool) -> list[Finding]:
+def run(short: bool, seed: int) -> list[Finding]:
     """All kills on one study."""
-    return [kept_books(QUICK_KILLS if quick else KILLS, matches=8 if quick else 48)]
+    return [kept_books(SHORT_KILLS if short else KILLS, matches=8 if short else 48, seed=seed)]
 
 
 def kept_books(kills: int, matches: int, rounds: int = 15, share: float = SHARE) -> Finding:

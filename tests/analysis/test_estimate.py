@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from tests.analysis.conftest import PlayedRun
 
-from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed, trend
-from ostrom.analysis.measure import Measure
+from ostrom.analysis.estimate import Estimate, contrast, estimate, estimated, fixed, minus, trend
+from ostrom.analysis.intervals import Exact, mean_of
+from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.pairing import paired
+from ostrom.analysis.units import Observation, Observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.models.base import Request
@@ -240,3 +244,48 @@ def test_an_estimate_in_words_and_as_data(small: RunData) -> None:
     wider = real.at(0.99)
     assert wider.low is not None and real.low is not None and wider.low < real.low and wider.level == 0.99
     assert json.loads(json.dumps(real.as_dict()))["unit"] == "match"
+
+
+def test_the_difference_of_estimates_subtracts_what_is_exact_in_the_second() -> None:
+    """Both have a part without sampling error, which is no part of any group."""
+    first = replace(mean_of([0.2, 0.4], bounds=(0, 1)), offset=0.5)
+    second = replace(mean_of([0.1, 0.3], bounds=(0, 1)), offset=0.25)
+    one, two = (estimated({"game": name}, made, 2, "match") for name, made in (("a", first), ("b", second)))
+    found = minus(one, two)
+    assert found.value == pytest.approx((0.3 + 0.5) - (0.2 + 0.25)) and found.key == {"game": "a - b"}
+    assert minus(two, one).value == pytest.approx(-found.value)
+    sure = estimated({"game": "c"}, Exact(0.4), 1, "match")
+    assert minus(one, sure).value == pytest.approx(0.4) and minus(sure, one).value == pytest.approx(-0.4)
+    assert minus(sure, estimated({"game": "d"}, Exact(0.1), 1, "match")).value == pytest.approx(0.3)
+
+
+def test_seeds_of_different_runs_are_different_pairs() -> None:
+    """Seed 0 of one run and seed 0 of another share nothing."""
+    rows = tuple(
+        Observation(value, None, (0.0, 1.0), False, {
+            "run": run, "match": 2 * seed + k, "seed": seed, "k": k, "game": "pd", "mechanism": "none", "agent": "a",
+        })
+        for run, base in (("one", 0.1), ("two", 0.5))
+        for seed in range(3)
+        for k, value in ((0, base), (1, base + 0.1 * (seed + 1)))
+    )  # fmt: skip
+    found = Observations(
+        measures.named("cooperation"), rows, ("k",), {"k": (0, 1)}, frozenset(rows[0].columns)
+    )
+    (one,) = contrast(found, "cooperation", "k", "1 - 0")
+    assert one.n == 6 and one.method.startswith("paired") and one.value == pytest.approx(0.2)
+    sides = [[row for row in rows if row["k"] == k] for k in (1, 0)]
+    pairs = paired(found, sides[0], sides[1], "k")
+    assert len(pairs.keys) == 6 and pairs.left == 0
+    assert sorted(pairs.second) == pytest.approx([0.1] * 3 + [0.5] * 3)
+
+
+def test_values_that_weigh_by_what_happened_have_no_guaranteed_bound(small: RunData) -> None:
+    counts = "SELECT match, player, cooperation AS value, WEIGHT AS weight FROM matches"
+    same, other = (
+        Measure("m", "m", "share", "m", counts.replace("WEIGHT", weight)) for weight in ("2.0", "1.0 + match")
+    )
+    for measure, sure in ((same, True), (other, False)):
+        for one in estimate(small, measure, ["agent"]):
+            if one.method != "exact":
+                assert (one.at(0.95, guaranteed=True).low is not None) is sure

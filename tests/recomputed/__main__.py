@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tests.recomputed.gate_cells import SIZES, statements
+from tests.recomputed.gate_cells import SIZES, border, statements
 
 
 def shown(share: float) -> str:
@@ -13,8 +13,14 @@ def shown(share: float) -> str:
 
 
 def main() -> None:
-    """Every statement with its shares of pass / undecided / fail."""
+    """Wrong passes on the border, then every statement with its shares of pass / undecided / fail."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    sizes = [f"{n} {side}" for n in (10, 20, 30) for side in ("at least", "at most")]
+    print("| values | " + " | ".join([*sizes, "10 - 10", "3 - 30", "20 pairs"]) + " |")
+    print("|---" * 10 + "|")
+    for name, wrong in border(times):
+        print(f"| {name} | " + " | ".join(map(shown, wrong)) + " |", flush=True)
+    print()
     print("| statement | truth | " + " | ".join(map(str, SIZES)) + " |")
     print("|---" * (len(SIZES) + 2) + "|")
     for statement, truth, shares in statements(times):

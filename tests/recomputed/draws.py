@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 from scipy import special
-from tests.recomputed.limits import Bounds, limits
+from tests.recomputed import bets
+from tests.recomputed.limits import TOGETHER, Bounds, limits
 
 Matrix = Any
 """Simulated runs by row, matches by column."""
@@ -59,7 +60,10 @@ def paired(
     weights = [1 / conditions] * conditions
     if off.shape[1] == conditions:  # one pair each: conditions are pooled
         conditions, weights = 1, [1.0]
-    return [limits([row[c::conditions] for c in range(conditions)], weights, between, level) for row in off]
+    return [
+        limits([row[c::conditions] for c in range(conditions)], weights, between, level, TOGETHER / 2)
+        for row in off
+    ]
 
 
 def unpaired(first: Matrix, second: Matrix, bounds: Bounds, level: float = 0.95) -> list[Any]:
@@ -81,6 +85,15 @@ def verdict(found: tuple[float, float] | None, least: float, most: float) -> str
     if low >= least - 1e-9 and high <= most + 1e-9:
         return PASS
     return FAIL if high < least - 1e-9 or low > most + 1e-9 else UNDECIDED
+
+
+def gate_rates(
+    values: Matrix, bounds: tuple[float, float], least: float, most: float, second: Matrix | None = None
+) -> tuple[float, float, float]:
+    """Shares of pass, undecided and fail of gates on a mean, or on the difference of two independent samples."""
+    sides, signs = ([values], [1.0]) if second is None else ([values, second], [1.0, -1.0])
+    said = bets.verdicts(sides, signs, bounds, (least, most)).tolist()
+    return tuple(said.count(answer) / len(said) for answer in (PASS, UNDECIDED, FAIL))
 
 
 def rates(found: Sequence[Any], least: float, most: float) -> tuple[float, float, float]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.recomputed import draws
-from tests.recomputed.limits import Bounds, limits
+from tests.recomputed import bets, draws
 
-MARGIN, THRESHOLD = 0.05, 0.8
-SIZES = (5, 10, 20, 50, 100, 200)
-SHARE: Bounds = (0.0, 1.0)
+MARGIN, THRESHOLD = 0.15, 0.8
+SIZES = (10, 20, 35, 60, 100)
+SHARE = (0.0, 1.0)
 
 
 def match_values(path: Path, measure: str) -> dict[tuple[str, ...], dict[int, float]]:
@@ -28,20 +27,16 @@ def match_values(path: Path, measure: str) -> dict[tuple[str, ...], dict[int, fl
 
 
 def level_limits(values: Mapping[tuple[str, ...], Mapping[int, float]], seeds: Sequence[int]) -> Any:
-    """The interval of a level over all conditions, each with these seeds."""
+    """The bounds of a level over all conditions, each with these seeds."""
     groups = [[of[seed] for seed in seeds] for of in values.values()]
-    if len(seeds) == 1:  # one match each: conditions are pooled
-        groups = [[x for group in groups for x in group]]
-    return limits(groups, [1 / len(groups)] * len(groups), SHARE)
+    return bets.bounds_of(groups, [1 / len(groups)] * len(groups), SHARE)
 
 
 def difference_limits(values: Mapping[tuple[str, ...], Mapping[int, float]], seeds: Sequence[int]) -> Any:
-    """The interval of the difference of the words one and two: pairs share game and seed."""
+    """The bounds of the difference of the words one and two: pairs share game and seed."""
     games = dict.fromkeys(game for _, game in values)
     groups = [[values["one", game][seed] - values["two", game][seed] for seed in seeds] for game in games]
-    if len(seeds) == 1:
-        groups = [[x for group in groups for x in group]]
-    return limits(groups, [1 / len(groups)] * len(groups), (-1.0, 1.0))
+    return bets.bounds_of(groups, [1 / len(groups)] * len(groups), (-1.0, 1.0))
 
 
 def rounds(mean: float, uniform: Any, many: int = 10) -> Any:
@@ -51,37 +46,64 @@ def rounds(mean: float, uniform: Any, many: int = 10) -> Any:
     return stats.binom.ppf(uniform, many, mean) / many
 
 
-def kinds() -> Iterator[tuple[str, Any, float]]:
-    """Kinds of values with a mean, and how far a difference moves it."""
-    yield "share of 10 rounds", rounds, 0.9
-    yield "all or nothing", lambda mean, uniform: (uniform < mean).astype(float), 0.9
-    yield "sd 0.1", lambda mean, uniform: draws.Truth(0.9, 0.1).at(mean, uniform), 0.9
-    yield "sd 0.05", lambda mean, uniform: draws.Truth(0.5, 0.05).at(mean, uniform), 0.5
+def contaminated(rng: np.random.Generator, size: tuple[int, ...]) -> Any:
+    """Nine matches in ten near 1, one of any kind."""
+    return np.where(rng.random(size) < 0.9, rng.beta(60, 1, size), rng.random(size))
+
+
+def twenty_rounds(rng: np.random.Generator, size: tuple[int, ...]) -> Any:
+    """Shares of 20 rounds: cooperation in 99 % of them, or in any share in one match of ten."""
+    return rng.binomial(20, np.where(rng.random(size) < 0.9, 0.99, rng.random(size))) / 20
+
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], Any]
+GENERATORS: tuple[tuple[str, Draw, float], ...] = (
+    (".9 Beta(60, 1) + .1 uniform", contaminated, 0.9 * 60 / 61 + 0.05),
+    ("share of 20 rounds: .99 in 90 % of matches, else uniform", twenty_rounds, 0.9 * 0.99 + 0.05),
+    ("1 with chance .95, else 0", lambda rng, size: (rng.random(size) < 0.95) * 1.0, 0.95),
+    ("1 with chance .5, else 0", lambda rng, size: (rng.random(size) < 0.5) * 1.0, 0.5),
+    (".9 with chance .97, else 0", lambda rng, size: (rng.random(size) < 0.97) * 0.9, 0.97 * 0.9),
+    ("Beta(9, 1)", lambda rng, size: rng.beta(9, 1, size), 0.9),
+    ("uniform", lambda rng, size: rng.random(size), 0.5),
+)
+"""Kinds of values with their means."""
+
+
+def border(times: int) -> Iterator[tuple[str, list[float]]]:
+    """How often gates pass wrongly whose threshold is the truth: single bounds at three sizes, and differences."""
+    for name, draw, mean in GENERATORS:
+        shares = []
+        for n in (10, 20, 30):
+            values = draw(np.random.default_rng([n, 27]), (times, n))
+            shares.append(draws.gate_rates(values, SHARE, mean + 1e-12, np.inf)[0])
+            shares.append(draws.gate_rates(values, SHARE, -np.inf, mean - 1e-12)[0])
+        for n, m in ((10, 10), (3, 30)):
+            rng = np.random.default_rng([n, m, 27])
+            first, second = draw(rng, (times, n)), draw(rng, (times, m))
+            shares.append(draws.gate_rates(first, SHARE, 1e-12, np.inf, second)[0])
+        rng = np.random.default_rng([20, 27])
+        off = draw(rng, (times, 20)) - draw(rng, (times, 20))
+        yield name, [*shares, draws.gate_rates(off, (-1.0, 1.0), 1e-12, np.inf)[0]]
 
 
 def statements(times: int) -> Iterator[tuple[str, str, list[tuple[float, float, float]]]]:
     """Statement, truth, and the shares of pass, undecided and fail by number of matches or pairs."""
     rng = np.random.default_rng(20)
-    for name, made, mean in kinds():
-        for words, off in (("no difference", 0.0), (f"difference {MARGIN:g}", MARGIN)):
+    kinds: tuple[tuple[str, Any], ...] = (
+        ("share of 10 rounds", rounds),
+        ("all or nothing", lambda mean, uniform: (uniform < mean).astype(float)),
+        ("sd 0.1", lambda mean, uniform: draws.Truth(0.9, 0.1).at(mean, uniform)),
+    )
+    for name, made in kinds:
+        for mean in (0.95, 0.9, 0.7):
+            found = [
+                draws.gate_rates(made(mean, rng.random((times, n))), SHARE, THRESHOLD, np.inf) for n in SIZES
+            ]
+            yield f"at least {THRESHOLD:g}", f"{mean:g}, {name}", found
+    for name, made in (kinds[0], kinds[2]):
+        for off in (0.0, 0.4):
             shares = []
             for n in SIZES:
-                one, two = made(mean, rng.random((times, n))), made(mean - off, rng.random((times, n)))
-                shares.append(draws.rates(draws.paired(one, two, SHARE), -MARGIN, MARGIN))
-            yield f"difference within {MARGIN:g}", f"{words}, {name}, {mean:g}", shares
-    for name, made, _ in list(kinds())[:3]:
-        for mean in (0.9, THRESHOLD, 0.7):
-            found = [draws.means(made(mean, rng.random((times, n))), SHARE) for n in SIZES]
-            yield (
-                f"at least {THRESHOLD:g}",
-                f"{mean:g}, {name}",
-                [draws.rates(f, THRESHOLD, np.inf) for f in found],
-            )
-    for shared in (0.0, 0.5):
-        shares = []
-        for n in SIZES:
-            common, own = rng.random((times, n, 1)), rng.random((times, n, 4))
-            uniform = np.where(rng.random((times, n, 4)) < np.sqrt(shared), common, own).reshape(times, -1)
-            shares.append(draws.rates(draws.means(rounds(THRESHOLD, uniform), SHARE, 4), THRESHOLD, np.inf))
-        words = f"{THRESHOLD:g}, share of 10 rounds, 4 conditions, correlation within a seed {shared:g}"
-        yield f"at least {THRESHOLD:g}", words, shares
+                gap = made(0.9, rng.random((times, n))) - made(0.9 - off, rng.random((times, n)))
+                shares.append(draws.gate_rates(gap, (-1.0, 1.0), -MARGIN, MARGIN))
+            yield f"difference within {MARGIN:g}", f"{off:g}, {name}", shares

@@ -16,12 +16,13 @@ from scipy import optimize, special, stats
 Values = Sequence[float]
 Bounds = tuple[float | None, float | None]
 REACH, ENOUGH, SAME = 1.8, 10.0, 1e-9
+NEAR = TOGETHER = 0.02
 
 
 class Sample:
     """What one group says: its mean, the variance of that mean, and how its values lie."""
 
-    def __init__(self, values: Values, bounds: Bounds) -> None:
+    def __init__(self, values: Values, bounds: Bounds, together: float = TOGETHER) -> None:
         data = np.sort(np.asarray(values, dtype=float))
         self.n, self.mean, self.bounds = data.size, float(data.mean()), bounds
         low, high = bounds
@@ -30,10 +31,18 @@ class Sample:
         self.above = math.inf if high is None else high - self.mean
         self.alike = data.size < 2 or float(np.ptp(data)) <= SAME * scale
         self.variance = 0.0 if self.alike else float(data.var(ddof=1)) / data.size
-        shown, counts = np.unique(np.round(data / scale, 8), return_counts=True)
-        most = np.flatnonzero(counts == counts.max())
-        self.common = float(shown[most[(most.size - 1) // 2]] * scale)
-        self.others = data.size - int(counts.max())
+        shown = np.unique(np.round(data / scale, 8))
+        # How many values are like each one: less for those that are further away, none beyond a distance.
+        apart = np.abs(data[:, None] - data[None, :]) / scale
+        alike = np.clip(1 - apart / NEAR, 0, None) if None not in bounds else 1.0 * (apart <= SAME)
+        counts = alike.sum(axis=1)
+        most = np.flatnonzero(counts >= counts.max() - SAME * data.size)
+        self.common = float(data[most[(most.size - 1) // 2]])
+        self.others = max(0.0, data.size - float(counts.max()))
+        self.close = 0.0
+        if None not in bounds and not self.alike:
+            spread = float(data.var(ddof=1)) / (together * scale) ** 2 / math.sqrt(data.size / 10)
+            self.close = 1 / (1 + spread**3)
         self.skew = float(stats.skew(data)) if None in bounds and not self.alike else 0.0
         self.successes: int | None = None
         if low is not None and high is not None and shown.size == 2:
@@ -48,14 +57,18 @@ class Sample:
         n = self.n
         on_one = (1 / (1 + self.others) - 1 / n) / (1 - 1 / n)
         carriers = min(self.below, self.above) ** 2 / self.variance
-        return max(0.0, on_one, (1 / (1 + carriers) - 1 / (1 + n)) / (1 - 1 / (1 + n)))
+        return max(0.0, on_one, (1 / (1 + carriers) - 1 / (1 + n)) / (1 - 1 / (1 + n)), self.close)
 
 
 def limits(
-    groups: Sequence[Values], weights: Sequence[float], bounds: Bounds, level: float = 0.95
+    groups: Sequence[Values],
+    weights: Sequence[float],
+    bounds: Bounds,
+    level: float = 0.95,
+    together: float = 0.02,
 ) -> tuple[float, float] | None:
     """The interval of a sum of weight times group mean; None where there is none."""
-    of = [Sample(values, bounds) for values in groups]
+    of = [Sample(values, bounds, together) for values in groups]
     if any(s.n < 2 or (s.alike and None in bounds) for s in of):
         return None
     value = math.fsum(w * s.mean for w, s in zip(weights, of, strict=True))

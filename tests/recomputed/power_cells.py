@@ -79,28 +79,40 @@ class Cell:
             f"{self.measure}, {kind[self.study]} | {self.baseline:g}, {what}{tied} | {asked} | {self.seeds}"
         )
 
-    def found(self, effect: float, times: int, rng: np.random.Generator) -> list[Any]:
-        """Intervals of simulated runs with this true difference."""
+    @property
+    def per_seed(self) -> int:
+        """Values of one side that a seed adds."""
+        return 1 if self.study == "paired" else 2
+
+    def sides(self, effect: float, times: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Simulated runs with this true difference."""
         truth = draws.Truth(self.baseline, self.sd, self.bounds)
-        per_seed = 1 if self.study == "paired" else 2
-        shape = (times, self.seeds * per_seed)
-        first, second = draws.sides(truth, effect, shape, rng, self.correlation)
+        return draws.sides(truth, effect, (times, self.seeds * self.per_seed), rng, self.correlation)
+
+    def found(self, effect: float, times: int, rng: np.random.Generator) -> list[Any]:
+        """Their intervals."""
+        first, second = self.sides(effect, times, rng)
         if self.study == "apart":
             return draws.unpaired(first, second, self.bounds)
-        return draws.paired(first, second, self.bounds, per_seed)
+        return draws.paired(first, second, self.bounds, self.per_seed)
+
+    def passed(self, effect: float, times: int, rng: np.random.Generator) -> float:
+        """How often the gate ``within`` passes."""
+        first, second = self.sides(effect, times, rng)
+        low, high = self.bounds
+        assert self.within is not None and low is not None and high is not None
+        if self.study == "apart":
+            return draws.gate_rates(first, (low, high), -self.within, self.within, second)[0]
+        return draws.gate_rates(first - second, (low - high, high - low), -self.within, self.within)[0]
 
     def rates(self, times: int, seed: int = 1) -> tuple[float, float]:
         """Power, and how often it would be found wrongly."""
         rng = np.random.default_rng(seed)
-        there = self.found(self.effect, times, rng)
-        if self.within is None:
-            return draws.excluded(there, 1 if self.effect > 0 else -1), draws.excluded(
-                self.found(0.0, times, rng)
-            )
-        wrong = self.found(self.within, times, rng)
-        return draws.rates(there, -self.within, self.within)[0], draws.rates(
-            wrong, -self.within, self.within
-        )[0]
+        if self.within is not None:
+            return self.passed(self.effect, times, rng), self.passed(self.within, times, rng)
+        side = 1 if self.effect > 0 else -1
+        there = draws.excluded(self.found(self.effect, times, rng), side)
+        return there, draws.excluded(self.found(0.0, times, rng))
 
 
 CELLS = (
@@ -118,7 +130,7 @@ CELLS = (
     Cell("apart", "cooperation", 0.9, 0.1, -0.1, 5),
     Cell("apart", "score", 3.0, 1.0, 0.8, 12, bounds=(None, None)),
     Cell("paired", "latency", 2.0, 1.5, 1.0, 20, bounds=(0.0, None)),
-    Cell("paired", "cooperation", 0.5, 0.1, 0.0, 40, within=0.05),
-    Cell("conditions", "cooperation", 0.9, 0.1, 0.0, 40, within=0.05),
-    Cell("apart", "cooperation", 0.9, 0.1, 0.0, 40, within=0.05),
+    Cell("paired", "cooperation", 0.5, 0.1, 0.0, 24, within=0.2),
+    Cell("conditions", "cooperation", 0.8, 0.1, 0.0, 12, within=0.2),
+    Cell("apart", "cooperation", 0.8, 0.1, 0.0, 12, within=0.2),
 )

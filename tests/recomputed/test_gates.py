@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 from tests.cli.in_process import Call, caller
-from tests.recomputed import draws, gate_cells
+from tests.recomputed import bets, draws, gate_cells
 
+from ostrom.features.gates.gates import GateRule
 from ostrom.models.providers import scripted
 
 SEEDS = 90
@@ -35,10 +36,10 @@ vary:
 seeds: 8
 """
 ASKED: dict[str, dict[str, Any]] = {
-    "level": {"measure": "cooperation", "at_least": 0.85},
-    "difference": {"measure": "cooperation", "contrast": "words=one-two", "within": 0.05},
+    "level": {"measure": "cooperation", "at_least": 0.8},
+    "difference": {"measure": "cooperation", "contrast": "words=one-two", "within": 0.15},
 }
-ALLOWED = {"level": (0.85, float("inf")), "difference": (-0.05, 0.05)}
+ALLOWED = {"level": (0.8, float("inf")), "difference": (-0.15, 0.15)}
 BOUNDS = {"level": gate_cells.level_limits, "difference": gate_cells.difference_limits}
 
 
@@ -93,17 +94,17 @@ def test_a_null_model_passes_as_often_as_power_says(call: Call) -> None:
     passed = [gate["answer"] == "pass" for gate in judged(call, "same", blocks)["difference"]]
     stated = json.loads(
         call(
-            "power", "same.yaml", "--measure", "cooperation", "--contrast", "words=one-two", "--within", "0.05",
+            "power", "same.yaml", "--measure", "cooperation", "--contrast", "words=one-two", "--within", "0.15",
             "--from", "same", "--seeds", "30", "--simulations", "200", "--json",
         ).out
     )  # fmt: skip
     (point,) = [one for one in stated["points"] if one["seeds"] == 30]
-    assert point["error"] <= 0.05
+    assert point["error"] <= 0.025
     assert draws.apart(sum(passed) / len(passed), len(passed), point["power"], 200) < 3.5, (passed, point)
 
 
 def test_matches_that_are_all_alike_or_single_are_never_sure(call: Call) -> None:
-    """Eight of eight cooperative matches of a model do not show at least .85; a single one shows nothing."""
+    """Eight of eight cooperative matches of a model do not show at least .8; a single one shows nothing."""
     told = judged(call, "alike", [[*range(8)], [0]])
     values = gate_cells.match_values(Path("alike/matches.csv"), "cooperation")
     for kind in ASKED:
@@ -114,12 +115,32 @@ def test_matches_that_are_all_alike_or_single_are_never_sure(call: Call) -> None
         assert single["answer"] == "undecided" and single["reason"], single
 
 
-@pytest.mark.parametrize(("mean", "most"), [(0.8, 0.035), (0.7, 0.005)])
-def test_a_level_that_is_not_reached_rarely_passes(mean: float, most: float) -> None:
+@pytest.mark.parametrize("name", [name for name, _, _ in gate_cells.GENERATORS])
+def test_the_verdict_of_the_second_program_is_ours_on_the_border_and_beyond(name: str) -> None:
+    """Gates on drawn values: at least, at most, between; a difference of unequal samples; one that is passed."""
     import numpy as np
 
-    rng = np.random.default_rng(3)
-    for made in (gate_cells.rounds, lambda p, u: (u < p).astype(float)):
-        for n in (5, 20):
-            found = draws.means(made(mean, rng.random((600, n))), gate_cells.SHARE)
-            assert draws.rates(found, 0.8, np.inf)[0] <= most
+    from ostrom.analysis.intervals import difference_of, mean_of
+
+    ((draw, mean),) = [(draw, mean) for one, draw, mean in gate_cells.GENERATORS if one == name]
+    bounds: list[dict[str, Any]] = [
+        {"at_least": mean}, {"at_most": mean}, {"at_least": mean - 0.2}, {"at_most": mean - 0.3},
+        {"between": [mean - 0.25, min(1.0, mean + 0.25)]},
+    ]  # fmt: skip
+    for values in draw(np.random.default_rng(5), (4, 40)):
+        for asked in bounds:
+            gate = GateRule(name="a", measure="cooperation", **asked)
+            low, high = mean_of(values, bounds=(0, 1)).guaranteed().ends
+            own = bets.verdicts([values], [1.0], gate_cells.SHARE, gate.allowed)
+            assert gate.verdict(low, high) == own, asked
+            assert bets.bounds_of([values], [1.0], gate_cells.SHARE) == pytest.approx((low, high), abs=1e-8)
+        gate = GateRule(name="a", measure="cooperation", at_least=-0.3)
+        low, high = difference_of(values[:8], values[8:], bounds=(0, 1)).guaranteed().ends
+        assert gate.verdict(low, high) == bets.verdicts(
+            [values[:8], values[8:]], [1.0, -1.0], gate_cells.SHARE, gate.allowed
+        )
+
+
+def test_gates_on_the_border_pass_wrongly_in_at_most_one_run_of_forty() -> None:
+    for name, wrong in gate_cells.border(500):
+        assert max(wrong) <= 0.025, (name, wrong)

@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 from tests.cli.in_process import Call, caller
 
+import ostrom
+from ostrom.analysis.estimate import contrast
+
 STUDY = """\
 name: seq
 game: prisoners_dilemma
@@ -21,7 +24,7 @@ vary:
   p: {low: {types.a: "random:0.5"}, high: {types.a: "random:0.8"}}
 stop: {measure: cooperation, contrast: p=high-low, RULE, at_least: 3, at_most: 24, every: 3}
 """
-WIDTH, FACTOR = "width: 0.45", "bayes_factor: 6"
+WIDTH, FACTOR = "width: 0.8", "bayes_factor: 6"
 
 
 @pytest.fixture
@@ -47,15 +50,14 @@ def test_it_stops_at_the_first_look_that_meets_the_criterion_and_says_so(call: C
     assert [look["stop"] for look in taken] == [False] * (len(taken) - 1) + [True] and 3 < taken[-1][
         "seeds"
     ] < 24
-    assert taken[-1]["criterion"] <= 0.45 < taken[-2]["criterion"] and seeds("seq") == taken[-1]["seeds"]
+    assert taken[-1]["criterion"] <= 0.8 < taken[-2]["criterion"] and seeds("seq") == taken[-1]["seeds"]
     told = json.loads(call("estimate", "seq", "cooperation", "--contrast", "p=high-low", "--json").out)
-    assert (told["estimates"][0]["low"], told["estimates"][0]["high"]) == (
-        taken[-1]["low"],
-        taken[-1]["high"],
-    )
+    (one,) = told["estimates"]
+    assert one["value"] == taken[-1]["value"] and taken[-1]["method"] == "betting"
+    assert taken[-1]["low"] < one["low"] < one["high"] < taken[-1]["high"]
     assert f"stopped after {taken[-1]['seeds']} seeds, because the criterion is met" in told["stopping"][0]
     assert call("report", "seq").code == 0
-    assert "interval at most 0.45 wide" in Path("runs/seq/report/index.html").read_text()
+    assert "interval at most 0.8 wide" in Path("runs/seq/report/index.html").read_text()
     assert call("run", "b.yaml").code == 0
     assert looks("bf")[-1]["criterion"] >= 6 and all(
         1 / 6 < look["criterion"] < 6 for look in looks("bf")[:-1]
@@ -82,6 +84,21 @@ def test_interruptions_change_no_look_and_nothing_is_played_beyond_the_decision(
         and "is on record with criterion 0.1" in refused.err
         and refused.err.count("\n") == 1
     )
+
+
+def test_looks_on_record_that_had_another_interval_stand(call: Call) -> None:
+    """A run of an earlier release decided by its own interval; a changed value is refused all the same."""
+    assert call("run", "w.yaml").code == 0
+    whole = looks("seq")
+    old = [{key: value for key, value in look.items() if key != "method"} for look in whole]
+    old[0] |= {"criterion": 1.7, "low": -0.9, "high": 0.8}
+    old[-1] |= {"stop": False, "why": ""}
+    Path("runs/seq/looks.json").write_text(json.dumps(old))
+    assert call("resume", "seq").code == 0
+    again = looks("seq")
+    assert again[: len(old)] == [{**look, "method": ""} for look in old] and len(again) > len(old)
+    Path("runs/seq/looks.json").write_text(json.dumps([{**old[0], "value": 0.123}]))
+    assert "the look after 3 seeds is on record" in call("resume", "seq").err
 
 
 KILLED = """
@@ -128,7 +145,7 @@ def test_a_look_sees_whole_blocks_of_seeds_in_any_order(call: Call) -> None:
 
     assert call("run", "w.yaml", "--set", "stop=null", "--name", "all", "--seeds", "24").code == 0
     assert call("run", "w.yaml").code == 0
-    rule = StopRule(measure="cooperation", contrast="p=high-low", width=0.45, at_least=3, at_most=24, every=3)
+    rule = StopRule(measure="cooperation", contrast="p=high-low", width=0.8, at_least=3, at_most=24, every=3)
     with (
         open_run(Path("runs/all")) as opened,
         run_data(opened.rows, Path("runs/all"), opened.manifest) as data,
@@ -159,10 +176,14 @@ def test_a_measure_without_values_so_far_does_not_end_the_run(call: Call, low: s
 def test_level_and_where_of_the_rule_are_those_of_its_looks(call: Call) -> None:
     rule = ("--set", "stop.level=0.8", "--set", "stop.where={seed: [0, 1]}", "--set", "stop.at_most=6")
     assert call("run", "w.yaml", *rule, "--set", "stop.width=0.001").code == 0
-    asked = ("estimate", "seq", "cooperation", "--contrast", "p=high-low", "--where", "seed=0,1", "--json")
-    (told,) = json.loads(call(*asked, "--level", "0.8").out)["estimates"]
+    with ostrom.open_run("seq").data() as data:
+        (told,) = contrast(data, "cooperation", "p", "high - low", where={"seed": [0, 1]})
+    bounds = told.at(0.8, guaranteed=True)
+    assert bounds.low is not None and bounds.high is not None
     assert [(look["seeds"], look["n"]) for look in looks("seq")] == [(3, 2), (6, 2)]
-    assert all((look["low"], look["high"]) == (told["low"], told["high"]) for look in looks("seq"))
+    assert all((look["low"], look["high"]) == (bounds.low, bounds.high) for look in looks("seq"))
+    wider = told.at(0.95, guaranteed=True)
+    assert wider.low is not None and wider.low < bounds.low
 
 
 def test_a_factor_against_a_difference_stops_as_well(call: Call) -> None:
@@ -180,12 +201,14 @@ def test_a_dry_run_shows_the_most_seeds_and_seeds_of_the_study_are_not_used(call
 
 def test_power_shows_what_looking_costs(call: Call) -> None:
     told = json.loads(
-        call("power", "w.yaml", "--effect", "0.3", "--sd", "0.15", "--simulations", "100", "--json").out
-    )
+        call(
+            "power", "w.yaml", "--effect", "0.6", "--baseline", "0.2", "--sd", "0.15", "--simulations", "100", "--json"
+        ).out
+    )  # fmt: skip
     there, nothing = told["sequences"]
     assert (
-        there["excludes"] > 0.5 > 0.15 > nothing["excludes"]
-        and min(there["covers"], nothing["covers"]) > 0.85
+        there["excludes"] > 0.5 > 0.05 > nothing["excludes"]
+        and min(there["covers"], nothing["covers"]) > 0.95
     )
     assert 3 <= there["mean_seeds"] <= 24 and told["looks"] == [3, 6, 9, 12, 15, 18, 21, 24]
 

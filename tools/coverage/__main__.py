@@ -1,6 +1,6 @@
-"""Measure intervals and gates and write the tables of docs/statistics.md, docs/gates.md and docs/power.md.
+"""Measure intervals and gates and write the tables of docs/statistics.md and docs/gates.md.
 
-`python -m tools.coverage [SAMPLES] [intervals | gates | sequential ...]`; exits with 1 where an aim is missed.
+`python -m tools.coverage [SAMPLES] [intervals | gates ...]`; exits with 1 where an aim is missed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tools.coverage import gates, sequential
+from tools.coverage import gates
 from tools.coverage.measured import Cell, measured
 from tools.coverage.null_studies import excluded, excluded_at_preset
 
@@ -95,7 +95,6 @@ def interval_tables(samples: int) -> tuple[str, list[str]]:
 PARTS: Mapping[str, tuple[Path, Callable[[int], tuple[str, list[str]]]]] = {
     "intervals": (PAGE, interval_tables),
     "gates": (gates.PAGE, gates.gate_tables),
-    "sequential": (sequential.PAGE, sequential.sequential_tables),
 }
 
 

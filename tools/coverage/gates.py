@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.coverage.generators import Generator, bernoulli, beta, rounds
+from tools.coverage.generators import Generator, bernoulli, beta, contaminated, rounds
 from tools.coverage.measured import rng_for
 
-from ostrom.analysis.intervals import mean_of, paired_difference_of
+from ostrom.analysis.intervals import Combination, mean_of, paired_difference_of
 from ostrom.features.gates.gates import GateRule
 
 PAGE = Path("docs/gates.md")
-SIZES = (5, 10, 20, 50, 100)
-MOST_WRONG = 0.04
-"""A gate passes or fails wrongly at most so often: 2.5 % where the interval is exact, and some for chance."""
+SIZES = (10, 20, 35, 60, 100)
+MOST_WRONG = 0.025
+"""A gate passes or fails wrongly at most so often."""
 
 LEAST = GateRule(name="level", measure="cooperation", at_least=0.8)
-SAME = GateRule(name="difference", measure="cooperation", contrast="k=2-1", within=0.05)
+SAME = GateRule(name="difference", measure="cooperation", contrast="k=2-1", within=0.15)
 
 
 @dataclass(frozen=True)
@@ -43,35 +44,37 @@ def rows(samples: int) -> Iterator[Row]:
     for made, right in (
         (rounds(0.9), "pass"), (rounds(0.8), "border"), (rounds(0.7), "fail"),
         (bernoulli(0.9), "pass"), (bernoulli(0.8), "border"), (bernoulli(0.7), "fail"),
-        (beta(9, 1), "pass"), (beta(8, 2), "border"), (beta(7, 3), "fail"),
+        (beta(9, 1), "pass"), (beta(8, 2), "border"), (beta(7, 3), "fail"), (contaminated(60), "pass"),
     ):  # fmt: skip
         yield Row("at least 0.8", made.name, tuple(_level(made, n, samples) for n in SIZES), right)
     for one, other, right in (
-        (rounds(0.9), rounds(0.9), "pass"), (rounds(0.9), rounds(0.85), "border"), (rounds(0.9), rounds(0.7), "fail"),
-        (beta(50, 50), beta(50, 50), "pass"), (beta(50, 50), beta(45, 55), "border"),
-        (beta(50, 50), beta(30, 70), "fail"),
+        (rounds(0.9), rounds(0.9), "pass"), (rounds(0.9), rounds(0.75), "border"), (rounds(0.9), rounds(0.4), "fail"),
+        (beta(50, 50), beta(50, 50), "pass"), (beta(50, 50), beta(35, 65), "border"),
     ):  # fmt: skip
         shares = tuple(_difference(one, other, n, samples) for n in SIZES)
         named = "no difference: " if one.mean == other.mean else f"difference {one.mean - other.mean:.2g}: "
-        yield Row("difference within 0.05", f"{named}{one.name} and {other.name}", shares, right)
+        yield Row("difference within 0.15", f"{named}{one.name} and {other.name}", shares, right)
 
 
 def _level(made: Generator, n: int, samples: int) -> tuple[float, float, float]:
     drawn = made.draw(rng_for("gate", made.name, n), (samples, n))
-    limits = (mean_of(values, bounds=(0, 1)).limits() for values in drawn)
-    return _shares(
-        [LEAST.verdict(of.low, of.high) for of in limits if of.low is not None and of.high is not None]
-    )
+    return _shares([_verdict(LEAST, mean_of(values, bounds=(0, 1))) for values in drawn])
 
 
 def _difference(one: Generator, other: Generator, n: int, samples: int) -> tuple[float, float, float]:
     rng = rng_for("gate", one.name, other.name, n)
     first, second = one.draw(rng, (samples, n)), other.draw(rng, (samples, n))
     pairs = zip(first, second, strict=True)
-    limits = (paired_difference_of(a, b, bounds=(0, 1)).limits() for a, b in pairs)
-    return _shares(
-        [SAME.verdict(of.low, of.high) for of in limits if of.low is not None and of.high is not None]
-    )
+    return _shares([_verdict(SAME, paired_difference_of(a, b, bounds=(0, 1))) for a, b in pairs])
+
+
+def _verdict(gate: GateRule, found: Combination) -> str:
+    """The verdict by the capital at the ends of what is allowed, which spares the search for the bounds."""
+    low, high = gate.allowed
+    if found.surely_within(low, high):
+        return "pass"
+    outside = found.surely_within(-math.inf, low) or found.surely_within(high, math.inf)
+    return "fail" if outside else "undecided"
 
 
 def _shares(answers: list[str]) -> tuple[float, float, float]:

@@ -63,16 +63,36 @@ def modes(p: float) -> Generator:
     )
 
 
+def contaminated(a: float, share: float = 0.9) -> Generator:
+    """Values near 1, and now and then one of any kind: what was not seen decides the mean."""
+    return Generator(
+        f"{share:g} Beta({a:g}, 1) + {1 - share:.2g} uniform",
+        lambda rng, size: np.where(rng.random(size) < share, rng.beta(a, 1, size), rng.random(size)),
+        share * a / (a + 1) + (1 - share) / 2,
+    )
+
+
+def odd_rounds() -> Generator:
+    """Shares of 20 rounds; in one match of ten any chance of cooperation."""
+    return Generator(
+        "share of 20 rounds, 0.99 in 90 % of matches, else uniform",
+        lambda rng, size: rng.binomial(20, np.where(rng.random(size) < 0.9, 0.99, rng.random(size))) / 20,
+        0.9 * 0.99 + 0.05,
+    )
+
+
 ISSUED = (
     beta(5, 5), beta(1, 1, "uniform"), beta(0.5, 0.5, "U-shaped"), beta(9, 1), beta(20, 0.5),
     bernoulli(0.5), bernoulli(0.9), bernoulli(0.97),
     two_points(1, 0, 0.95), two_points(0.9, 0.3, 0.9), two_points(0.9, 0.3, 0.97), two_points(0.9, 0.3, 0.5),
+    contaminated(60), odd_rounds(),
 )  # fmt: skip
 """The rows that the aims are about."""
 
 FURTHER = (
     beta(2, 5), beta(30, 3), beta(50, 50), beta(1, 30), beta(0.2, 0.2), beta(0.1, 0.9),
-    rounds(0.9), rounds(0.5), spike(1, 0.7), spike(1, 0.9), bernoulli(0.99), modes(0.15),
+    rounds(0.9), rounds(0.5), spike(1, 0.7), spike(1, 0.9), bernoulli(0.99), contaminated(30),
+    contaminated(60, 0.95), modes(0.15),
 )  # fmt: skip
 
 UNBOUNDED = (

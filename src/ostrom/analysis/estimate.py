@@ -68,7 +68,7 @@ def minus(first: Estimate, second: Estimate) -> Estimate:
 
 
 def estimate(
-    data: Runs,
+    data: Runs | Observations,
     measure: str | Mapping[str, Any] | Measure,
     by: Sequence[str] = (),
     *,
@@ -111,7 +111,7 @@ def deviation(values: Sequence[float]) -> float | None:
 
 
 def contrast(
-    data: Runs,
+    data: Runs | Observations,
     measure: str | Mapping[str, Any] | Measure,
     factor: str,
     levels: str | tuple[Any, Any],
@@ -142,7 +142,7 @@ def contrast(
 
 
 def trend(
-    data: Runs,
+    data: Runs | Observations,
     measure: str | Mapping[str, Any] | Measure,
     over: str,
     by: Sequence[str] = (),
@@ -231,6 +231,8 @@ def _mean(
         unit=unit,
         noun="matches",
     )
+    if isinstance(inference, Combination) and len({u.weight for u in units if not u.exact}) > 1:
+        inference = replace(inference, doubt="its values weigh by what happened, so it is a ratio")
     return inference, n, unit, "; ".join(part for part in (fixed_part, note) if part)
 
 
@@ -351,7 +353,7 @@ __all__ = [
 
 
 def combined(
-    data: Runs,
+    data: Runs | Observations,
     measure: str | Mapping[str, Any] | Measure,
     factor: str,
     weights: Mapping[Any, float],

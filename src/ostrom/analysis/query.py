@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 if TYPE_CHECKING:
     from ostrom.analysis.estimate import Estimate
     from ostrom.analysis.measure import Measure
-    from ostrom.analysis.units import Runs, Where
+    from ostrom.analysis.units import Observations, Runs, Where
     from ostrom.data.rundata import RunData
 
 MODEL = "{model}"
@@ -93,13 +93,13 @@ class Query(BaseModel):
             return self.where.strip()
         return ", ".join(f"{column} {_listed(wanted)}" for column, wanted in self.where.items())
 
-    def condition(self, data: Runs) -> Where:
+    def condition(self, data: Runs | Observations) -> Where:
         """The condition with the values that the tables hold."""
         from ostrom.analysis.units import chosen
 
         return chosen(data, self.part, self.where)
 
-    def ask(self, data: Runs, level: float = 0.95) -> list[Estimate]:
+    def ask(self, data: Runs | Observations, level: float = 0.95) -> list[Estimate]:
         """The estimates that answer it, one for every combination of the columns ``by``."""
         from ostrom.analysis.estimate import contrast, estimate, trend
 

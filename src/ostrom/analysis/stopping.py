@@ -1,8 +1,9 @@
 """Sequential designs: when to stop adding seeds. One rule for real runs and for simulated ones.
 
 A rule looks at the declared contrast after some seeds and stops where its interval is narrow enough, or where the JZS
-Bayes factor (Rouder et al. 2009) is large enough for either hypothesis. What looking costs is shown by simulation
-(`ostrom power`), because the intervals themselves know nothing of the looks.
+Bayes factor (Rouder et al. 2009) is large enough for either hypothesis. The interval of a look has bounds that hold for
+every distribution and however often is looked (``ostrom.analysis.intervals.betting``); of a measure without declared
+bounds it is that of `ostrom estimate`, which knows nothing of the looks, and is called approximate.
 """
 
 from __future__ import annotations
@@ -83,6 +84,8 @@ class Look:
     """The width, or the Bayes factor for a difference; None where there is none yet."""
     stop: bool
     why: str
+    method: str = ""
+    """Of the interval; empty in a look on record that was taken before looks had guaranteed bounds."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -90,7 +93,10 @@ class Look:
 
     def same(self, other: Look) -> bool:
         """Whether two looks say the same, up to rounding."""
-        for one, two in zip(asdict(self).values(), asdict(other).values(), strict=True):
+        names = [field.name for field in fields(Look)]
+        if self.method != other.method and not (self.method and other.method):
+            names = ["seeds", "n", "value"]  # its interval had another rule
+        for one, two in ((getattr(self, name), getattr(other, name)) for name in names):
             if isinstance(one, float) and isinstance(two, float):
                 if abs(one - two) > SAME * max(1.0, abs(one), abs(two)):
                     return False
@@ -104,7 +110,10 @@ def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
     from ostrom.analysis.statistics.means import jzs_paired, jzs_two_sample
     from ostrom.analysis.statistics.samples import StatisticsError
 
-    found = sides.inference().limits(rule.level)
+    inference = sides.inference()
+    found = inference.guaranteed(rule.level)
+    if found.low is None:
+        found = inference.limits(rule.level)
     criterion: float | None = None
     met = False
     if rule.width is not None:
@@ -122,13 +131,13 @@ def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
             met = criterion >= factor * (1 - SAME) or criterion <= (1 + SAME) / factor
     last = seeds >= rule.at_most
     why = MET if met else LAST if last else ""
-    return Look(seeds, sides.n, found.value, found.low, found.high, criterion, met or last, why)
+    return Look(seeds, sides.n, found.value, found.low, found.high, criterion, met or last, why, found.method)
 
 
 def blind(rule: StopRule, seeds: int) -> Look:
     """A look that sees nothing: no match so far has a value at one of the levels."""
     last = seeds >= rule.at_most
-    return Look(seeds, 0, None, None, None, None, last, LAST if last else "")
+    return Look(seeds, 0, None, None, None, None, last, LAST if last else "", "none")
 
 
 def first_seeds(found: Any, first: int, seeds: int) -> Any:
@@ -141,10 +150,11 @@ def read_looks(folder: Path) -> list[Look]:
     path = folder / FILE
     try:
         rows = orjson.loads(read_plain(path))
-        return [Look(**{field.name: row[field.name] for field in fields(Look)}) for row in rows]
+        names = [field.name for field in fields(Look)]
+        return [Look(**{name: ({"method": ""} | row)[name] for name in names}) for row in rows]
     except FileNotFoundError:
         return []
-    except (orjson.JSONDecodeError, OSError, TypeError, KeyError):
+    except (orjson.JSONDecodeError, OSError, AttributeError, TypeError, KeyError):
         raise RunError(
             f"{path}: cannot be read (remove it: the looks are taken again from the matches)"
         ) from None
@@ -165,6 +175,6 @@ def stopping(study: Mapping[str, Any], folder: Path) -> str:
         f"stopped after {last.seeds} seeds, because {last.why}" if last.stop else f"{last.seeds} seeds so far"
     )
     return (
-        f"{said} {len(looks)} {'look' if len(looks) == 1 else 'looks'}, {ended}. Intervals do not know of the looks: "
-        "`ostrom power` with this study shows what looking costs."
+        f"{said} {len(looks)} {'look' if len(looks) == 1 else 'looks'}, {ended}. Only the intervals of the looks "
+        "(looks.json) know of the looks: `ostrom power` with this study shows what looking costs."
     )

@@ -140,8 +140,10 @@ def bounds_of(rows: Iterable[Bounded]) -> Bounds:
     return None if None in lows else min(lows), None if None in highs else max(highs)
 
 
-def observations(data: Runs, measure: Measure, where: Where = None) -> Observations:
-    """The values of a measure in all finished matches that meet a condition."""
+def observations(data: Runs | Observations, measure: Measure, where: Where = None) -> Observations:
+    """The values of a measure in all finished matches that meet a condition; values at hand stay as they are."""
+    if isinstance(data, Observations):
+        return data
     runs = [data] if isinstance(data, RunData) else list(data)
     if not runs:
         raise UsageError("there is no run to take values from")
@@ -294,7 +296,9 @@ def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Seq
     return wanted
 
 
-def chosen(data: Runs, measure: str | Mapping[str, Any] | Measure, where: str | Mapping[str, Any]) -> Where:
+def chosen(
+    data: Runs | Observations, measure: str | Mapping[str, Any] | Measure, where: str | Mapping[str, Any]
+) -> Where:
     """The condition that a file states: SQL, or columns with a level or a list of levels."""
     if isinstance(where, str):
         return where.strip() or None

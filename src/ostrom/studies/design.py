@@ -51,12 +51,8 @@ def planned_contrast(plan: StudyPlan, query: Query) -> tuple[TwoSides, list[str]
             f"{part.name}: its unit of analysis is the {part.unit}, and more seeds add no {part.unit}s: power over "
             "seeds is defined for measures of matches"
         )
-    if isinstance(query.where, str):
-        raise UsageError(
-            "where: power takes columns with levels, for there is no table yet that SQL could ask"
-        )
     two = StudyPlan(plan.study.model_copy(update={"seeds": 2}), plan.library, plan.file)
-    found = _planned(two, query)
+    found = planned_observations(two, query)
     sides = sides_of(found, query)
     made = comparison(found, *sides, query.pair[0], ())
     if len(made.first) > 2 * MOST_MATCHES:
@@ -64,8 +60,12 @@ def planned_contrast(plan: StudyPlan, query: Query) -> tuple[TwoSides, list[str]
     return made, condition_columns(found, query, *sides)
 
 
-def _planned(plan: StudyPlan, query: Query) -> Observations:
-    """The observations that a study will give, without their values."""
+def planned_observations(plan: StudyPlan, query: Query) -> Observations:
+    """The observations that a study will give; their values are the least ones that are possible, or 0."""
+    if isinstance(query.where, str) and query.where.strip():
+        raise UsageError(
+            "where: takes columns with levels here, for nothing is played yet that SQL could ask"
+        )
     part, stand_in = query.part, Path(plan.name)
     rows = Rows(plan, None, plan.name)  # type: ignore[arg-type]
     types = factor_types(rows)
@@ -83,7 +83,7 @@ def _planned(plan: StudyPlan, query: Query) -> Observations:
         bounds, exact = part.bounds_of(data), Determinism(plan.unit)
     wanted = {
         column: {as_text(level) for level in (given if isinstance(given, list) else [given])}
-        for column, given in dict(query.where).items()  # type: ignore[arg-type]
+        for column, given in dict(query.where or {}).items()  # type: ignore[arg-type]
     }
     whole = isinstance(part.values, str) and "player" not in part.values
     found: list[Observation] = []
@@ -100,7 +100,7 @@ def _planned(plan: StudyPlan, query: Query) -> Observations:
                 if column not in own:
                     raise UnknownName("column", column, own)
             if all(as_text(own[column]) in levels for column, levels in wanted.items()):
-                found.append(Observation(0.0, None, bounds(index), exact(index), own))
+                found.append(Observation(bounds(index)[0] or 0.0, None, bounds(index), exact(index), own))
     if not found:
         raise UsageError(f"no match of {plan.name} meets where: {query.matches}")
     names = tuple(factor.name for factor in plan.factors)
@@ -172,12 +172,13 @@ def take_looks(path: Path, rule: StopRule, seeds: int, tables_of: TablesOf) -> l
     """All looks up to a number of seeds that were played, compared with those on record, and recorded."""
     with tables_of(path) as data:
         taken = [look_at(data, rule, n) for n in rule.looks if n <= seeds]
-    for old, new in zip(read_looks(path), taken, strict=False):
+    for place, (old, new) in enumerate(zip(read_looks(path), taken, strict=False)):
         if not old.same(new):
             raise RunError(
                 f"{path / FILE}: the look after {old.seeds} seeds is on record with {_said(old)}, and the matches now "
                 f"give {_said(new)}: the run or the rules of its analysis were changed"
             )
+        taken[place] = old if not old.method else new  # what was decided by an earlier rule stands
     rows: list[dict[str, Any]] = [look.as_dict() for look in taken]
     write_whole(path / FILE, orjson.dumps(rows, option=orjson.OPT_INDENT_2), sync=True)
     return taken

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,6 +20,10 @@ from ostrom.analysis.statistics.samples import (
 
 ALIKE = 1e-9
 """Values that differ by less than this share of their scale are the same value."""
+NEAR = 0.02
+"""Values between two bounds are the less alike the further apart, up to this share of the range."""
+TOGETHER = 0.02
+"""Where the standard deviation of ten values is this share of their range, half of what was not seen counts."""
 
 Bounds = tuple[float | None, float | None]
 """The least and the largest value that a unit can have; None where there is no bound."""
@@ -48,6 +51,10 @@ class Group:
     high: float | None
     successes: int | None = None
     """How many values are at the upper bound, where all others are at the lower one: a count."""
+    units: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
+    """The values (of clusters: their means), sorted, for bounds that hold whatever the distribution."""
+    shares: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
+    """Their shares in the mean."""
 
     @property
     def df(self) -> float:
@@ -84,8 +91,11 @@ def group_of(
     weights: Numbers | None = None,
     clusters: Iterable[Hashable] | None = None,
     name: str = "values",
+    together: float = TOGETHER,
 ) -> Group:
     """Summarise a sample; with ``clusters`` their means, weighted by their size, take the place of the values.
+
+    ``together`` is the share of the range within which values are nearly alike.
 
     >>> group_of([0.0, 1.0, 1.0], bounds=(0, 1)).other
     1.0
@@ -100,29 +110,32 @@ def group_of(
         data, mass = _clustered(data, mass, clusters)
     scale = _scale(data, low, high)
     _within(data, low, high, scale, name)
+    for bound in (low, high):  # an average of ones that was rounded is 1
+        if bound is not None:
+            data = np.where(np.abs(data - bound) <= ALIKE * scale, bound, data)
     # Sums run over sorted values, so that the order in which matches ended changes no digit.
     order = np.lexsort((mass, data))
     data, mass = data[order], mass[order]
     share = mass / mass.sum()
     squares = float(share @ share)
-    mean = without_rounding(float(share @ data), scale)
-    if low is not None:
-        mean = max(mean, low)
-    if high is not None:
-        mean = min(mean, high)
-    common, most = _most_frequent(data, share, ALIKE * scale)
+    mean = without_rounding(math.fsum(mass * data) / math.fsum(mass), scale)
+    mean = min(
+        max(mean, float(data[0])), float(data[-1])
+    )  # a mean lies among its values, however it is rounded
+    bounded = low is not None and high is not None
+    common, most = _most_frequent(data, share, ALIKE * scale, NEAR * scale if bounded else math.inf)
     n = 1 / squares
+    made = Group(data.size, n, mean, 0.0, common, 0.0, 1.0, 0.0, low, high, units=data, shares=share)
     if data.size < 2 or float(data[-1] - data[0]) <= ALIKE * scale:
-        return Group(data.size, n, mean, 0.0, common, 0.0, 1.0, 0.0, low, high)
+        return made
     off = data - mean
     # Equal weights give s^2 / n; unequal ones correct each residual for its own pull on the mean (HC2).
     variance = float(np.sum(share**2 * off**2 / (1 - 2 * share + squares)))
     spread = float(share @ off**2)
     skewness = float(share @ off**3) / spread**1.5
-    other = n * (1 - most)
-    made = Group(data.size, n, mean, variance, common, other, 0.0, skewness, low, high)
+    made = replace(made, variance=variance, other=n * (1 - most), skewness=skewness)
     counted = None if n < data.size * (1 - ALIKE) else _counted(data, low, high, ALIKE * scale)
-    return replace(made, piled=_piled(made), successes=counted)
+    return replace(made, piled=_piled(made, together), successes=counted)
 
 
 def count_group(successes: int, n: int) -> Group:
@@ -135,18 +148,23 @@ def count_group(successes: int, n: int) -> Group:
     skewness = (1 - 2 * p) / math.sqrt(p * (1 - p)) if 0 < p < 1 else 0.0
     made = Group(
         int(n), float(n), p, variance, float(successes == most), float(n - most), 1.0, skewness, 0.0, 1.0,
-        int(successes),
+        int(successes), np.repeat([0.0, 1.0], [n - successes, successes]), np.full(n, 1 / n),
     )  # fmt: skip
     return replace(made, piled=_piled(made)) if variance else made
 
 
-def _piled(group: Group) -> float:
-    """A pile on one value, by the number of other values; against a bound, by how few values carry the mean."""
+def _piled(group: Group, together: float = TOGETHER) -> float:
+    """A pile on one value, by the number of other values; against a bound, by how few values carry the mean; or by
+    nearness, where all values lie together in a small part of their range."""
     n = group.n
     on_one = (1 / (1 + group.other) - 1 / n) * n / (n - 1)
     carriers = min(group.room) ** 2 / group.variance
     against = (1 / (1 + carriers) - 1 / (1 + n)) * (1 + n) / n
-    return max(0.0, on_one, against)
+    close = 0.0
+    if group.low is not None and group.high is not None:
+        least = (together * (group.high - group.low)) ** 2 * math.sqrt(n / 10)
+        close = 1 / (1 + (group.variance * n / least) ** 3)
+    return max(0.0, on_one, against, close)
 
 
 def _counted(data: Floats, low: float | None, high: float | None, tolerance: float) -> int | None:
@@ -182,10 +200,17 @@ def _within(data: Floats, low: float | None, high: float | None, scale: float, n
             raise BadSample(f"{name}: {beyond:g} lies beyond the bound {bound:g}")
 
 
-def _most_frequent(data: Floats, share: Floats, tolerance: float) -> tuple[float, float]:
-    """The most frequent value of sorted data and its share; of equally frequent ones the median one."""
-    starts = np.concatenate(([0], np.flatnonzero(np.diff(data) > tolerance) + 1))
-    shares: Any = np.add.reduceat(share, starts)
+def _most_frequent(data: Floats, share: Floats, tolerance: float, reach: float) -> tuple[float, float]:
+    """The most frequent value of sorted data and its share; of equally frequent ones the median one.
+
+    A value counts fully for those that are the same and less for others, down to nothing at a distance of ``reach``.
+    """
+    mass, moment = (np.concatenate([[0.0], np.cumsum(of)]) for of in (share, share * data))
+    here, window = np.arange(data.size), reach if math.isfinite(reach) else tolerance
+    left, right = np.searchsorted(data, data - window), np.searchsorted(data, data + window, "right")
+    below = data * (mass[here] - mass[left]) - (moment[here] - moment[left])
+    above = moment[right] - moment[here] - data * (mass[right] - mass[here])
+    shares = mass[right] - mass[left] - (below + above) / reach
     most = float(shares.max())
     best = np.flatnonzero(shares >= most - ALIKE)
-    return float(data[starts[best[(best.size - 1) // 2]]]), most
+    return float(data[best[(best.size - 1) // 2]]), min(1.0, most)

@@ -9,7 +9,14 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from ostrom.analysis.intervals.group import Bounds, Group, checked_bounds, count_group, group_of
+from ostrom.analysis.intervals.group import (
+    TOGETHER,
+    Bounds,
+    Group,
+    checked_bounds,
+    count_group,
+    group_of,
+)
 from ostrom.analysis.intervals.limits import Combination, Limits
 from ostrom.analysis.statistics.samples import (
     ROUNDING,
@@ -42,6 +49,10 @@ class Inference(Protocol):
         """The value with its interval at a level of confidence."""
         ...
 
+    def guaranteed(self, level: float = 0.95) -> Limits:
+        """The value with bounds that hold for every distribution."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Exact:
@@ -54,6 +65,8 @@ class Exact:
         """The value itself, at any level."""
         checked_level(level)
         return Limits(self.value, self.value, self.value, "exact", self.note)
+
+    guaranteed = limits
 
 
 def mean_of(
@@ -87,7 +100,8 @@ def mean_of(
     ]
     shares = tuple(float(mass[of].sum() / mass.sum()) for of in members)
     method = "bounded t" if None not in bounds else "t"
-    return Combination(tuple(groups), shares, unit, method + _over(labels, members), note)
+    doubt = _doubt([_picked(labels, of) for of in members], unit)
+    return Combination(tuple(groups), shares, unit, method + _over(labels, members), note, doubt=doubt)
 
 
 def share_of(successes: int, n: int, *, unit: str = "match") -> Combination:
@@ -109,12 +123,12 @@ def difference_of(
     unit: str = "match",
 ) -> Combination:
     """The mean of one sample minus that of another, independent one."""
-    inside = clusters or (None, None)
+    inside = (None, None) if clusters is None else tuple(map(list, clusters))
     groups = [
         group_of(values, bounds=bounds, clusters=of, name=name)
         for values, of, name in zip((first, second), inside, ("first", "second"), strict=True)
     ]
-    return combination_of(groups, (1.0, -1.0), unit=unit)
+    return replace(combination_of(groups, (1.0, -1.0), unit=unit), doubt=_doubt(inside, unit))
 
 
 def paired_difference_of(
@@ -141,10 +155,15 @@ def paired_difference_of(
     between: Bounds = (None, None) if low is None or high is None else (low - high, high - low)
     off = a - b
     off[np.abs(off) <= ROUNDING * max(float(np.abs(a).max()), float(np.abs(b).max()))] = 0.0
-    groups = [group_of(off[of], bounds=between, clusters=_picked(labels, of)) for of in members]
+    # Differences have twice the range of values, and what is nearly alike is no more than it is for values.
+    groups = [
+        group_of(off[of], bounds=between, clusters=_picked(labels, of), together=TOGETHER / 2)
+        for of in members
+    ]
     shares = tuple(of.size / a.size for of in members)
     method = "paired bounded t" if None not in (low, high) else "paired t"
-    return Combination(tuple(groups), shares, unit, method + _over(labels, members), note)
+    doubt = _doubt([_picked(labels, of) for of in members], unit)
+    return Combination(tuple(groups), shares, unit, method + _over(labels, members), note, doubt=doubt)
 
 
 def combination_of(
@@ -187,12 +206,14 @@ def slope_of(
         cells = np.unique(np.column_stack([codes, finer]), axis=0, return_inverse=True)[1].ravel()
         if np.bincount(cells).min() > 1:
             codes = cells
-    groups, coefficients = [], []
-    for code in range(int(codes.max()) + 1):
-        of = np.flatnonzero(codes == code)
-        groups.append(group_of(b[of], bounds=bounds, clusters=_picked(labels, of), name="y"))
-        coefficients.append(float(pull[of].sum()))
-    made = combination_of(groups, coefficients, unit=unit)
+    members = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
+    named = [_picked(labels, of) for of in members]
+    groups = [
+        group_of(b[of], bounds=bounds, clusters=names, name="y")
+        for of, names in zip(members, named, strict=True)
+    ]
+    coefficients = [float(pull[of].sum()) for of in members]
+    made = replace(combination_of(groups, coefficients, unit=unit), doubt=_doubt(named, unit))
     if all(group.count > 1 for group in groups):
         return replace(made, method=f"{made.method} within levels")
     if labels is not None:
@@ -230,6 +251,12 @@ def _logarithm(x: Floats, log: Log) -> Floats:
         raise BadSample(f"x: the logarithm needs values above {least:g} (found {x.min():g}{hint})")
     logarithm: Floats = np.log(x) if log is True else np.log1p(x)
     return logarithm
+
+
+def _doubt(named: Sequence[Sequence[Hashable] | None], unit: str) -> str:
+    """Why groups are not independent of each other, by the names of their units."""
+    names = [name for of in named for name in set(of or ())]
+    return f"a {unit} has values in several groups" if len(set(names)) < len(names) else ""
 
 
 def _picked(labels: Sequence[Hashable] | None, places: Ints) -> list[Hashable] | None:

@@ -25,10 +25,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
+import numpy as np
+
+from ostrom.analysis.intervals.betting import exceeds, least_multiple, lower_bound
 from ostrom.analysis.intervals.group import Group
-from ostrom.analysis.statistics.samples import checked_level, without_rounding
+from ostrom.analysis.statistics.samples import Floats, checked_level, without_rounding
 
 TINY = 1e-300
+EPSILON = 2.0**-52
 
 
 @lru_cache(maxsize=4096)
@@ -170,12 +174,14 @@ class Combination:
     """Degrees of freedom, where the groups share one estimate of their variance."""
     offset: float = 0.0
     """What is known exactly and added."""
+    doubt: str = ""
+    """Why no bound can be guaranteed: its units are not independent, or weigh by what happened in them."""
 
     @property
     def value(self) -> float:
         """The estimate; what is no more than the rounding of its terms is 0."""
         parts = [self.offset, *(a * g.mean for a, g in zip(self.coefficients, self.groups, strict=True))]
-        return without_rounding(math.fsum(parts), math.fsum(map(abs, parts)))
+        return _plain(math.fsum(parts), math.fsum(map(abs, parts)))
 
     def limits(self, level: float = 0.95) -> Limits:
         """The value with its interval."""
@@ -189,6 +195,55 @@ class Combination:
         low, high = (without_rounding(end, down + up) for end in (value - down, value + up))
         return Limits(value, max(low, least), min(high, most), self.method, self.note)
 
+    def guaranteed(self, level: float = 0.95) -> Limits:
+        """The value with bounds that hold for every distribution between the bounds of the values (``betting``).
+
+        Each end is wrong with a chance of at most (1 - level) / 2, also where it is looked at again after more units.
+        """
+        checked_level(level)
+        if self.why_approximate:
+            return Limits(self.value, None, None, "none", self.why_approximate)
+        values, weights = self._stakes()
+        least, most = self._bounds()
+        low, high = (lower_bound(of, weights, (1 - level) / 2) for of in (values, 1 - values))
+        ends = least + (most - least) * low, most - (most - least) * high
+        return Limits(self.value, min(ends[0], self.value), max(ends[1], self.value), "betting", self.note)
+
+    def surely_within(self, low: float, high: float, level: float = 0.95) -> bool:
+        """Whether the guaranteed bounds lie in a range."""
+        values, weights = self._stakes()
+        least, most = self._bounds()
+        ends = ((low - least) / (most - least), (most - high) / (most - least))
+        sides = zip((values, 1 - values), ends, strict=True)
+        return all(exceeds(of, weights, end, (1 - level) / 2) for of, end in sides)
+
+    def multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
+        """How many times as many units guaranteed bounds need, at best, to show that the value lies in a range."""
+        least, most = self._bounds()
+        if self.why_approximate or most <= least:
+            return 0.0
+        span = most - least
+        ends = (low - least) / span, (high - least) / span
+        return least_multiple(self._stakes()[1], *ends, (1 - level) / 2)
+
+    @property
+    def why_approximate(self) -> str:
+        """Why there are no guaranteed bounds; empty where there are."""
+        if any(g.low is None or g.high is None for g in self.groups):
+            return "the measure has no declared bounds"
+        return self.doubt
+
+    def _stakes(self) -> tuple[Floats, Floats]:
+        """All units as values from 0 to 1, of which the combination is a weighted mean, and the weights."""
+        values, weights = [], []
+        for a, g in zip(self.coefficients, self.groups, strict=True):
+            if a and g.low is not None and g.high is not None:
+                share = (g.units - g.low) / (g.high - g.low)
+                values.append(share if a > 0 else 1 - share)
+                weights.append(abs(a) * (g.high - g.low) * g.shares)
+        mass = np.concatenate(weights)
+        return np.clip(np.concatenate(values), 0.0, 1.0), mass / math.fsum(mass)
+
     def _problem(self) -> str:
         units = {"match": "matches"}.get(self.unit, f"{self.unit}s")
         for group in self.groups:
@@ -201,12 +256,16 @@ class Combination:
         return ""
 
     def _bounds(self) -> tuple[float, float]:
-        least = most = self.offset
+        ends: tuple[list[float], list[float]] = ([self.offset], [self.offset])
         for a, g in zip(self.coefficients, self.groups, strict=True):
-            low = -math.inf if g.low is None else g.low
-            high = math.inf if g.high is None else g.high
-            least += min(a * low, a * high) if a else 0.0
-            most += max(a * low, a * high) if a else 0.0
+            if a:
+                both = (
+                    a * (-math.inf if g.low is None else g.low),
+                    a * (math.inf if g.high is None else g.high),
+                )
+                ends[0].append(min(both))
+                ends[1].append(max(both))
+        least, most = (_plain(math.fsum(of), math.fsum(map(abs, of))) for of in ends)
         return least, most
 
     @staticmethod
@@ -245,6 +304,18 @@ class Combination:
             )
             distances.append(math.hypot(raised[side], lowered[1 - side], missed))
         return distances[0], distances[1]
+
+
+def _plain(value: float, scale: float) -> float:
+    """The number that a sum of terms as large as ``scale`` would be without rounding: 0, or one of few digits.
+
+    >>> _plain(0.9999999999999998, 1.0), _plain(1 / 3, 1.0)
+    (1.0, 0.3333333333333333)
+    """
+    if not math.isfinite(value):
+        return value
+    near = float(f"{value:.12g}")
+    return without_rounding(near if abs(near - value) <= 4 * EPSILON * scale else value, scale)
 
 
 def _counted(a: float, group: Group, level: float) -> tuple[float, float]:

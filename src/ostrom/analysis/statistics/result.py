@@ -29,6 +29,15 @@ def overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
 PLURAL = {"match": "matches", "person": "people"}
 
 
+def counted(n: int, unit: str) -> str:
+    """A number of units in words.
+
+    >>> counted(1, "match"), counted(12, "match"), counted(3, "seed")
+    ('1 match', '12 matches', '3 seeds')
+    """
+    return f"{n} {unit if n == 1 else PLURAL.get(unit, unit + 's')}"
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A figure, its confidence interval, and what both rest on.
@@ -60,11 +69,11 @@ class Estimate:
     sizes: tuple[int, ...] = field(default=(), repr=False, compare=False)
     """How many units each group of a comparison has; one number for pairs."""
 
-    def at(self, level: float) -> Estimate:
-        """The same with the interval of another level of confidence."""
+    def at(self, level: float, *, guaranteed: bool = False) -> Estimate:
+        """The same with the interval of another level, or with bounds that hold for every distribution."""
         if self.inference is None:
             raise UsageError("this estimate was read from a file: its interval is known at one level only")
-        found = self.inference.limits(level)
+        found = self.inference.guaranteed(level) if guaranteed else self.inference.limits(level)
         return replace(self, low=found.low, high=found.high, method=found.method, level=level)
 
     def __contains__(self, value: float) -> bool:
@@ -76,7 +85,7 @@ class Estimate:
     @property
     def sample(self) -> str:
         """What it rests on: ``n = 12 matches``."""
-        return f"n = {self.n} {self.unit if self.n == 1 else PLURAL.get(self.unit, self.unit + 's')}"
+        return f"n = {counted(self.n, self.unit)}"
 
     @property
     def interval_text(self) -> str | None:

@@ -58,10 +58,14 @@ def gate(
     ] = None,
     runs: Runs = Path("runs"),
     seeds: Seeds = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="With a study: say how many seeds each gate needs; play nothing."),
+    ] = False,
     options: PlayOptions = PlayOptions(),
     json: Json = False,
 ) -> None:
-    """Judge statements about a run by their intervals; a study is played first, or gone on with.
+    """Judge statements about a run by bounds that hold for any distribution; a study is played first, or gone on with.
 
     Exit code: 0 all pass, 1 one fails, 3 one is undecided and none fails, 2 wrong use, 130 interrupted.
     """
@@ -80,6 +84,7 @@ def gate(
             raise UsageError(f"{path}: there is no folder {path.parent}")
     played: dict[str, Any] = {
         "model": model, "preset": preset, "set": set_, "name": name, "seeds": seeds, **options.stated(),
+        "dry_run": dry_run or None,
     }  # fmt: skip
     given = {key: value for key, value in played.items() if value is not None and key != "allow_key"}
     say_allowed(options.allow_key, model, set_)
@@ -88,6 +93,13 @@ def gate(
         found = resolve(
             run, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options
         )
+        prices = gating.prices(asked, found.plan, str(gates))
+        for price in prices:
+            say(price.words)
+        if dry_run:
+            if json:
+                print_json({"study": run, "gates": str(gates), "prices": [one.as_dict() for one in prices]})
+            return
         folder, interrupted = _play(found, run, runs / check_name(name or found.plan.name), json)
         target = str(folder)
     with opened_runs([target], runs) as data:
@@ -144,7 +156,7 @@ def _show(verdict: Judgement, run: str) -> None:
         f"{run}: gates",
         ["gate", "statement", "matches", "verdict", "estimate", "why"],
         [
-            [one.name, one.gate.statement, one.gate.matches or "all", one.answer, found_text(one), one.reason or None]
+            [one.name, one.gate.statement, one.gate.matches or "all", one.verdict, found_text(one), one.reason or None]
             for one in verdict.judged
         ],
     )  # fmt: skip

@@ -1,7 +1,9 @@
-"""Gates: statements about a run, each judged pass, fail or undecided by its interval.
+"""Gates: statements about a run, each judged pass, fail or undecided by its bounds.
 
 A statement allows a range of values. It passes where the whole interval lies within, fails where the whole interval
-lies outside on one side, and is undecided otherwise. Without data, or without an interval, nothing passes.
+lies outside on one side, and is undecided otherwise. Without data, or without an interval, nothing passes. The bounds
+are those that hold for every distribution (``ostrom.analysis.intervals.betting``), because a verdict promises an error
+rate; where there are none a gate is refused, unless it says ``approximate: true``.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from xml.etree import ElementTree as ET
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from ostrom.analysis.estimate import Estimate, against_all, level_pairs
+from ostrom.analysis.estimate import Combination, Estimate, against_all, level_pairs
+from ostrom.analysis.intervals import Exact
 from ostrom.analysis.query import Query, key_words
-from ostrom.analysis.statistics.samples import ROUNDING
+from ostrom.analysis.statistics.result import counted
+from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
 from ostrom.analysis.units import NoSuchLevel, Observations, as_text, observations
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UsageError
@@ -25,6 +29,7 @@ from ostrom.ground.files import read_text_file, write_whole
 from ostrom.ground.terminal import escaped
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import in_words, read_yaml
+from ostrom.studies.plan import StudyPlan
 
 Answer = Literal["pass", "fail", "undecided"]
 BOUNDS = ("at_least", "at_most", "between", "within")
@@ -46,6 +51,9 @@ class GateRule(Query):
     )
     missing: float = Field(
         default=0.0, ge=0, lt=1, description="the share of matches that may be unfinished; more is undecided"
+    )
+    approximate: bool = Field(
+        default=False, description="judged by the interval of `ostrom estimate`: no error rate is guaranteed"
     )
 
     @model_validator(mode="after")
@@ -107,6 +115,10 @@ class GateFile(BaseModel):
         description="all intervals hold at once with this level (Bonferroni), not each by itself",
     )
 
+    def level_of(self, many: int) -> float:
+        """The level of each of so many intervals."""
+        return 1 - (1 - self.level) / max(1, many) if self.simultaneous else self.level
+
     @field_validator("gates")
     @classmethod
     def _own_names(cls, value: tuple[GateRule, ...]) -> tuple[GateRule, ...]:
@@ -127,6 +139,14 @@ class Judged:
     key: Mapping[str, Any]
     reason: str
     """Why it is undecided, or why it rests on fewer matches than planned."""
+    least: int | None = None
+    """With how many units it can pass at best; None where it never can, or no number can be named."""
+
+    @property
+    def verdict(self) -> str:
+        """The answer, labelled where its error rate is not guaranteed."""
+        sure = not self.gate.approximate or self.estimate is None or self.estimate.method == "exact"
+        return self.answer if sure else f"{self.answer}, approximate"
 
     @property
     def name(self) -> str:
@@ -146,7 +166,9 @@ class Judged:
             "statement": self.gate.statement,
             "where": self.gate.matches,
             "answer": self.answer,
+            "approximate": self.gate.approximate,
             "reason": self.reason,
+            "least": self.least,
             "at_least": least if math.isfinite(least) else None,
             "at_most": most if math.isfinite(most) else None,
             "estimate": None if found is None else {k: v for k, v in found.items() if k not in self.key},
@@ -188,29 +210,117 @@ def judge(gates: GateFile, data: RunData, file: str = "gates") -> Judgement:
             raise UsageError(f"{file}: gate {gate.name!r}: {error}") from None
     asked = [(gate, *answers[gate.name]) for gate in gates.gates]
     many = max(1, sum(len(found) for _, found, _ in asked))
-    level = 1 - (1 - gates.level) / many if gates.simultaneous else gates.level
-    control = f"each interval holds at {gates.level:.4g}"
+    level = gates.level_of(many)
+    control = f"each interval holds at {gates.level:.4g} for every distribution of the values"
     if gates.simultaneous:
-        control = f"all {many} intervals hold at once at {gates.level:.4g} (Bonferroni: {level:.6g} each)"
+        control = (
+            f"all {many} intervals hold at once at {gates.level:.4g} for every distribution of the values "
+            f"(Bonferroni: {level:.6g} each)"
+        )
+    if any(gate.approximate for gate in gates.gates):
+        control += "; those of approximate gates do so for ordinary values only"
     judged: list[Judged] = []
     for gate, found, lacking in asked:
         absent = _unfinished(gate, data)
-        judged += [_judged(gate, one.at(level), absent) for one in found]
+        judged += [
+            _judged(gate, one.at(level, guaranteed=not gate.approximate), absent, level) for one in found
+        ]
         judged += [Judged(gate, "undecided", None, key, why) for key, why in lacking]
     return Judgement(tuple(judged), level, control)
 
 
-def _judged(gate: GateRule, found: Estimate, absent: tuple[int, int]) -> Judged:
+def _judged(gate: GateRule, found: Estimate, absent: tuple[int, int], level: float) -> Judged:
     many, planned = absent
     reason = f"{many} of {planned} matches are not finished" if many else ""
+    least = _units(_multiple(gate, found, level), found.n)
     if many > gate.missing * planned:
-        return Judged(gate, "undecided", found, found.key, reason)
+        return Judged(gate, "undecided", found, found.key, reason, least)
     if found.low is None or found.high is None:
-        return Judged(gate, "undecided", found, found.key, found.note or "there is no interval")
+        return Judged(gate, "undecided", found, found.key, found.note or "there is no interval", least)
     answer = gate.verdict(found.low, found.high)
     if answer == "undecided":
-        reason = "; ".join(filter(None, ("the interval lies on both sides", reason)))
-    return Judged(gate, answer, found, found.key, reason)
+        why = "the interval lies on both sides"
+        if least is not None and found.n < least:
+            why += f" (it can pass with {counted(least, found.unit)} or more)"
+        reason = "; ".join(filter(None, (why, reason)))
+    return Judged(gate, answer, found, found.key, reason, least)
+
+
+def _multiple(gate: GateRule, found: Estimate, level: float) -> float:
+    """With how many times as many units a gate can pass, if they are as good as they can be."""
+    if gate.approximate or not isinstance(found.inference, Combination):
+        return math.inf
+    return found.inference.multiple_for(*gate.allowed, level)
+
+
+def _units(multiple: float, of: int) -> int | None:
+    return max(1, math.ceil(multiple * of * (1 - ROUNDING))) if math.isfinite(multiple) else None
+
+
+def _refuse_approximate(gate: GateRule, found: Sequence[Estimate]) -> None:
+    for one in found:
+        if isinstance(one.inference, Combination) and one.inference.why_approximate and not gate.approximate:
+            raise UsageError(
+                f"{gate.part.name}: {one.inference.why_approximate}, so no error rate can be guaranteed "
+                "(`approximate: true` judges it by the interval of `ostrom estimate`)"
+            )
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a gate needs before it can pass, and what a study plans."""
+
+    gate: str
+    least: int | None
+    """Units, all of them as good as they can be; None where no number can be named."""
+    seeds: int | None
+    """The same in seeds."""
+    planned: int
+    words: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"gate": self.gate, "least": self.least, "seeds": self.seeds, "planned": self.planned}
+
+
+def prices(gates: GateFile, plan: StudyPlan, file: str = "gates") -> list[Price]:
+    """The price of every gate for a study that is not played yet; a gate that must be refused is refused now."""
+    from ostrom.studies.design import planned_observations
+
+    asked: list[tuple[GateRule, list[Estimate], str]] = []
+    for gate in gates.gates:
+        try:
+            asked.append((gate, gate.ask(planned_observations(plan, gate)), ""))
+        except (UsageError, StatisticsError) as error:
+            asked.append((gate, [], f"{gate.name}: what it needs is not known before it is played ({error})"))
+        try:
+            _refuse_approximate(gate, asked[-1][1])
+        except UsageError as error:
+            raise UsageError(f"{file}: gate {gate.name!r}: {error}") from None
+    level = gates.level_of(sum(len(found) for _, found, _ in asked))
+    return [
+        price
+        for gate, found, unknown in asked
+        for price in (
+            [Price(gate.name, None, None, 0, unknown)]
+            if unknown
+            else [_price(gate, one, level, plan.study.seeds) for one in found]
+        )
+    ]
+
+
+def _price(gate: GateRule, found: Estimate, level: float, seeds: int) -> Price:
+    name = Judged(gate, "undecided", found, found.key, "").name
+    multiple = _multiple(gate, found, level)
+    least, needed = _units(multiple, found.n), _units(multiple, seeds)
+    if least is None or needed is None:
+        why = "has no sampling error" if isinstance(found.inference, Exact) else "can never pass"
+        why = "is approximate: nothing is guaranteed" if gate.approximate else why
+        return Price(name, None, None, found.n, f"{name}: {why}")
+    words = f"{name}: can pass with {counted(least, found.unit)} or more ({counted(needed, 'seed')})"
+    short = ", so it cannot pass" if found.n < least else ""
+    words += f"; planned are {counted(found.n, found.unit)} ({counted(seeds, 'seed')}){short}"
+    return Price(name, least, needed, found.n, words)
 
 
 def _answers(gate: GateRule, data: RunData) -> tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]:
@@ -218,6 +328,7 @@ def _answers(gate: GateRule, data: RunData) -> tuple[list[Estimate], list[tuple[
     try:
         rows = observations(data, gate.part, gate.condition(data))
         found = gate.ask(data) if rows.rows else []
+        _refuse_approximate(gate, found)
     except NoSuchLevel as error:
         return [], [({}, f"no finished match can be asked: {error}")]
     if not rows.rows:
@@ -317,7 +428,7 @@ def markdown(verdict: Judgement, run: str) -> str:
     for one in verdict.judged:
         texts = (one.name, one.gate.statement, one.gate.matches or "all matches", found_text(one), one.reason)
         name, statement, matches, found, why = map(as_code, texts)
-        lines.append(f"| {name} | {statement} | {matches} | {one.answer} | {found} | {why} |")
+        lines.append(f"| {name} | {statement} | {matches} | {one.verdict} | {found} | {why} |")
     return f"### {as_code(run)}: {heading(verdict)}\n\n" + "\n".join(lines) + f"\n\n{verdict.control}.\n"
 
 
@@ -343,7 +454,8 @@ def junit(verdict: Judgement, run: str) -> bytes:
     suite = ET.SubElement(suites, "testsuite", counts)
     for one in verdict.judged:
         case = ET.SubElement(suite, "testcase", {"classname": "ostrom.gate", "name": escaped(one.name)})
-        parts = (one.gate.statement, one.gate.matches, found_text(one), one.reason)
+        label = one.verdict if one.verdict != one.answer else ""
+        parts = (one.gate.statement, one.gate.matches, found_text(one), label, one.reason)
         said = escaped("; ".join(part for part in parts if part))
         kind = {"fail": "failure", "undecided": "error"}.get(one.answer)
         about = {} if kind is None else {"type": one.answer, "message": said}

@@ -196,6 +196,7 @@ def _document(made: PowerCurve, study: str, query: Any, asked: Any) -> dict[str,
             "correlation": made.assumed.correlation, "paired": made.paired,
         },
         "found": made.found, "error": made.wrong, "power": made.target, "needed": made.needed,
+        "gate": made.gate,
         "points": [point.as_dict() for point in made.points],
     }  # fmt: skip
 
@@ -223,6 +224,7 @@ def _show(made: PowerCurve, study: str, words: str, asked: Any) -> None:
         write(f"no number of seeds that was tried reaches a power of {made.target:g}: try more with --seeds")
     else:
         write(f"{made.needed} seeds are the fewest that reach a power of {made.target:g}")
+    write(made.gate)
     if not timed:
         write("time: give --seconds-per-call, or --from RUN, whose pace it then has")
 

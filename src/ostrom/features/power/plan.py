@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.intervals import Combination
 from ostrom.analysis.query import Query
+from ostrom.analysis.statistics.result import counted
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
 from ostrom.features.power.simulation import (
     Assumed,
@@ -75,6 +77,8 @@ class PowerCurve:
     """What counts as found, in words."""
     wrong: str
     """What counts as an error, in words."""
+    gate: str
+    """What a gate on the contrast needs at best, in words."""
 
 
 def design_of(plan: StudyPlan, query: Query) -> SeedLayout:
@@ -152,10 +156,32 @@ def power_curve(
         )
     else:
         words = (
-            f"the interval lies within ±{asked.within:g}",
+            f"the gate within ±{asked.within:g} passes",
             "it does where the true difference is the margin",
         )
-    return PowerCurve(points, needed, asked.target, there.truth, known, source, made.paired, *words)
+    return PowerCurve(
+        points, needed, asked.target, there.truth, known, source, made.paired, *words, gate_price(made, asked)
+    )
+
+
+def gate_price(design: SeedLayout, asked: PowerQuestion) -> str:
+    """The fewest seeds with which a gate on the contrast can pass, if every match is as good as it can be."""
+    low, high = design.comparison.bounds
+    if low is None or high is None:
+        return "a gate on this difference is approximate: the measure has no declared bounds"
+    inference = design.of(1, *([low] * len(of) for of in design.sizes)).inference()
+    if any(design.comparison.certain) or not isinstance(inference, Combination):
+        return "what a gate on this difference needs depends on the side without sampling error"
+    if asked.within is not None:
+        words, allowed = f"within {asked.within:g}", (-asked.within, asked.within)
+    else:
+        words, allowed = (
+            ("at_least 0", (0.0, math.inf)) if asked.effect > 0 else ("at_most 0", (-math.inf, 0.0))
+        )
+    needed = math.ceil(inference.multiple_for(*allowed, asked.level) - 1e-9)
+    return (
+        f"a gate `{words}` on this difference needs at least {counted(needed, 'seed')}, however well it goes"
+    )
 
 
 def _margin(design: SeedLayout, assumed: Assumed, within: float) -> float:
@@ -166,13 +192,13 @@ def _margin(design: SeedLayout, assumed: Assumed, within: float) -> float:
 
 def _found(simulated: Simulation, seeds: int, asked: PowerQuestion, seed: int) -> Estimate:
     """How often the analysis of simulated runs says what is looked for."""
-    limits = simulated.limits(seeds, asked.simulations, seed, asked.level)
+    runs = simulated.inferences(seeds, asked.simulations, seed)
     if asked.within is not None:
-        hits = sum(inside(of, asked.within) for of in limits)
-    elif simulated.effect:
-        hits = sum(excludes_zero(of, asked.effect) for of in limits)
+        hits = sum(inside(of, asked.within, asked.level) for of in runs)
     else:
-        hits = sum(excludes_zero(of, 1.0) or excludes_zero(of, -1.0) for of in limits)
+        sides = (asked.effect,) if simulated.effect else (1.0, -1.0)
+        found = [of.limits(asked.level) for of in runs]
+        hits = sum(any(excludes_zero(of, side) for side in sides) for of in found)
     return share(hits, asked.simulations)
 
 

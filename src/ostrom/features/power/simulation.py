@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ostrom.analysis.estimate import Estimate, estimated
-from ostrom.analysis.intervals import Bounds, Limits, share_of
+from ostrom.analysis.intervals import Bounds, Combination, Inference, Limits, share_of
 from ostrom.analysis.pairing import TwoSides, comparison
 from ostrom.analysis.query import Query
 from ostrom.analysis.statistics.samples import Floats
@@ -193,11 +193,10 @@ class Simulation:
             made.append(np.concatenate(columns, axis=1))
         return made[0], made[1]
 
-    def limits(self, seeds: int, times: int, seed: int, level: float) -> list[Limits]:
-        """The interval of the declared contrast in every simulated run."""
+    def inferences(self, seeds: int, times: int, seed: int) -> list[Inference]:
+        """The declared contrast in every simulated run."""
         first, second = self.values(seeds, times, seed)
-        of = self.design.of
-        return [of(seeds, a, b).inference().limits(level) for a, b in zip(first, second, strict=True)]
+        return [self.design.of(seeds, a, b).inference() for a, b in zip(first, second, strict=True)]
 
 
 def share(hits: int, of: int) -> Estimate:
@@ -212,8 +211,11 @@ def excludes_zero(limits: Limits, side: float) -> bool:
     return limits.low > 1e-12 if side > 0 else limits.high < -1e-12
 
 
-def inside(limits: Limits, margin: float) -> bool:
-    """Whether an interval lies wholly within a margin around zero."""
+def inside(found: Inference, margin: float, level: float) -> bool:
+    """Whether a gate ``within`` a margin passes; one without guaranteed bounds goes by the interval."""
+    if isinstance(found, Combination) and not found.why_approximate:
+        return found.surely_within(-margin - 1e-12, margin + 1e-12, level)
+    limits = found.limits(level)
     if limits.low is None or limits.high is None:
         return False
     return -margin - 1e-12 <= limits.low and limits.high <= margin + 1e-12

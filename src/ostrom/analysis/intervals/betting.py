@@ -1,0 +1,126 @@
+"""Bounds of a mean that hold for every distribution between known bounds, at any number of units.
+
+Bet that the mean is more than m: the capital, a product of 1 - c + c x / m over independent values x from 0 to 1, is 1
+on average, or less, where the mean is m or less, whatever the distribution. It then exceeds 1 / a with a chance of at
+most a, after any number of values (Ville 1939; Waudby-Smith & Ramdas 2024). The lower bound is the largest m against
+which the capital exceeds 1 / a. It is shared among fixed bets c (a universal portfolio, Cover 1991): half of it bets
+everything, which is best where all values are 1, the rest is spread over smaller bets for values that vary. No bet
+depends on a value, so the order of the values does not matter, and looking again after more of them costs nothing.
+
+Values need not have one mean. For the mean of values with weights w_i, the product has 1 - c + c x_i / m_i with
+m_i = min(1, k / w_i), where k makes m the weighted mean of the m_i. Over all means that values can have at a weighted
+mean of m its average is largest where they are the m_i (its logarithm is concave, and the conditions of Karush, Kuhn
+and Tucker hold there), and is 1 there. With equal weights all m_i are m: conditions that the design fixes may differ as
+they like. A difference is the weighted mean of the values of one side and of 1 - value of the other.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ostrom.analysis.statistics.samples import Floats
+
+STEPS, HALVINGS = 20, 6
+BETS: Floats = np.concatenate([0.5 ** np.arange(HALVINGS, 0, -1) / STEPS, np.arange(1, STEPS + 1) / STEPS])
+"""The shares of the capital that are bet; the small ones serve thousands of values."""
+_EACH = 0.5 / (STEPS + 1)
+MASS: Floats = np.array([_EACH / HALVINGS] * HALVINGS + [_EACH] * (STEPS - 1) + [_EACH + 0.5])
+"""How the capital is shared among them: half of it bets everything."""
+FAR = 60.0
+"""A bound below exp(-60) of the range is none."""
+
+
+def lower_bound(values: Floats, weights: Floats, tail: float) -> float:
+    """The lower bound of the weighted mean of independent values from 0 to 1, wrong with a chance of at most ``tail``.
+
+    >>> round(lower_bound(np.ones(40), np.full(40, 1 / 40), 0.025), 3)
+    0.901
+    """
+    if values.max() <= 0:
+        return 0.0
+    pairs, many = np.unique(np.column_stack([values, weights]), axis=0, return_counts=True)
+    (x, w), counts = pairs.T, many.astype(np.float64)
+    goal, at = -math.log(tail), math.log(float(w.max())) - FAR
+    # The logarithm of the capital is convex in ln k and falls, so Newton's method from the left never passes the root.
+    for _ in range(200):
+        capital, slope = _capital(x, w, counts, at)
+        step = (capital - goal) / -slope if slope < 0 else 0.0
+        if step <= 1e-12:
+            break
+        at += step
+    return float(np.minimum(w, math.exp(at)) @ counts) if capital >= goal - 1e-9 else 0.0
+
+
+def exceeds(values: Floats, weights: Floats, mean: float, tail: float) -> bool:
+    """Whether the lower bound is at least ``mean``: one look at the capital instead of a search."""
+    if not 0 < mean < 1:
+        return mean <= 0
+    return _capital(values, weights, np.ones(values.size), math.log(_mark(weights, mean)))[0] >= -math.log(
+        tail
+    )
+
+
+def _mark(weights: Floats, mean: float) -> float:
+    """The k for which min(1, k / w) has this weighted mean."""
+    ordered = np.sort(weights)
+    before = np.concatenate([[0.0], np.cumsum(ordered)[:-1]])
+    marks = (mean - before) / np.arange(ordered.size, 0, -1)
+    return float(marks[int(np.argmax(marks <= ordered))])
+
+
+def _capital(x: Floats, w: Floats, counts: Floats, at: float) -> tuple[float, float]:
+    """The logarithm of the capital against the means min(1, k / w) with ln k = ``at``, and its slope."""
+    ratio = x * np.maximum(1.0, w * math.exp(-at))
+    factors = 1 - BETS[:, None] + BETS[:, None] * ratio
+    with np.errstate(divide="ignore"):  # a value of 0 ends the bet of everything
+        logs = np.log(MASS) + np.log(factors) @ counts
+    falls = BETS[:, None] * ratio / np.maximum(factors, 1e-300) * (w > math.exp(at))
+    top = float(logs.max())
+    shares = np.exp(logs - top)
+    total = float(shares.sum())
+    return top + math.log(total), -float(shares @ (falls @ counts)) / total
+
+
+def least_multiple(weights: Floats, low: float, high: float, tail: float) -> float:
+    """How many times as many units are needed before the mean can be shown to lie between two values, at best.
+
+    The best case for a single bound is values that are all at the far end, for two bounds values that are all alike.
+
+    >>> math.ceil(10 * least_multiple(np.full(10, 0.1), 0.9, 1.0, 0.025))
+    40
+    """
+    if low >= 1 or high <= 0:
+        return math.inf
+    if low <= 0 and high >= 1:
+        return 0.0
+
+    def needed(mean: float) -> float:
+        above = 0.0 if low <= 0 else _multiple(weights, mean, low, tail)
+        return max(above, 0.0 if high >= 1 else _multiple(weights, 1 - mean, 1 - high, tail))
+
+    if low <= 0 or high >= 1:
+        return needed(0.0 if low <= 0 else 1.0)
+    left, right = low, high  # what is needed for one bound falls as what is needed for the other grows
+    for _ in range(40):
+        third = (right - left) / 3
+        nearer = needed(left + third) <= needed(right - third)
+        left, right = (left, right - third) if nearer else (left + third, right)
+    return needed((left + right) / 2)
+
+
+def _multiple(weights: Floats, mean: float, against: float, tail: float) -> float:
+    units, counts = np.unique(weights, return_counts=True)
+    ratio = mean * np.maximum(1.0, units / _mark(weights, against))
+    with np.errstate(divide="ignore"):
+        growth = np.log(1 - BETS[:, None] + BETS[:, None] * ratio) @ counts
+    if growth.max() <= 0:
+        return math.inf
+    low, high, goal = 0.0, -math.log(tail * float(MASS.min())) / float(growth.max()), -math.log(tail)
+    for _ in range(60):
+        middle = (low + high) / 2
+        logs = np.log(MASS) + middle * growth
+        reached = float(logs.max()) + math.log(float(np.exp(logs - logs.max()).sum())) >= goal
+        low, high = (low, middle) if reached else (middle, high)
+    return high

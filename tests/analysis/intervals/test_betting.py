@@ -1,0 +1,206 @@
+"""Bounds that promise an error rate: for every distribution, at every size, and however often one looks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostrom.analysis.intervals import (
+    Combination,
+    Exact,
+    difference_of,
+    mean_of,
+    paired_difference_of,
+    slope_of,
+)
+from ostrom.analysis.intervals.betting import BETS, MASS, exceeds, lower_bound
+
+UNIT = (0.0, 1.0)
+Draw = Callable[[np.random.Generator, tuple[int, ...]], Any]
+
+
+def mixed(first: Draw, second: Draw, chance: float) -> Draw:
+    return lambda rng, size: np.where(rng.random(size) < chance, second(rng, size), first(rng, size))
+
+
+def uniform(rng: np.random.Generator, size: tuple[int, ...]) -> Any:
+    return rng.random(size)
+
+
+def twenty_rounds(rng: np.random.Generator, size: tuple[int, ...]) -> Any:
+    return rng.binomial(20, np.where(rng.random(size) < 0.9, 0.99, rng.random(size))) / 20
+
+
+GENERATORS: dict[str, tuple[Draw, float]] = {
+    "nearly 1, one in ten anything": (
+        mixed(lambda rng, size: rng.beta(60, 1, size), uniform, 0.1),
+        0.9 * 60 / 61 + 0.05,
+    ),
+    "20 rounds, one match in ten anything": (twenty_rounds, 0.9 * 0.99 + 0.05),
+    "all but one in twenty": (lambda rng, size: (rng.random(size) < 0.95) * 1.0, 0.95),
+    "all or nothing": (lambda rng, size: (rng.random(size) < 0.5) * 1.0, 0.5),
+    "Beta(9, 1)": (lambda rng, size: rng.beta(9, 1, size), 0.9),
+    "one value, rarely 0": (lambda rng, size: np.where(rng.random(size) < 0.03, 0.0, 0.9), 0.97 * 0.9),
+    "uniform": (uniform, 0.5),
+}
+TIMES = 240
+
+
+def wrong(found: Combination, truth: float, level: float = 0.95) -> tuple[bool, bool]:
+    low, high = found.guaranteed(level).ends
+    return low > truth + 1e-12, high < truth - 1e-12
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+@pytest.mark.parametrize("n", [10, 30])
+def test_a_bound_is_wrong_in_at_most_its_share_of_samples(name: str, n: int) -> None:
+    draw, mean = GENERATORS[name]
+    for level, most in ((0.95, 0.025), (0.5, 0.25)):
+        rng = np.random.default_rng([n, len(name)])
+        said = [wrong(mean_of(values, bounds=UNIT), mean, level) for values in draw(rng, (TIMES, n))]
+        for side in zip(*said, strict=True):
+            assert sum(side) / TIMES <= most
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+@pytest.mark.parametrize(("n", "m"), [(10, 10), (3, 30)])
+def test_so_is_that_of_a_difference(name: str, n: int, m: int) -> None:
+    draw, _ = GENERATORS[name]
+    rng = np.random.default_rng([n, m])
+    for first, second in zip(draw(rng, (TIMES // 2, n)), draw(rng, (TIMES // 2, m)), strict=True):
+        assert not any(wrong(difference_of(first, second, bounds=UNIT), 0.0, 0.999))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=5),
+    st.lists(st.integers(0, 4), min_size=5, max_size=5),
+    st.integers(1, 19),
+)
+def test_no_chances_of_the_single_units_make_a_bound_wrong_more_often(
+    parts: list[int], places: list[int], level: int
+) -> None:
+    """Values are 0 or 1 with chances of their own, of which the weighted mean is the one that is bet against."""
+    weights = np.array(parts) / sum(parts)
+    chances = np.array(places[: len(parts)]) / 4
+    mean = float(weights @ chances)
+    if not 0 < mean < 1:
+        return
+    rise = level / 20 * (1 - mean)  # betting against more than the mean is no better
+    for against in (mean, mean + rise):
+        for tail in (0.025, 0.2, 0.6):
+            reached = sum(
+                float(np.prod(np.where(values > 0, chances, 1 - chances)))
+                for code in range(2 ** len(parts))
+                for values in [np.array([code >> i & 1 for i in range(len(parts))], dtype=float)]
+                if exceeds(values, weights, against, tail)
+            )
+            assert reached <= tail + 1e-12
+
+
+def test_all_at_the_bound_is_near_what_no_bound_can_beat() -> None:
+    for n, table in ((10, 0.641), (20, 0.804), (35, 0.881), (60, 0.929), (100, 0.9585)):
+        low = mean_of([1.0] * n, bounds=UNIT).guaranteed().ends[0]
+        assert table < low < 0.025 ** (1 / n)
+    assert float(MASS.sum()) == pytest.approx(1) and MASS[-1] > 0.5 and BETS[-1] == 1 and BETS.min() > 0
+
+
+def test_it_is_at_least_as_near_as_bets_by_running_means_are() -> None:
+    rng = np.random.default_rng(8)
+    draws: tuple[tuple[Draw, list[float]], ...] = (
+        (lambda r, size: r.beta(60, 1, size), [0.631, 0.869, 0.941]),
+        (GENERATORS["nearly 1, one in ten anything"][0], [0.600, 0.798, 0.859]),
+        (lambda r, size: r.beta(9, 1, size), [0.574, 0.791, 0.856]),
+        (lambda r, size: r.beta(5, 5, size), [0.257, 0.419, 0.454]),
+    )
+    for draw, medians in draws:
+        for n, median in zip((10, 35, 100), medians, strict=True):
+            lows = [mean_of(v, bounds=UNIT).guaranteed().ends[0] for v in draw(rng, (61, n))]
+            assert float(np.median(lows)) > median - 0.01
+
+
+def test_looking_again_and_again_costs_nothing() -> None:
+    """The truth leaves the bounds at any of 40 looks in no more samples than at a single one."""
+    rng = np.random.default_rng(5)
+    out = 0
+    for values in rng.random((150, 200)) < 0.5:
+        out += any(any(wrong(mean_of(values[:n] * 1.0, bounds=UNIT), 0.5)) for n in range(5, 201, 5))
+    assert out / 150 <= 0.05
+
+
+@given(st.lists(st.integers(0, 20).map(lambda k: k / 20), min_size=1, max_size=15))
+def test_bounds_hold_their_value_and_mirror(values: list[float]) -> None:
+    found = mean_of(values, bounds=UNIT).guaranteed()
+    low, high = found.ends
+    assert 0 <= low <= found.value <= high <= 1 and found.method == "betting"
+    turned = mean_of([1 - x for x in values], bounds=UNIT).guaranteed().ends
+    assert turned == pytest.approx((1 - high, 1 - low), abs=1e-9)
+    scaled = mean_of([3 * x - 1 for x in values], bounds=(-1, 2)).guaranteed().ends
+    assert scaled == pytest.approx((3 * low - 1, 3 * high - 1), abs=1e-9)
+    weights = np.full(len(values), 1 / len(values))
+    data = np.array(values)
+    if low > 0.01:
+        assert exceeds(data, weights, low - 1e-6, 0.025) and not exceeds(data, weights, low + 1e-6, 0.025)
+        assert lower_bound(data, weights, 0.025) == pytest.approx(low)
+        assert lower_bound(data, weights, 0.01) < low
+
+
+def test_what_is_bet_on_is_the_independent_unit() -> None:
+    values, people = [1.0] * 40, [i // 10 for i in range(40)]
+    whole = mean_of(values, bounds=UNIT, clusters=people).guaranteed().ends
+    assert whole == mean_of([1.0] * 4, bounds=UNIT).guaranteed().ends
+    assert whole[0] < mean_of(values, bounds=UNIT).guaranteed().ends[0] - 0.3
+    shared = slope_of([1, 1, 2, 2], [0.1, 0.2, 0.3, 0.4], bounds=UNIT, clusters=["a", "b", "a", "b"])
+    assert shared.guaranteed().low is None and "several groups" in shared.guaranteed().note
+    apart = slope_of([1, 1, 2, 2], [0.1, 0.2, 0.3, 0.4], bounds=UNIT, clusters=list("abcd"))
+    assert apart.guaranteed().low is not None
+    both = difference_of([0.1, 0.2], [0.3, 0.4], bounds=UNIT, clusters=(["a", "b"], ["b", "c"]))
+    assert "several groups" in both.guaranteed().note
+
+
+def test_without_bounds_there_is_none_and_exact_values_need_none() -> None:
+    assert mean_of([0.1, 0.2, 0.3], bounds=(0, None)).guaranteed().low is None
+    assert "no declared bounds" in mean_of([0.1, 0.2, 0.3]).guaranteed().note
+    assert Exact(0.4).guaranteed().ends == (0.4, 0.4)
+
+
+def test_differences_and_slopes_bet_on_all_units_at_once() -> None:
+    """Ten ones against ten zeros are 20 units that are all at their far end: 1 - 2 (1 - .81)."""
+    low = difference_of([1.0] * 10, [0.0] * 10, bounds=UNIT).guaranteed().ends[0]
+    of_twenty = mean_of([1.0] * 20, bounds=UNIT).guaranteed().ends[0]
+    assert low == pytest.approx(2 * of_twenty - 1)
+    few = difference_of([1.0] * 3, [0.0] * 30, bounds=UNIT).guaranteed().ends[0]
+    assert few == pytest.approx(mean_of([1.0] * 3, bounds=UNIT).guaranteed().ends[0], abs=0.02)
+    pairs = paired_difference_of([1.0] * 10, [0.0] * 10, bounds=UNIT).guaranteed().ends[0]
+    assert pairs == pytest.approx(2 * mean_of([1.0] * 10, bounds=UNIT).guaranteed().ends[0] - 1)
+    slope = slope_of([0] * 10 + [1] * 10, [0.0] * 10 + [1.0] * 10, bounds=UNIT).guaranteed().ends[0]
+    assert slope == pytest.approx(low)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.9, 1.0), (-math.inf, 0.2), (0.4, 0.6), (0.8, 0.95)])
+def test_the_price_is_the_fewest_units_with_which_a_bound_can_decide(low: float, high: float) -> None:
+    sample = mean_of([0.5] * 10, bounds=UNIT)
+    needed = math.ceil(10 * sample.multiple_for(low, high))
+    best = {0.9: 1.0, -math.inf: 0.0, 0.4: 0.5}.get(low)
+    candidates = [best] if best is not None else list(np.linspace(0.8, 0.95, 301))
+
+    def passes(n: int) -> bool:
+        ends = [mean_of([x] * n, bounds=UNIT) for x in candidates]
+        return any(of.surely_within(low, high) for of in ends)
+
+    assert passes(needed) and not passes(needed - 1)
+    assert sample.multiple_for(1.0, 2.0) == math.inf and sample.multiple_for(-1, 2) == 0
+
+
+def test_a_weight_counts_by_how_much_it_can_move_the_mean() -> None:
+    even = mean_of([1.0] * 10, bounds=UNIT).guaranteed().ends[0]
+    heavy = mean_of([1.0] * 10, bounds=UNIT, weights=[91.0] + [1.0] * 9).guaranteed().ends[0]
+    assert heavy < 0.2 < even
+    level = [mean_of([x] * 12, bounds=UNIT, strata=[0, 1] * 6).guaranteed().ends for x in (1.0, 0.5)]
+    assert level[0] == mean_of([1.0] * 12, bounds=UNIT).guaranteed().ends
