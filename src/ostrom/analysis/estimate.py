@@ -101,6 +101,11 @@ def some(found: Sequence[Estimate], measure: str, *, compared: bool = False) -> 
     return found
 
 
+def keyed(estimates: Iterable[Estimate], columns: Sequence[str]) -> dict[tuple[Any, ...], Estimate]:
+    """Estimates by the values of some columns."""
+    return {tuple(one.key[name] for name in columns): one for one in estimates}
+
+
 def deviation(values: Sequence[float]) -> float | None:
     """The standard deviation with n - 1; None where there is one value or none.
 
