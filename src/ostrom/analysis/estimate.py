@@ -6,7 +6,7 @@ Which interval a result gets is decided in ``ostrom.analysis.intervals`` alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import stdev
 from typing import Any

@@ -137,11 +137,10 @@ class Battery(_Part):
 
 def batteries() -> dict[str, Any]:
     """The installed batteries by name."""
-    found = dict(replication_files("batteries", ".yaml", "battery"))
-    for path in sorted(files("ostrom.replications").joinpath("batteries").iterdir(), key=lambda p: p.name):
-        if path.name.endswith(".yaml"):
-            found[path.name.removesuffix(".yaml")] = path
-    return found
+    own = sorted(files("ostrom.replications").joinpath("batteries").iterdir(), key=lambda path: path.name)
+    return dict(replication_files("batteries", ".yaml", "battery")) | {
+        path.name.removesuffix(".yaml"): path for path in own if path.name.endswith(".yaml")
+    }
 
 
 def read_battery(source: str, preset: str | None = None) -> tuple[Battery, Path]:
@@ -290,12 +289,9 @@ def _grown(
     def fits(share: float) -> bool:
         return sum(one.usd(seeds(one, share)) for one in kept) <= budget + 1e-9
 
-    low, high = 0.0, 1.0
-    if fits(1.0):
-        low = 1.0
-    else:
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (middle, high) if fits(middle) else (low, middle)
+    low, high = float(fits(1.0)), 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
     names = {one.part.name for one in kept}
     return [SizedPart(one.part, seeds(one, low) if one.part.name in names else 0, one.costs) for one in parts]

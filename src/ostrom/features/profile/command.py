@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from ostrom.cli.commands.run import play_found
 from ostrom.cli.options import DryRun, Json, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.runner import Result
+from ostrom.features.profile import pages
+from ostrom.features.profile.battery import SizedPart, read_battery, sized
+from ostrom.features.profile.battery import resolved as plan_of_part
+from ostrom.features.profile.playing import ModelProfile, play_battery
 from ostrom.ground.errors import UsageError
-
-if TYPE_CHECKING:
-    from ostrom.engine.runner import Result
-    from ostrom.features.profile.battery import SizedPart
-    from ostrom.studies.resolve import Resolved
+from ostrom.reports.figures import need_extras
+from ostrom.studies.resolve import Resolved
+from ostrom.studies.waves import check_batch
 
 
 @with_play_options(
@@ -47,14 +51,6 @@ def profile(
 
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.cli.commands.run import play_found
-    from ostrom.features.profile import pages
-    from ostrom.features.profile.battery import read_battery, sized
-    from ostrom.features.profile.battery import resolved as plan_of_part
-    from ostrom.features.profile.playing import play_battery
-    from ostrom.reports.figures import need_extras
-    from ostrom.studies.waves import check_batch
-
     say_allowed(options.allow_key, model)
     options.check()
     need_extras()
@@ -99,10 +95,7 @@ def profile(
         sys.exit(1)
 
 
-def _show(profile: object) -> None:
-    from ostrom.features.profile.playing import ModelProfile
-
-    assert isinstance(profile, ModelProfile)
+def _show(profile: ModelProfile) -> None:
     print_table(
         f"{profile.model}: {profile.calls} calls, {profile.usd:.4f} USD",
         ["part", "figure", "group", "value", "interval", "n", "published and people"],

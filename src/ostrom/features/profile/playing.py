@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -31,6 +30,7 @@ from ostrom.features.profile.battery import (
 )
 from ostrom.ground.errors import OstromError, RunError, UnknownName
 from ostrom.ground.files import refuse_link, write_whole
+from ostrom.ground.values import grouped
 from ostrom.studies.resolve import Resolved
 from ostrom.studies.run import open_run
 
@@ -76,9 +76,7 @@ def published_beside(
 
 def _once(figures: Sequence[Published]) -> list[Published]:
     """Every cell of a model once: what several tables print would count several times."""
-    cells: dict[tuple[object, ...], list[Published]] = {}
-    for one in figures:
-        cells.setdefault((one.model, one.cell), []).append(one)
+    cells = grouped(((one.model, one.cell), one) for one in figures)
     return [replace(of[0], value=fmean({one.value for one in of})) for of in cells.values()]
 
 
@@ -94,11 +92,11 @@ def _value(
         return None
     if pick.over:
         place = columns.index(pick.over)
-        lines: dict[tuple[str, ...], list[tuple[float, float]]] = {}
-        for one in first:
-            if _is_number(one.cell[place]) and (levels is None or float(one.cell[place]) in levels):
-                other = (*one.cell[:place], *one.cell[place + 1 :])
-                lines.setdefault(other, []).append((float(one.cell[place]), one.value))
+        lines = grouped(
+            ((*one.cell[:place], *one.cell[place + 1 :]), (float(one.cell[place]), one.value))
+            for one in first
+            if _is_number(one.cell[place]) and (levels is None or float(one.cell[place]) in levels)
+        )
         return _slope(list(lines.values()), pick.log)
     value = math.fsum(one.value for one in first) / len(first)
     if not pick.minus:
@@ -114,33 +112,24 @@ def _by_rest(
     pick: PublishedPick, columns: Sequence[str], cells: Sequence[Published]
 ) -> dict[tuple[str, ...], float]:
     """The mean by what a cell has in the columns that ``minus`` does not name."""
-    found: dict[tuple[str, ...], list[float]] = {}
-    for one in cells:
-        rest = tuple(text for name, text in zip(columns, one.cell, strict=True) if name not in pick.minus)
-        found.setdefault(rest, []).append(one.value)
-    return {rest: math.fsum(of) / len(of) for rest, of in found.items()}
+    kept = [place for place, name in enumerate(columns) if name not in pick.minus]
+    values = grouped((tuple(one.cell[place] for place in kept), one.value) for one in cells)
+    return {rest: math.fsum(of) / len(of) for rest, of in values.items()}
 
 
 def _picked(
     columns: Sequence[str], cells: Sequence[Published], wanted: Mapping[str, str | list[str]]
 ) -> list[Published]:
-    """The cells that have these texts."""
-    return [
-        one
-        for one in cells
-        if all(
-            _plain(text) in _plain_all(wanted[name]) if name in wanted else True
-            for name, text in zip(columns, one.cell, strict=True)
-        )
-    ]
+    """The cells that have these texts, whatever their case and hyphens."""
+    texts = {
+        columns.index(name): {_plain(text) for text in ([of] if isinstance(of, str) else of)}
+        for name, of in wanted.items()
+    }
+    return [one for one in cells if all(_plain(one.cell[place]) in of for place, of in texts.items())]
 
 
 def _plain(text: str) -> str:
     return text.replace("-", "_").lower()
-
-
-def _plain_all(wanted: str | list[str]) -> set[str]:
-    return {_plain(text) for text in ([wanted] if isinstance(wanted, str) else wanted)}
 
 
 def _is_number(text: str) -> bool:
@@ -228,8 +217,10 @@ def play_battery(
             folder = profile.folder / one.part.name
             limit = None
             if budget is not None and budget > 0:
-                left = budget - (_spent(profiles, played) - _spent([profile], [one]))
-                limit = left if left >= _mean_call(profile, played) else 0.0
+                left = budget - (_spent(profiles, played)[0] - _spent([profile], [one])[0])
+                usd, calls = _spent([profile], played)
+                # With less left than a call of this model took so far, no further part is begun.
+                limit = left if left >= usd / max(1, calls) else 0.0
             how = replace(options, budget_usd=limit)
             found = resolved(one.part, profile.model, seeds[one.part.name], home, preset, how)
             result = play(found, folder)
@@ -240,7 +231,7 @@ def play_battery(
             if result.interrupted:
                 return profiles, True
     for profile in profiles:
-        profile.usd, profile.calls = _spent([profile], played), _calls(profile, played)
+        profile.usd, profile.calls = _spent([profile], played)
         profile.notes += [
             f"{one.part.title} was left out: the budget does not suffice for it."
             for one in sizes
@@ -255,9 +246,7 @@ def play_battery(
 
 def take(part: BatteryPart, folder: Path, model: str, level: float) -> tuple[list[Taken], str]:
     """The figures of one part, or why one cannot be had; and a note on matches that were skipped."""
-    with ExitStack() as stack:
-        opened = stack.enter_context(open_run(folder))
-        data = stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest))
+    with open_run(folder) as opened, run_data(opened.rows, opened.folder.path, opened.manifest) as data:
         skipped = data.records(
             "SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match"
         )
@@ -274,8 +263,8 @@ def _taken(part: BatteryPart, figure: ProfileFigure, data: RunData, model: str, 
         found = figure.of(model).ask(data, level)
         groups = [{name: str(one.key[name]) for name in one.key if name != "over"} for one in found]
         if figure.published is not None:
-            grouped = [group for group in groups if group] if figure.published.by else []
-            beside = [*published_beside(figure.published, grouped, _levels(figure.of(model), data)), *beside]
+            named = [group for group in groups if group] if figure.published.by else []
+            beside = [*published_beside(figure.published, named, _levels(figure.of(model), data)), *beside]
     except OstromError as error:
         return Taken(part, figure, (), tuple(beside), str(error))
     lacking = "" if found else "no finished match gives this figure"
@@ -290,27 +279,14 @@ def _levels(asked: Query, data: RunData) -> set[float] | None:
     return {float(row[asked.over]) for row in rows if row[asked.over] is not None}
 
 
-def _spent(profiles: Sequence[ModelProfile], parts: Sequence[SizedPart]) -> float:
-    return sum(_tally(profile.folder / one.part.name)[0] for profile in profiles for one in parts)
-
-
-def _calls(profile: ModelProfile, parts: Sequence[SizedPart]) -> int:
-    return sum(_tally(profile.folder / one.part.name)[1] for one in parts)
-
-
-def _mean_call(profile: ModelProfile, parts: Sequence[SizedPart]) -> float:
-    """What a call of this model took so far: with less than that left, no further part is begun."""
-    return _spent([profile], parts) / max(1, _calls(profile, parts))
-
-
-def _tally(folder: Path) -> tuple[float, int]:
-    """Money and calls of a run so far."""
-    if not (folder / "run.json").exists():
-        return 0.0, 0
-    with open_run(folder) as opened:
-        rows = opened.journal.call_rows(opened.name, None)
-        found = [(row.get("usd") or 0.0) for row in rows]
-    return sum(found), len(found)
+def _spent(profiles: Sequence[ModelProfile], parts: Sequence[SizedPart]) -> tuple[float, int]:
+    """Money and calls of some runs so far."""
+    prices: list[float] = []
+    for folder in (profile.folder / one.part.name for profile in profiles for one in parts):
+        if (folder / "run.json").exists():
+            with open_run(folder) as opened:
+                prices += [row.get("usd") or 0.0 for row in opened.journal.call_rows(opened.name, None)]
+    return sum(prices), len(prices)
 
 
 def _recorded(out: Path, battery: Battery, sizes: Sequence[SizedPart], preset: str | None) -> dict[str, int]:

@@ -80,7 +80,11 @@ def conduct_rates(data: RunData) -> list[ConductRate]:
     for name in MEASURES:
         if counts := grouped((types[place], tally) for place, tally in found.get(name, {}).items()):
             shares = {_type(e.key): e for e in estimate(data, name, BY)}
-            made += [ConductRate(*key, name, *_summed(of), shares[key]) for key, of in counts.items()]
+            made += [
+                ConductRate(*key, name, times, occasions, shares[key])
+                for key, of in counts.items()
+                for times, occasions in [_summed(of)]
+            ]
     return made
 
 
