@@ -31,7 +31,7 @@ from ostrom.ground.terminal import one_line, say
 from ostrom.ground.values import grouped
 from ostrom.studies.run import Run, open_run
 from ostrom.view.index import PLAYERS, VERSION, index_path, own_schema, schema_of, schema_text
-from ostrom.view.words import CallTotals, Speech
+from ostrom.view.words import Speech
 
 SOME = 100
 """Matches in one transaction."""
@@ -45,11 +45,15 @@ LONGEST_STRIP = 2000
 MOST_STRIPS = 64
 
 TOTAL = (
-    "INSERT INTO matches (match, calls, errors, tokens_in, tokens_out, usd, unpriced) VALUES (?,?,?,?,?,?,?) "
+    "INSERT INTO matches (match, calls, errors, tokens_in, tokens_out, usd, unpriced) "
+    "SELECT s.match, count(*), sum(c.error IS NOT NULL AND c.finish IS NULL), coalesce(sum(c.tokens_in), 0), "
+    "coalesce(sum(c.tokens_out), 0), total(c.usd), sum(c.error IS NULL AND c.usd IS NULL) "
+    "FROM spoken s JOIN journal.calls c ON c.id=s.call WHERE s.call > ? AND s.call <= ? GROUP BY s.match "
     "ON CONFLICT (match) DO UPDATE SET calls=calls+excluded.calls, errors=errors+excluded.errors, "
     "tokens_in=tokens_in+excluded.tokens_in, tokens_out=tokens_out+excluded.tokens_out, usd=usd+excluded.usd, "
     "unpriced=unpriced+excluded.unpriced"
 )
+"""What the calls between two numbers add to their matches."""
 
 
 class _Stale(Exception):
@@ -238,11 +242,8 @@ class _Indexer:
             if self.stop():
                 return False
             with self.connection:
-                totals: dict[int, CallTotals] = {}
-                through = speech.some(through, totals)
-                self.connection.executemany(
-                    TOTAL, [(match, *total.columns()) for match, total in totals.items()]
-                )
+                before, through = through, speech.some(through)
+                self.connection.execute(TOTAL, (before, through))
                 self._tell(calls=through, seal=speech.seal)
         return True
 

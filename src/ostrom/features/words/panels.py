@@ -18,6 +18,7 @@ from ostrom.features.words.traces.table import (
     trace_texts,
 )
 from ostrom.ground.values import grouped
+from ostrom.reports.cells import spread
 from ostrom.reports.words import pretty
 
 TONES = {
@@ -70,10 +71,9 @@ def sampled(data: RunData, most: int) -> list[SampledTrace]:
         "SELECT arg_min(id, (id * 2654435761) % 4294967296) AS id, min(match) AS first "
         f"FROM {source(trace_table(data))} WHERE {DONE} GROUP BY {keys} ORDER BY first, id"
     )
-    most = min(most, len(rows))
-    chosen = [int(rows[i * (len(rows) - 1) // max(most - 1, 1)]["id"]) for i in range(most)]
+    chosen = [int(row["id"]) for row in spread(rows, most)]
     columns, samples = [*key_columns(data), "reasoning"], {}
-    for values, text in trace_texts(data, f"t.id IN ({', '.join('?' * most)})", chosen):
+    for values, text in trace_texts(data, f"t.id IN ({', '.join('?' * len(chosen))})", chosen):
         key = dict(zip(columns, values, strict=True))
         factors = [f"{pretty(name)} {pretty(key[name])}" for name in data.factors]
         ends = [f"match {key['match']}", f"player {key['player']}", f"reasoning {key['reasoning']}"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ostrom.data.rundata import RunData, quoted
-from ostrom.reports.cells import DONE, varied, why_nothing
+from ostrom.reports.cells import DONE, spread, varied, why_nothing
 from ostrom.reports.layout import JOINT, cell_label
 from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel
@@ -92,8 +92,7 @@ class Strips(Panel):
             if self.pair is None
             or (len(who := row["who"].split("\x1f")) == len(wanted) and all(map(re.fullmatch, wanted, who)))
         ]
-        most = min(self.matches, len(found))
-        return [found[i * (len(found) - 1) // max(most - 1, 1)] for i in range(most)]
+        return spread(found, self.matches)
 
 
 def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any], factors: list[str]) -> Any:

@@ -153,7 +153,8 @@ def parse_tournament(
     for number, (profile, listed, order) in enumerate(zip(profiles, players, orders, strict=True)):
         bare = [{k: v for k, v in listed[place].items() if k not in ignore} for place in order]
         keys = [identity(configuration) for configuration in bare]
-        found = dict(zip(keys, bare, strict=True)) | found
+        for key, configuration in zip(keys, bare, strict=True):
+            found.setdefault(key, configuration)
         played = _played(profile, source, number, len(listed))
         where = f"profile[{number}].payoffs"
         rows += [
