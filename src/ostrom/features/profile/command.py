@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ostrom.cli.commands.run import play_found
+from ostrom.cli.commands import run as running
 from ostrom.cli.options import DryRun, Json, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
@@ -67,7 +67,7 @@ def profile(
 
     def play(resolved: Resolved, place: Path) -> Result:
         place.parent.mkdir(parents=True, exist_ok=True)
-        return play_found(resolved, place, json=json)
+        return running.play_found(resolved, place, json=json)
 
     profiles, interrupted = play_battery(
         folder, found, sizes, model, play, home=home, preset=preset, options=options, tell=say,

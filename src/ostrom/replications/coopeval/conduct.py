@@ -182,7 +182,8 @@ def _shares(
     chosen, stated = dict[str, int](), dict[str, float]()
     for row in rows:
         odds = orjson.loads(row["probabilities"] or "{}")
-        for choice in (*data.unit(row["first"]).game.actions[row["seat"] - 1], row["answer"], *odds):
+        offered = data.unit(row["first"]).game.actions[row["seat"] - 1]
+        for choice in dict.fromkeys((*offered, row["answer"], *odds)):
             chosen[choice] = chosen.get(choice, 0)
             stated[choice] = stated.get(choice, 0.0) + row["n"] * odds.get(choice, 0.0)
         chosen[row["answer"]] += row["n"]
