@@ -6,7 +6,7 @@ Which interval a result gets is decided in ``ostrom.analysis.intervals`` alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import stdev
 from typing import Any
@@ -99,6 +99,11 @@ def some(found: Sequence[Estimate], measure: str, *, compared: bool = False) -> 
         what = "two levels of the column in any group" if compared else "a value of it"
         raise UsageError(f"{measure}: no finished match that is asked for has {what}")
     return found
+
+
+def keyed(estimates: Iterable[Estimate], columns: Sequence[str]) -> dict[tuple[Any, ...], Estimate]:
+    """Estimates by the values of some columns."""
+    return {tuple(one.key[name] for name in columns): one for one in estimates}
 
 
 def deviation(values: Sequence[float]) -> float | None:

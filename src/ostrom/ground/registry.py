@@ -35,6 +35,7 @@ from ostrom.ground.errors import OstromError, StudyError, UnknownName, unknown_k
 from ostrom.ground.files import read_text_file
 
 T = TypeVar("T")
+Part = TypeVar("Part")
 
 
 OWN_REPLICATIONS = "ostrom.replications"
@@ -304,6 +305,13 @@ class Registry(Generic[T]):
             raise StudyError(f"{self.kind} {name}: {module} does not assign the constant {constant}")
         part: Callable[..., T] = getattr(held, constant)
         return part
+
+    def part(self, name: str, kind: type[Part]) -> Part:
+        """A part that is an object of its own, not a factory; one of another kind is refused in one line."""
+        found: Any = self.get(name)
+        if not isinstance(found, kind):
+            raise StudyError(f"{self.kind} {name}: is a {type(found).__name__}, not a {kind.__name__}")
+        return found
 
     def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
         """The parameters a part takes, by name."""

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import refuse_link, write_whole
+from ostrom.ground.values import grouped
 from ostrom.reports.card import (
     calls_table,
     card,
@@ -91,19 +92,17 @@ class ReportFiles:
     def first(self) -> Section:
         """The results in numbers."""
         section = Section(self._name("ids", "results"), "Results at a glance")
-        table = headline(self.data)
-        if table is None:
+        if (table := headline(self.data)) is None:
             section.notes.append("No finished match, so there are no results yet.")
             return section
-        chart = first_chart(self.data)
-        if chart is not None:
+        if (chart := first_chart(self.data)) is not None:
             drawn = chart.draw(self.data)
             self.fill(
                 section, "results", replace(drawn, tables=(), notes=drawn.notes if drawn.figures else ())
             )
-        section.tables.append(self._table(table, always_open=False))
-        if (calls := calls_table(self.data)) is not None:
-            section.tables.append(self._table(calls, always_open=False))
+        for shown in (table, calls_table(self.data)):
+            if shown is not None:
+                self.add(section, shown)
         return section
 
     def begin(self, name: str, title: str) -> Section:
@@ -203,16 +202,10 @@ def chosen_panels(wanted: Sequence[Spec]) -> list[Spec]:
     >>> chosen_panels([{"name": "cooperation_by", "x": "k"}, {"name": "strips", "matches": 2}])[:2]
     [{'name': 'cooperation_by', 'x': 'k'}, 'cooperation']
     """
-    own: dict[str, list[Spec]] = {}
-    first: list[Spec] = []
-    for spec in wanted:
-        name = panel_name(spec)
-        if name in DEFAULT_PANELS and not is_chart(spec):
-            own.setdefault(name, []).append(spec)
-        else:
-            first.append(spec)
+    named = [("" if is_chart(spec) else panel_name(spec), spec) for spec in wanted]
+    own = grouped((name, spec) for name, spec in named if name in DEFAULT_PANELS)
     rest = [spec for name in DEFAULT_PANELS for spec in own.get(name, [name])]
-    return [*first, *rest]
+    return [*(spec for name, spec in named if name not in own), *rest]
 
 
 KINDS = (".svg", ".png", ".html")

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData, quoted
 from ostrom.reports.words import share
 
+Item = TypeVar("Item")
 DONE = "state = 'done' AND unit = 'match'"
 """Only finished matches enter a result."""
+
+
+def spread(items: Sequence[Item], most: int) -> list[Item]:
+    """At most so many of some items, from the first to the last at equal distances.
+
+    >>> spread("abcdefg", 3), spread([1, 2], 5)
+    (['a', 'd', 'g'], [1, 2])
+    """
+    most = min(most, len(items))
+    return [items[i * (len(items) - 1) // max(most - 1, 1)] for i in range(most)]
 
 
 def rank(data: RunData, column: str, value: Any) -> int:

@@ -32,7 +32,7 @@ import yaml
 from jinja2 import Environment, StrictUndefined, TemplateError
 from markupsafe import Markup
 
-from ostrom.analysis.estimate import Estimate, fixed
+from ostrom.analysis.estimate import Estimate, fixed, keyed
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.ground.registry import Registry, own_holders, package_folder, parse_spec, replications
@@ -81,11 +81,6 @@ def ordered(rows: Iterable[Any], **columns: Sequence[Any]) -> list[Any]:
     """Rows in the order of the levels of some columns; what is no level comes first."""
     places = {name: {level: i for i, level in enumerate(levels)} for name, levels in columns.items()}
     return sorted(rows, key=lambda row: [of.get(getattr(row, name), -1) for name, of in places.items()])
-
-
-def keyed(estimates: Iterable[Estimate], columns: Sequence[str]) -> dict[tuple[Any, ...], Estimate]:
-    """Estimates by the values of some columns."""
-    return {at(one, columns): one for one in estimates}
 
 
 def nested(rows: Iterable[Any], path: str) -> list[tuple[Any, Any]]:

@@ -32,7 +32,7 @@ def _dots(
     blocks: Sequence[str] = (),
 ) -> Any:
     """Dots with whiskers: a block for each facet, a line for each label."""
-    groups: dict[str, list[Row]] = {name: [] for name in blocks}
+    groups = {name: list[Row]() for name in blocks}
     for row in rows:
         groups.setdefault(row["facet"], []).append(row)
     coloured = (

@@ -50,14 +50,11 @@ def cell_label(key: Mapping[str, Any], names: Sequence[str]) -> str:
     >>> cell_label({"style": "direct", "history_length": 4}, ["style", "history_length"])
     'direct · history length 4'
     """
-    parts = []
-    for name in names:
-        value = key[name]
-        if isinstance(value, str) and not is_bare(value):
-            parts.append(labels([value])[value])
-        else:
-            parts.append(f"{pretty(name)} {pretty(value)}")
-    return JOINT.join(parts)
+    told = {name: isinstance(key[name], str) and not is_bare(key[name]) for name in names}
+    return JOINT.join(
+        labels([key[name]])[key[name]] if alone else f"{pretty(name)} {pretty(key[name])}"
+        for name, alone in told.items()
+    )
 
 
 def dot_chart(found: Sequence[Estimate], layout: Layout, *, axis: str, domain: Sequence[float] | None) -> Any:

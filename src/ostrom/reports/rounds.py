@@ -15,6 +15,7 @@ import numpy as np
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.intervals import mean_of
 from ostrom.data.rundata import RunData, quoted
+from ostrom.ground.values import grouped
 from ostrom.reports.cells import DONE, agents, agents_are_told_by_factors, levels, varied, why_nothing
 from ostrom.reports.layout import cell_label
 from ostrom.reports.marks import MOST_PANELS, curves, heat, series_colours
@@ -57,20 +58,19 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
     )
     numbers = data.records(f"SELECT count(*) AS n FROM ({source})")[0]["n"]
     banded = numbers <= MOST_NUMBERS
-    groups: dict[tuple[Any, ...], list[tuple[int, int, float]]] = {}
-    if banded:
-        for row in data.records(f"{source} ORDER BY match, bin"):
-            key = tuple(row[name] for name in by)
-            groups.setdefault(key, []).append((row["match"], row["bin"], row["v"]))
-        exact = Determinism(data.unit)
-        made = [_banded(dict(zip(by, key, strict=True)), of, width, exact) for key, of in groups.items()]
-    else:
-        for row in data.records(
-            f"SELECT {keys}bin, avg(v) AS v, count(*) AS n FROM ({source}) GROUP BY {keys}bin ORDER BY bin"
-        ):
-            key = tuple(row[name] for name in by)
-            groups.setdefault(key, []).append((row["n"], row["bin"], row["v"]))
-        made = [_plain(dict(zip(by, key, strict=True)), of, width) for key, of in groups.items()]
+    rows = data.records(
+        f"SELECT {keys}match AS n, bin, v FROM ({source}) ORDER BY match, bin"
+        if banded
+        else f"SELECT {keys}bin, avg(v) AS v, count(*) AS n FROM ({source}) GROUP BY {keys}bin ORDER BY bin"
+    )
+    groups = grouped((tuple(row[name] for name in by), (row["n"], row["bin"], row["v"])) for row in rows)
+    exact = Determinism(data.unit)
+    made = [
+        _banded(dict(zip(by, key, strict=True)), of, width, exact)
+        if banded
+        else _plain(dict(zip(by, key, strict=True)), of, width)
+        for key, of in groups.items()
+    ]
     order = {name: {v: i for i, v in enumerate(levels(data, name))} for name in by}
     made.sort(key=lambda c: tuple(order[name].get(c.key[name], -1) for name in by))
     return made, banded
@@ -129,7 +129,12 @@ class CooperationOverRounds(Panel):
         colour, facets = self._split(data)
         unit = "round" if width == 1 else f"round (bins of {width})"
         columns = [*by, "matches", "first_round", "cooperation", "low", "high"]
-        table = Table("cooperation_over_rounds", columns, _table_rows(found), f"Cooperation by {unit}.", 0)
+        rows = [
+            [*c.key.values(), c.matches, int(start), float(mean), _known(low), _known(high)]
+            for c in found
+            for start, mean, low, high in zip(c.start, c.mean, c.low, c.high, strict=True)
+        ]
+        table = Table("cooperation_over_rounds", columns, rows, f"Cooperation by {unit}.", 0)
         named = {tuple(c.key[f] for f in facets): cell_label(c.key, facets) for c in found}
         notes = (
             [] if banded else ["Bands are left out: with so many matches they are thinner than the lines."]
@@ -148,10 +153,8 @@ class CooperationOverRounds(Panel):
         if not told and len(who) <= MOST_COLOURS:
             return "agent", factors
         rest = factors if told else [*factors, "agent"]
-        for name in reversed(rest):
-            if len(levels(data, name)) <= MOST_COLOURS:
-                return name, [f for f in rest if f != name]
-        return "agent", rest
+        few = [name for name in rest if len(levels(data, name)) <= MOST_COLOURS]
+        return (few[-1], [f for f in rest if f != few[-1]]) if few else ("agent", rest)
 
     def _curves(
         self,
@@ -214,11 +217,3 @@ class CooperationOverRounds(Panel):
 
 def _known(value: float) -> float | None:
     return None if value != value else float(value)
-
-
-def _table_rows(found: Sequence[RoundCurve]) -> list[list[Any]]:
-    return [
-        [*c.key.values(), c.matches, int(start), float(mean), _known(low), _known(high)]
-        for c in found
-        for start, mean, low, high in zip(c.start, c.mean, c.low, c.high, strict=True)
-    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,13 +22,15 @@ def pretty(name: Any) -> str:
     >>> pretty("history_length"), pretty(None), pretty(True)
     ('history length', 'none', 'yes')
     """
-    if name is None:
-        return "none"
-    if isinstance(name, bool):
-        return "yes" if name else "no"
-    if isinstance(name, float):
-        return f"{name:g}"
-    return str(name).replace("_", " ")
+    match name:
+        case None:
+            return "none"
+        case bool():
+            return "yes" if name else "no"
+        case float():
+            return f"{name:g}"
+        case _:
+            return str(name).replace("_", " ")
 
 
 def upper(text: str) -> str:
@@ -61,10 +64,8 @@ def labels(names: Iterable[Any], most: int = LONGEST) -> dict[Any, str]:
     """
     known = list(dict.fromkeys(names))
     short = {name: shortened(pretty(_model_part(name)), most) for name in known}
-    taken: dict[str, int] = {}
-    for label in short.values():
-        taken[label] = taken.get(label, 0) + 1
-    return {name: label if taken[label] == 1 else str(name) for name, label in short.items()}
+    times = Counter(short.values())
+    return {name: label if times[label] == 1 else str(name) for name, label in short.items()}
 
 
 def _model_part(name: Any) -> Any:
@@ -105,24 +106,25 @@ def number(value: Any) -> str:
     >>> [number(v) for v in (None, 0.5, 12345, 1234567.8, 0.00012, True, Share(0.256), "stag_hunt")]
     ['–', '0.500', '12,345', '1,234,568', '0.00012', 'yes', '25.6 %', 'stag hunt']
     """
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, Share):
-        return share(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        if value != value:
+    match value:
+        case None:
             return "–"
-        if abs(value) >= 10_000:
+        case bool():
+            return "yes" if value else "no"
+        case Share():
+            return share(value)
+        case int():
+            return f"{value:,}"
+        case float() if value != value:
+            return "–"
+        case float() if abs(value) >= 10_000:
             return f"{value:,.0f}"
-        if value and abs(value) < 0.001:
+        case float() if value and abs(value) < 0.001:
             return f"{value:.2g}"
-        return f"{value:.3f}" if abs(value) < 100 else f"{value:,.1f}"
-    text = str(value)
-    return pretty(text) if IDENTIFIER.fullmatch(text) else text
+        case float():
+            return f"{value:.3f}" if abs(value) < 100 else f"{value:,.1f}"
+        case _:
+            return pretty(str(value)) if IDENTIFIER.fullmatch(str(value)) else str(value)
 
 
 def share(value: float | None) -> str:

@@ -47,13 +47,6 @@ file_kinds: Registry[FileKind] = Registry(
 )
 
 
-def file_kind(name: str) -> FileKind:
-    """The registered kind of file with this name."""
-    kind: Any = file_kinds.get(name)
-    assert isinstance(kind, FileKind), name
-    return kind
-
-
 class StudySection(BaseModel):
     """A block of a study file; unknown keys are refused."""
 

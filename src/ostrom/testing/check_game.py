@@ -35,10 +35,8 @@ def check_game(game: str | Mapping[str, Any] | Game | Callable[..., Game]) -> No
 
     >>> check_game("prisoners_dilemma")
     """
-    if isinstance(game, Game):
-        part = game
-    elif isinstance(game, str | Mapping):
-        part = build_game(game)
+    if isinstance(game, Game | str | Mapping):
+        part = game if isinstance(game, Game) else build_game(game)
     else:
         part = game()
         assert isinstance(part, Game), f"the factory returned {type(part).__name__}, not a Game"

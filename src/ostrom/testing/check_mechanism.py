@@ -73,12 +73,10 @@ def check_mechanism(
             ready = _prepared(rules, game, seed, library)
             _check_play(ready, game, seed, _players(ready, game), library)
             if rules.may_miss:
-                for rule in (Missing("mark"), Missing("mark", 1), Missing("end-visit")):
-                    able = ready.allowing(rule)
-                    _check_play(able, game, seed, _players(able, game), library, MISSED)
                 shared = [name for name in game.actions[0] if all(name in names for names in game.actions)]
-                for name in shared[:1]:
-                    able = ready.allowing(Missing(f"default:{name}"))
+                defaults = [Missing(f"default:{name}") for name in shared[:1]]
+                for rule in (Missing("mark"), Missing("mark", 1), Missing("end-visit"), *defaults):
+                    able = ready.allowing(rule)
                     _check_play(able, game, seed, _players(able, game), library, MISSED)
     assert accepted, f"{rules.name}: accepts none of the games it was tried in"
 
@@ -274,21 +272,24 @@ def _check_prompt(rules: Mechanism, renderer: PromptRenderer, decision: Decision
 
 def _said(decision: Decision, answer: Answer, labels: Mapping[str, str]) -> str:
     """A valid answer as a model would write it, in the labels that it was shown."""
-    if isinstance(decision.form, Choice):
-        return f"[{labels[answer.value]}]"
-    if isinstance(decision.form, Number):
-        return f"[{answer.value}]"
-    if isinstance(answer.value, str):
-        return answer.value
-    return json.dumps(_labelled(answer.value, labels))
+    match decision.form:
+        case Choice():
+            return f"[{labels[answer.value]}]"
+        case Number():
+            return f"[{answer.value}]"
+        case _:
+            value = answer.value
+            return value if isinstance(value, str) else json.dumps(_labelled(value, labels))
 
 
 def _labelled(value: Any, labels: Mapping[str, str]) -> Any:
-    if isinstance(value, dict):
-        return {labels.get(key, key): _labelled(item, labels) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_labelled(item, labels) for item in value]
-    return labels.get(value, value) if isinstance(value, str) else value
+    match value:
+        case dict():
+            return {labels.get(key, key): _labelled(item, labels) for key, item in value.items()}
+        case list():
+            return [_labelled(item, labels) for item in value]
+        case _:
+            return labels.get(value, value) if isinstance(value, str) else value
 
 
 def _sample(steps: int) -> list[int]:

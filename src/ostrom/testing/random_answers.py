@@ -53,26 +53,27 @@ def _mixture(form: Mixture, rng: np.random.Generator) -> dict[str, int]:
 
 
 def _value(schema: Mapping[str, Any], rng: np.random.Generator) -> Any:
-    if "enum" in schema:
-        return schema["enum"][int(rng.integers(len(schema["enum"])))]
-    kind = schema["type"]
-    if kind == "object":
-        required = schema.get("required", ())
-        return {
-            name: _value(part, rng)
-            for name, part in schema.get("properties", {}).items()
-            if name in required or rng.integers(2)
-        }
-    if kind == "array":
-        return _items(schema, rng)
-    if kind == "boolean":
-        return bool(rng.integers(2))
-    if kind == "string":
-        text = _text(schema.get("maxLength", 100), rng)
-        return text + "x" * (schema.get("minLength", 0) - len(text))
-    low, high = schema.get("minimum", -100), schema.get("maximum", 100)
-    # Bounds themselves are drawn often: that is where rules break.
-    return [low, high, int(rng.integers(int(low), int(high) + 1))][int(rng.integers(3))]
+    match schema:
+        case {"enum": options}:
+            return options[int(rng.integers(len(options)))]
+        case {"type": "object"}:
+            required = schema.get("required", ())
+            return {
+                name: _value(part, rng)
+                for name, part in schema.get("properties", {}).items()
+                if name in required or rng.integers(2)
+            }
+        case {"type": "array"}:
+            return _items(schema, rng)
+        case {"type": "boolean"}:
+            return bool(rng.integers(2))
+        case {"type": "string"}:
+            text = _text(schema.get("maxLength", 100), rng)
+            return text + "x" * (schema.get("minLength", 0) - len(text))
+        case _:
+            low, high = schema.get("minimum", -100), schema.get("maximum", 100)
+            # Bounds themselves are drawn often: that is where rules break.
+            return [low, high, int(rng.integers(int(low), int(high) + 1))][int(rng.integers(3))]
 
 
 def _items(schema: Mapping[str, Any], rng: np.random.Generator) -> list[Any]:

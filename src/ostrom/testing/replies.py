@@ -203,13 +203,10 @@ class PromptCache:
         """Tokens of a prompt that were read from the cache and, on the Anthropic wire, those written into it."""
         read = counted = marked = 0
         digest, keep, found = hashlib.blake2b(digest_size=16), list[bytes](), False
-        last_mark = -1
         messages = body.get("messages") or []
-        for place, message in enumerate(messages):
-            if isinstance(message.get("content"), list):
-                last_mark = (
-                    place if any("cache_control" in part for part in message["content"]) else last_mark
-                )
+        parts = [message.get("content") for message in messages]
+        marks = [isinstance(of, list) and any("cache_control" in part for part in of) for of in parts]
+        last_mark = max((place for place, mark in enumerate(marks) if mark), default=-1)
         anthropic = "system" in body or last_mark >= 0
         for place, message in enumerate(messages):
             text = text_of(message.get("content"))

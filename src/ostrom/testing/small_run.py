@@ -85,30 +85,27 @@ def amounts_run() -> AbstractContextManager[list[RunData]]:
 
 @contextmanager
 def _played(study: Mapping[str, Any]) -> Iterator[list[RunData]]:
+    stated, name = StudyFile.model_validate(dict(study)), study["name"]
     with TemporaryDirectory() as folder:
-        play(StudyFile.model_validate(dict(study)), runs=Path(folder), options=PlayOptions())
-        with _opened(Path(folder) / study["name"]) as runs:
-            yield runs
+        if stated.people is None:
+            play(stated, runs=Path(folder), options=PlayOptions())
+        else:
+            from ostrom.agents.config import AgentConfig
+            from ostrom.people.pilot import Crowd, pilot
+            from ostrom.studies.plans import plan_of
+
+            crowd = Crowd(6, AgentConfig(strategy="random"), miss=0.1)
+            pilot(plan_of(stated), crowd, name=name, runs=folder)
+        with (
+            open_run(Path(folder) / name) as run,
+            run_data(run.rows, run.folder.path, run.manifest) as data,
+        ):
+            yield [data]
 
 
-@contextmanager
-def _opened(folder: Path) -> Iterator[list[RunData]]:
-    with open_run(folder) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        yield [data]
-
-
-@contextmanager
-def people_run() -> Iterator[list[RunData]]:
+def people_run() -> AbstractContextManager[list[RunData]]:
     """A small run of simulated people that is played now."""
-    from ostrom.agents.config import AgentConfig
-    from ostrom.people.pilot import Crowd, pilot
-    from ostrom.studies.plans import plan_of
-
-    with TemporaryDirectory() as folder:
-        plan = plan_of(StudyFile.model_validate(dict(PEOPLE)))
-        pilot(plan, Crowd(6, AgentConfig(strategy="random"), miss=0.1), name="people", runs=folder)
-        with _opened(Path(folder) / "people") as runs:
-            yield runs
+    return _played(PEOPLE)
 
 
 def tables(folder: Path, out: Path) -> dict[str, bytes]:

@@ -98,55 +98,43 @@ def intent_of(viewer: Viewer, name: str, number: int, form: dict[str, str]) -> I
     if kind not in KINDS:
         raise UsageError(f"kind {kind[:20]!r} (allowed: {', '.join(KINDS)})")
     folder = viewer.shelf.folder(name).path
-    at = str(whole_number(form.get("round", ""), "round", least=1))
+    at = _option(form, "round")[1]
     arguments = [kind, str(folder), "--match", str(number)]
     if kind == "attribute":
         method = form.get("method", "both")
         if method not in ("drop", "flip", "both"):
             raise UsageError(f"method {method[:20]!r} (allowed: drop, flip, both)")
-        arguments += [
-            "--round",
-            at,
-            "--seat",
-            str(whole_number(form.get("seat", ""), "seat", least=1)),
-            "--method",
-            method,
-        ]
-        arguments += [
-            "--samples",
-            str(whole_number(form.get("samples") or "20", "samples", least=1, most=10_000)),
-        ]
-        if form.get("last"):
-            arguments += ["--last", str(whole_number(form["last"], "last", least=1))]
+        arguments += ["--round", at, *_option(form, "seat"), "--method", method]
+        arguments += [*_option(form, "samples", "20", most=10_000), *_option(form, "last", None)]
     else:
-        arguments += [
-            "--at",
-            at,
-            "--seeds",
-            str(whole_number(form.get("seeds") or "1", "seeds", least=1, most=10_000)),
-        ]
+        arguments += ["--at", at, *_option(form, "seeds", "1", most=10_000)]
         changes = [line.strip() for line in form.get("changes", "").splitlines() if line.strip()]
         if len(changes) > MOST_CHANGES or any("=" not in line or line.startswith("-") for line in changes):
             raise UsageError(f"changes: one KEY=VALUE a line, {MOST_CHANGES} at the most (memory=window:2)")
-        for line in changes:
-            arguments += ["--set", line]
-        if form.get("seat"):
-            arguments += ["--seat", str(whole_number(form["seat"], "seat", least=1))]
+        arguments += [*(part for line in changes for part in ("--set", line)), *_option(form, "seat", None)]
     arguments += _budget(form)
     digest = hashlib.blake2b("\0".join(arguments).encode(), digest_size=3).hexdigest()
     makes = check_name(f"{kind}-{name[:60]}-m{number}-r{at}-{digest}")
     return Intent((*arguments, "--name", makes, "--runs", str(folder.parent), "--json"), name, makes, kind)
 
 
+def _option(
+    form: dict[str, str], name: str, default: str | None = "", called: str = "", most: int = 10**12
+) -> list[str]:
+    """A field with a whole number as an option; none where it is empty and the default is None."""
+    text = form.get(name) or default
+    if text is None:
+        return []
+    return [f"--{name.replace('_', '-')}", str(whole_number(text, called or name, least=1, most=most))]
+
+
 def _budget(form: dict[str, str]) -> list[str]:
     """The options of a budget; there must be one."""
-    given: list[str] = []
-    for name in ("calls", "tokens"):
-        if form.get(f"budget_{name}"):
-            given += [
-                f"--budget-{name}",
-                str(whole_number(form[f"budget_{name}"], f"budget of {name}", least=1)),
-            ]
+    given = [
+        part
+        for name in ("calls", "tokens")
+        for part in _option(form, f"budget_{name}", None, f"budget of {name}")
+    ]
     if usd := form.get("budget_usd"):
         try:
             amount = float(usd)

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from ostrom.engine.folder import identity
 from ostrom.engine.journal import connect_read_only
 from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.values import grouped
 from ostrom.view.calls import CallTry, changes, tries_of
 from ostrom.view.index import RunIndex
 from ostrom.view.match import chosen_of, marked, match_of
@@ -62,18 +63,14 @@ def pairing_of(
     for other, name, swapped in ((right, names[0], True), (left, names[1], False)):
         parent = other.get("parent")
         if parent and parent.get("run") == name and parent.get("kind") == "branch":
-            return _of_branch(parent, name, swapped)
+            origin = int(parent["match"])
+            note = f"match {origin} of {name} and its branch from round {parent['round']} on"
+            return RunPairing("branch", note, lambda _, origin=origin: origin, swapped)  # type: ignore[misc]
     if identity(left) == identity(right):
         return RunPairing(
             "number", "the same study: matches pair by their number", lambda row: int(row["match"])
         )
     return _by_seed(*indexes)
-
-
-def _of_branch(parent: Mapping[str, Any], name: str, swapped: bool) -> RunPairing:
-    origin = int(parent["match"])
-    note = f"match {origin} of {name} and its branch from round {parent['round']} on"
-    return RunPairing("branch", note, lambda _: origin, swapped)
 
 
 def _by_seed(left: RunIndex, right: RunIndex) -> RunPairing:
@@ -86,23 +83,23 @@ def _by_seed(left: RunIndex, right: RunIndex) -> RunPairing:
     if confounded or not shared:
         why = f"they also differ in {', '.join(confounded)}" if confounded else "they have no cell in common"
         return RunPairing("none", f"the matches of these runs do not pair: {why}", lambda _: None)
-    by_key: dict[tuple[Any, ...], list[Setting]] = {}
-    for setting, columns in sides[1].items():
-        by_key.setdefault(tuple(columns[name] for name in shared), []).append(setting)
+    by_key = grouped(
+        (tuple(columns[name] for name in shared), setting) for setting, columns in sides[1].items()
+    )
 
     def partner(row: dict[str, Any]) -> int | None:
-        own = sides[0].get((row["cell"], row["game"], row["mechanism"], _json(row["agents"])))
-        if own is None:
-            return None
-        for setting in by_key.get(tuple(own[name] for name in shared), ()):
-            found = right.connection.execute(
+        agents = orjson.dumps(row["agents"]).decode()
+        own = sides[0].get((row["cell"], row["game"], row["mechanism"], agents), {})
+        settings = by_key.get(tuple(own[name] for name in shared), []) if own else []
+        rows = (
+            right.connection.execute(
                 "SELECT match FROM matches WHERE cell=? AND game=? AND mechanism=? AND agents=? AND seed=? "
                 "AND kind='match' ORDER BY match LIMIT 1",
                 (*setting, row["seed"]),
             ).fetchone()
-            if found is not None:
-                return int(found[0])
-        return None
+            for setting in settings
+        )
+        return next((int(found[0]) for found in rows if found is not None), None)
 
     return RunPairing("seed", f"matches pair by their seed and by {', '.join(shared)}", partner)
 
@@ -144,10 +141,7 @@ def first_difference(left: Mapping[str, Any], right: Mapping[str, Any]) -> int |
     """
     columns = zip_longest(*(left["strips"] or ()), *(right["strips"] or ()))
     middle = len(left["strips"] or ())
-    for at, signs in enumerate(columns):
-        if signs[:middle] != signs[middle:]:
-            return at
-    return None
+    return next((at for at, signs in enumerate(columns) if signs[:middle] != signs[middle:]), None)
 
 
 def aligned(
@@ -162,16 +156,10 @@ def aligned(
 
 def answers_of(step: dict[str, Any] | None) -> dict[int, Any]:
     """What every player answered in a step."""
-    if step is None:
-        return {}
     return {
         player: [(a["kind"], a["answer"], a["action"]) for a in answers]
-        for player, answers in step["players"].items()
+        for player, answers in (step["players"].items() if step else ())
     }
-
-
-def _json(data: Any) -> str:
-    return orjson.dumps(data).decode()
 
 
 PAGE = 100
@@ -181,10 +169,9 @@ def choose(viewer: Viewer, request: Request) -> Response:
     """Which run to set beside this one: its branches and its parent first."""
     name = str(request.path_params["run"])
     own = _parent(viewer, name)
-    related, others = list[str](), list[str]()
-    for other in viewer.shelf.names():
-        if other != name:
-            (related if own == other or _parent(viewer, other) == name else others).append(other)
+    names = [other for other in viewer.shelf.names() if other != name]
+    related = [other for other in names if own == other or _parent(viewer, other) == name]
+    others = [other for other in names if other not in related]
     return viewer.page(
         request, "beside_choose", title=f"Beside {name}", **viewer.about(name), related=related, others=others,
         here="beside", titles={one: viewer.watching.status(one).title for one in (*related, *others)},
@@ -251,15 +238,14 @@ def pair(viewer: Viewer, request: Request) -> Response:
         wanted: tuple[int, int] | None = _place(sides, asked.get("step"), asked.get("player"))
     else:
         wanted = _first_place(first) if first is not None else chosen_of(sides[0], None, None)
-    steps = [
-        step for side in sides for step in side["steps"] if wanted is not None and step["step"] == wanted[0]
-    ]
-    shown = next((step["round"] for step in steps), None)
-    said: list[list[CallTry]] = [[], []]
-    if wanted is not None:
-        for at, (name, number) in enumerate(zip(names, numbers, strict=True)):
-            with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
-                said[at] = tries_of(connection, number, *wanted)
+    shown = next(
+        (step["round"] for side in sides for step in side["steps"] if wanted and step["step"] == wanted[0]),
+        None,
+    )
+    said: list[list[CallTry]] = []
+    for name, number in zip(names, numbers, strict=True):
+        with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
+            said.append(tries_of(connection, number, *wanted) if wanted else [])
     prompts = _prompts(said)
     same = not any(new for side in prompts for _, marks in side for _, new in marks)
     return viewer.page(
@@ -289,14 +275,13 @@ def _first_place(row: dict[str, Any]) -> tuple[int, int]:
 def _prompts(said: list[list[CallTry]]) -> list[list[tuple[str, list[tuple[str, bool]]]]]:
     """The messages of both sides' first tries, each with what the other side's message does not have."""
     sent = [[(m.role, m.content.text) for m in tries[0].messages] if tries else [] for tries in said]
-    made: list[list[tuple[str, list[tuple[str, bool]]]]] = []
-    for own, other in ((sent[0], sent[1]), (sent[1], sent[0])):
-        side = []
-        for at, (role, text) in enumerate(own):
-            before = other[at][1] if at < len(other) else None
-            side.append((role, [(text, False)] if before is None else list(changes(before, text))))
-        made.append(side)
-    return made
+    return [
+        [
+            (role, list(changes(other[at][1], text)) if at < len(other) else [(text, False)])
+            for at, (role, text) in enumerate(own)
+        ]
+        for own, other in (sent, sent[::-1])
+    ]
 
 
 TAB = ("beside", "Side by side", "/beside")

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -86,16 +86,10 @@ class WordShards:
         """Every word in order: in how many calls it is, and the first of them as differences."""
         found = self.connection.execute("SELECT term, doc FROM listed")
         for word, rows in groupby(found, key=lambda row: row[0]):
-            count, last, listed = 0, 0, list[str]()
-            for _, call in rows:
-                if call == last:
-                    continue
-                if count < MOST_CALLS:
-                    listed.append(str(call - last))
-                    last = call
-                count += 1
+            calls = [call for call, _ in groupby(call for _, call in rows)]
             if len(word) <= LONGEST_WORD:
-                yield word, count, ",".join(listed)
+                first = calls[:MOST_CALLS]
+                yield word, len(calls), ",".join(str(b - a) for a, b in pairwise([0, *first]))
 
 
 CHUNK = 400_000
@@ -190,8 +184,10 @@ def write_bundle(
         holder = Path(tempfile.mkdtemp(prefix=".ostrom-bundle-", dir=place.parent))
         draft = holder / "bundle"
         draft.mkdir()
-        with tempfile.TemporaryDirectory() as spare, _indexed(run, Path(spare)) as index:
-            made = _Bundle(run, index, draft, per_cell, progress).write(Path(spare))
+        with tempfile.TemporaryDirectory() as spare:
+            update(run.folder.path, path=Path(spare) / "view.db")
+            with RunIndex(Path(spare) / "view.db") as index:
+                made = _Bundle(run, index, draft, per_cell, progress).write(Path(spare))
         if place.exists():
             shutil.rmtree(place)
         draft.replace(place)
@@ -202,12 +198,6 @@ def write_bundle(
             shutil.rmtree(holder, ignore_errors=True)
     there = [path for path in out.rglob("*") if path.is_file()]
     return BundleResult(out, *made[:3], len(there), sum(path.stat().st_size for path in there), *made[3:])
-
-
-def _indexed(run: Run, spare: Path) -> RunIndex:
-    where = spare / "view.db"
-    update(run.folder.path, path=where)
-    return RunIndex(where)
 
 
 class _Bundle:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import orjson
@@ -172,19 +174,16 @@ def _last_prompt(
 
 
 def _marked(messages: list[list[str]], last: list[list[str]] | None) -> list[SentMessage]:
-    made = []
+    sent = []
     for i, (role, content) in enumerate(messages):
         raw = content.encode("utf-8", "replace")
         shown = piece(raw[:CUT], 0, len(raw))
-        old = last[i][1][:CUT] if last is not None and i < len(last) and last[i][0] == role else None
-        if last is None:
-            made.append(SentMessage(role, shown, [(shown.text, "same")]))
-        elif old is None:
-            made.append(SentMessage(role, shown, [(shown.text, "new")]))
-        else:
-            marks = folded(list(changes(old, shown.text)))
-            made.append(SentMessage(role, shown, marks, _gone(old, shown.text)))
-    return made
+        marks, gone = [(shown.text, "same" if last is None else "new")], 0
+        if last is not None and i < len(last) and last[i][0] == role:
+            old = last[i][1][:CUT]
+            marks, gone = folded(list(changes(old, shown.text))), _gone(old, shown.text)
+        sent.append(SentMessage(role, shown, marks, gone))
+    return sent
 
 
 def changes(old: str, new: str) -> Iterator[tuple[str, bool]]:
@@ -193,13 +192,9 @@ def changes(old: str, new: str) -> Iterator[tuple[str, bool]]:
     >>> list(changes("a b c\\nd\\n", "a x c\\nd\\n"))
     [('a ', False), ('x', True), (' c\\nd\\n', False)]
     """
-    joined: list[list[Any]] = []
-    for text, fresh in _line_changes(old.splitlines(keepends=True), new.splitlines(keepends=True)):
-        if joined and joined[-1][1] == fresh:
-            joined[-1][0] += text
-        elif text:
-            joined.append([text, fresh])
-    yield from ((text, fresh) for text, fresh in joined)
+    parts = _line_changes(old.splitlines(keepends=True), new.splitlines(keepends=True))
+    for fresh, same in groupby((part for part in parts if part[0]), key=itemgetter(1)):
+        yield "".join(text for text, _ in same), fresh
 
 
 def folded(parts: list[tuple[str, bool]]) -> list[tuple[str, str]]:
@@ -215,9 +210,8 @@ def folded(parts: list[tuple[str, bool]]) -> list[tuple[str, str]]:
         if fresh or len(lines) < first + last + LEAST_FOLD:
             made.append((text, "new" if fresh else "same"))
             continue
-        made.append(("".join(lines[:first]), "same"))
-        made.append(("".join(lines[first : len(lines) - last]), "fold"))
-        made.append(("".join(lines[len(lines) - last :]), "same"))
+        before, middle, after = lines[:first], lines[first : len(lines) - last], lines[len(lines) - last :]
+        made += [("".join(before), "same"), ("".join(middle), "fold"), ("".join(after), "same")]
     return [part for part in made if part[0]]
 
 

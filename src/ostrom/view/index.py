@@ -239,31 +239,31 @@ class RunIndex:
         return rows
 
     def _where(self, filters: MatchFilters) -> tuple[str, list[Any]]:
-        conditions: list[tuple[str, list[Any]]] = [("state IS NOT NULL", [])]
-        for column in ("cell", "state", "outcome", "kind", "game", "mechanism"):
-            if (wanted := getattr(filters, column)) is not None:
-                conditions.append((f"{column}=?", [wanted]))
-        if filters.levels:
-            conditions.append((f"cell IN ({', '.join(map(str, self.cells_with(filters.levels)))})", []))
-        wanted_player = {column: getattr(filters, name) for name, column in PLAYERS.items()}
-        if given := {column: value for column, value in wanted_player.items() if value is not None}:
-            fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column in given)
-            conditions.append((f"EXISTS (SELECT 1 FROM json_each(agents) p WHERE {fits})", [*given.values()]))
-        if filters.reading is not None:
-            conditions.append(
-                ("EXISTS (SELECT 1 FROM json_each(readings) r WHERE r.key=?)", [filters.reading])
-            )
-        if filters.retries:
-            conditions.append(("complaints > 0", []))
-        if filters.errors:
-            conditions.append(("errors > 0", []))
-        for sign, bounds in ((">=", filters.least), ("<=", filters.most)):
-            for column, bound in bounds.items():
-                if column not in NUMBERS:
-                    raise UnknownName("column of numbers", column, NUMBERS)
-                conditions.append((f"{column} {sign} ?", [bound]))
-        values = [value for _, some in conditions for value in some]
-        return " AND ".join(condition for condition, _ in conditions), values
+        for column in (*filters.least, *filters.most):
+            if column not in NUMBERS:
+                raise UnknownName("column of numbers", column, NUMBERS)
+        names = ("cell", "state", "outcome", "kind", "game", "mechanism")
+        player = {column: getattr(filters, name) for name, column in PLAYERS.items()}
+        given = {column: value for column, value in player.items() if value is not None}
+        fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column in given)
+        cells = ", ".join(map(str, self.cells_with(filters.levels)))
+        asked: list[tuple[bool, str, list[Any]]] = [
+            (True, "state IS NOT NULL", []),
+            *((getattr(filters, name) is not None, f"{name}=?", [getattr(filters, name)]) for name in names),
+            (bool(filters.levels), f"cell IN ({cells})", []),
+            (bool(given), f"EXISTS (SELECT 1 FROM json_each(agents) p WHERE {fits})", [*given.values()]),
+            (
+                filters.reading is not None,
+                "EXISTS (SELECT 1 FROM json_each(readings) r WHERE r.key=?)",
+                [filters.reading],
+            ),
+            (filters.retries, "complaints > 0", []),
+            (filters.errors, "errors > 0", []),
+            *((True, f"{column} >= ?", [bound]) for column, bound in filters.least.items()),
+            *((True, f"{column} <= ?", [bound]) for column, bound in filters.most.items()),
+        ]
+        values = [value for applies, _, some in asked if applies for value in some]
+        return " AND ".join(condition for applies, condition, _ in asked if applies), values
 
     def cells_with(self, levels: Mapping[str, str]) -> list[int]:
         """The cells in which every factor has the level that is named."""

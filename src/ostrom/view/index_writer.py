@@ -29,9 +29,10 @@ from ostrom.games.amounts import IDLE, Amounts
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.ground.files import plain
 from ostrom.ground.terminal import one_line, say
+from ostrom.ground.values import grouped
 from ostrom.studies.run import Run, open_run
 from ostrom.view.index import PLAYERS, VERSION, index_path, own_schema, remove, schema_of, schema_text
-from ostrom.view.words import CallTotals, Speech
+from ostrom.view.words import Speech
 
 SOME = 100
 """Matches in one transaction."""
@@ -45,11 +46,15 @@ LONGEST_STRIP = 2000
 MOST_STRIPS = 64
 
 TOTAL = (
-    "INSERT INTO matches (match, calls, errors, tokens_in, tokens_out, usd, unpriced) VALUES (?,?,?,?,?,?,?) "
+    "INSERT INTO matches (match, calls, errors, tokens_in, tokens_out, usd, unpriced) "
+    "SELECT s.match, count(*), sum(c.error IS NOT NULL AND c.finish IS NULL), coalesce(sum(c.tokens_in), 0), "
+    "coalesce(sum(c.tokens_out), 0), total(c.usd), sum(c.error IS NULL AND c.usd IS NULL) "
+    "FROM spoken s JOIN journal.calls c ON c.id=s.call WHERE s.call > ? AND s.call <= ? GROUP BY s.match "
     "ON CONFLICT (match) DO UPDATE SET calls=calls+excluded.calls, errors=errors+excluded.errors, "
     "tokens_in=tokens_in+excluded.tokens_in, tokens_out=tokens_out+excluded.tokens_out, usd=usd+excluded.usd, "
     "unpriced=unpriced+excluded.unpriced"
 )
+"""What the calls between two numbers add to their matches."""
 
 
 class _Stale(Exception):
@@ -241,11 +246,8 @@ class _Indexer:
             if self.stop():
                 return False
             with self.connection:
-                totals: dict[int, CallTotals] = {}
-                through = speech.some(through, totals)
-                self.connection.executemany(
-                    TOTAL, [(match, *total.columns()) for match, total in totals.items()]
-                )
+                before, through = through, speech.some(through)
+                self.connection.execute(TOTAL, (before, through))
                 self._tell(calls=through, seal=speech.seal)
         return True
 
@@ -254,21 +256,19 @@ def strips_of(unit: Unit, rounds: Any) -> dict[str, Any]:
     """What every player did, one sign per round: C or D where the game says what cooperating is, of an amount its
     share of what may be named (0 to 9), else the letter of the action (a, b, ...), a dot where the round is void or the
     player had nothing to decide."""
-    strips: dict[int, list[str]] = {}
-    first: int | None = None
-    for played in rounds:
-        for seat, player in enumerate(played.players or range(len(played.payoffs))):
-            sign = "·" if played.void else sign_of(unit, seat, played.actions[seat])
-            if sign == "D" and (first is None or played.number < first):
-                first = played.number
-            strips.setdefault(player, []).append(sign)
+    signs = [
+        (player, played.number, "·" if played.void else sign_of(unit, seat, played.actions[seat]))
+        for played in rounds
+        for seat, player in enumerate(played.players or range(len(played.payoffs)))
+    ]
+    strips = grouped((player, sign) for player, _, sign in signs)
     acts = Counter(sign for strip in strips.values() for sign in strip)
     known = acts["C"] + acts["D"]
     shown = [strips.get(player, []) for player in range(min(len(unit.players), MOST_STRIPS))]
     return {
         "strips": _json(["".join(strip[:LONGEST_STRIP]) for strip in shown]),
         "outcome": "".join(strip[-1] for strip in shown[:8] if strip) or None,
-        "first_defection": first,
+        "first_defection": min((number for _, number, sign in signs if sign == "D"), default=None),
         "cooperation": acts["C"] / known if known else None,
     }
 
@@ -329,15 +329,15 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
 
 def _check_belongs(connection: sqlite3.Connection, run: Run) -> None:
     meta = dict(connection.execute("SELECT key, value FROM main.meta"))
-    if meta.get("version") != VERSION or meta.get("study") != identity(run.manifest):
+    entries, calls = meta.get("entries"), meta.get("calls")
+    last = connection.execute("SELECT seal FROM journal.calls WHERE id=?", (calls,)).fetchone()
+    if (
+        meta.get("version") != VERSION
+        or meta.get("study") != identity(run.manifest)
+        or (type(entries) is int and entries > run.journal.entries)
+        or (calls and (last is None or last[0] != meta.get("seal")))
+    ):
         raise _Stale
-    known = meta.get("entries")
-    if type(known) is int and known > run.journal.entries:
-        raise _Stale
-    if meta.get("calls"):
-        row = connection.execute("SELECT seal FROM journal.calls WHERE id=?", (meta["calls"],)).fetchone()
-        if row is None or row[0] != meta.get("seal"):
-            raise _Stale
 
 
 def _journal_reads(folder: Path) -> bool:

@@ -48,18 +48,13 @@ def marked(text: str) -> Marked:
         spans = highlight(text, groups())
     except UsageError:  # the package that finds words is not installed: the text is shown as it is
         return [(text, "")]
-    made: Marked = []
+    parts: Marked = []
     at = 0
     for span in spans:
-        if span.start < at:
-            continue
-        if span.start > at:
-            made.append((text[at : span.start], ""))
-        made.append((text[span.start : span.end], span.list_name))
-        at = span.end
-    if at < len(text):
-        made.append((text[at:], ""))
-    return made
+        if span.start >= at:
+            parts += [(text[at : span.start], ""), (text[span.start : span.end], span.list_name)]
+            at = span.end
+    return [part for part in (*parts, (text[at:], "")) if part[0]]
 
 
 PIECE = 256_000
@@ -132,6 +127,8 @@ SHOWN = (
 ).split()
 """What a page tells of an answer."""
 PLAIN = "text/plain; charset=utf-8"
+FORMS = {"json": (as_json, "application/json"), "txt": (as_text, PLAIN)}
+"""How a decision is copied."""
 LONGEST_MOVE = 18
 """Characters of a move in the list of rounds."""
 
@@ -210,14 +207,11 @@ def rounds_of(
     for step in match["steps"]:
         row: list[ListedMove | None] = []
         for one in match["players"]:
-            player, answers = one["player"], step["players"].get(one["player"])
-            if answers is None:
-                row.append(None)
-                continue
-            act = next((a for a in answers if a["cooperative"] is not None), answers[0] if answers else None)
-            here = (step["step"], player)
+            here, answers = (step["step"], one["player"]), step["players"].get(one["player"])
+            act = next((a for a in answers or () if a["cooperative"] is not None), (answers or [None])[0])
             if act is None:
-                row.append(ListedMove("o", *here, text("no answer"), None, here == chosen))
+                silent = ListedMove("o", *here, text("no answer"), None, here == chosen)
+                row.append(None if answers is None else silent)
                 continue
             style = "o" if act["cooperative"] is None else "c" if act["cooperative"] else "d"
             said, paid = act["action"] or act["said"] or act["kind"], act["payoff"]
@@ -303,18 +297,15 @@ def _reading(
 def copy(viewer: Viewer, request: Request) -> Response:
     """One decision as JSON or as text, with all words of its prompts and replies."""
     (name, number), form = run_and_number(request), str(request.path_params["form"])
-    if form not in ("json", "txt"):
+    if form not in FORMS:
         raise UsageError(f"{form[:20]}: allowed are txt and json")
     with viewer.shelf.opened(name) as run:
         match = match_of(run, number)
         chosen = chosen_of(match, request.query_params.get("step"), request.query_params.get("player"))
         if chosen is None:
             raise UsageError(f"match {number}: has no decision yet")
-    head = _about(name, match, *chosen)
-    write = as_json if form == "json" else as_text
-    kind = "application/json" if form == "json" else PLAIN
-    parts = _reading(viewer, name, lambda connection: write(connection, head))
-    return StreamingResponse(parts, media_type=kind)
+    head, (write, kind) = _about(name, match, *chosen), FORMS[form]
+    return StreamingResponse(_reading(viewer, name, lambda journal: write(journal, head)), media_type=kind)
 
 
 def _about(name: str, match: dict[str, Any], step: int, player: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ostrom.ground.errors import UsageError
+from ostrom.ground.values import grouped
 from ostrom.view.index import NUMBERS, PLAYERS, SORTS, MatchFilters, RunIndex
 from ostrom.view.viewer import Routes, Viewer
 
@@ -73,11 +74,12 @@ def filters_of(asked: QueryParams) -> MatchFilters:
     levels = {
         key.removeprefix(LEVEL): value for key, value in asked.items() if key.startswith(LEVEL) and value
     }
-    bounds: dict[str, dict[str, float]] = {"min.": {}, "max.": {}}
-    for key, value in asked.items():
-        for start, found in bounds.items():
-            if key.startswith(start) and value:
-                found[key.removeprefix(start)] = _number(key, value)
+    bounds = {
+        start: {
+            key[4:]: _number(key, value) for key, value in asked.items() if key.startswith(start) and value
+        }
+        for start in ("min.", "max.")
+    }
     chosen: dict[str, Any] = {name: asked.get(name) or None for name in CHOICES}
     # The form names the bounded column and its bounds apart.
     if (column := asked.get("bound")) and (asked.get("low") or asked.get("high")):
@@ -134,11 +136,8 @@ def choices_of(index: RunIndex) -> dict[str, list[Any]]:
 
 def factors_of(index: RunIndex) -> dict[str, list[Any]]:
     """Every factor with the levels that occur, in the order of the cells."""
-    found: dict[str, dict[Any, None]] = {}
-    for _, cell in sorted(index.cells().items()):
-        for name, level in cell.items():
-            found.setdefault(name, {})[level] = None
-    return {name: list(levels) for name, levels in found.items() if len(levels) > 1}
+    factors = grouped(pair for _, cell in sorted(index.cells().items()) for pair in cell.items())
+    return {name: list(dict.fromkeys(of)) for name, of in factors.items() if len(set(of)) > 1}
 
 
 TAB = ("matches", "Matches", "/matches")

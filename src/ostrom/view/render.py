@@ -93,18 +93,16 @@ def duration(seconds: float | None) -> str:
     """
     if seconds is None:
         return "–"
-    if seconds < 0.01:
-        return "under 0.01 s"
-    if seconds < 10:
-        return f"{seconds:.2g} s"
     whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    if whole < 86400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+    words = {
+        0.01: "under 0.01 s",
+        10: f"{seconds:.2g} s",
+        60: f"{whole} s",
+        3600: f"{whole // 60} min {whole % 60:02d} s",
+        86400: f"{whole // 3600} h {whole % 3600 // 60:02d} min",
+        math.inf: f"{whole // 86400} d {whole % 86400 // 3600} h",
+    }
+    return next(text for limit, text in words.items() if seconds < limit)
 
 
 def size(count: int) -> str:

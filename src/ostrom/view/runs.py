@@ -181,17 +181,15 @@ def _table(found: dict[str, Any], by: list[str], where: dict[str, list[str]]) ->
     low, high = (
         (0.0, 1.0) if found["scale"] == "share" else (min(values, default=0.0), max(values, default=1.0))
     )
-    made = []
-    for down in found["down"]:
-        row: dict[str, Any] = {"label": down, "cells": []}
-        for across in found["across"]:
-            key = tuple(
-                str(level) for level in (down, across)[2 - len(by) if down is None else 0 :][: len(by)]
-            )
-            cell = cells.get(key)
-            row["cells"].append(None if cell is None else _cell(cell, low, high, found, by, where))
-        made.append(row)
-    return made
+    shown = {key: _cell(cell, low, high, found, by, where) for key, cell in cells.items()}
+
+    def key_of(down: Any, across: Any) -> tuple[str, ...]:
+        return tuple(map(str, (down, across)[2 - len(by) if down is None else 0 :][: len(by)]))
+
+    return [
+        {"label": down, "cells": [shown.get(key_of(down, across)) for across in found["across"]]}
+        for down in found["down"]
+    ]
 
 
 def _cell(

@@ -93,13 +93,12 @@ def terms_of(typed: str) -> list[SearchTerm]:
     >>> [(t.words, t.prefix, t.without) for t in terms_of('"never again" trust* -war (OR')]
     [(('never', 'again'), False, False), (('trust',), True, False), (('war',), False, True), (('or',), False, False)]
     """
-    found = []
-    for minus, phrase, other_minus, word in _TERM.findall(typed[:MOST_TYPED]):
-        words = tuple(plain(w) for w in _WORD.findall(spaced(word or phrase) or ""))
-        if words:
-            prefix = word.endswith("*") and len(words[-1]) >= SHORTEST_START
-            found.append(SearchTerm(words, prefix, bool(minus or other_minus)))
-    return found[:MOST_TERMS]
+    terms = [
+        SearchTerm(words, word.endswith("*") and len(words[-1]) >= SHORTEST_START, bool(minus or other_minus))
+        for minus, phrase, other_minus, word in _TERM.findall(typed[:MOST_TYPED])
+        if (words := tuple(plain(w) for w in _WORD.findall(spaced(word or phrase) or "")))
+    ]
+    return terms[:MOST_TERMS]
 
 
 def plain(word: str) -> str:
@@ -245,12 +244,10 @@ def _excerpts(
     if row is None:
         return
     reply, reasoning, package, nth = row
-    for name in (n for n in ("reply", "reasoning", "prompt") if n in where):
-        if name == "prompt":
-            text: str | None = _prompt(package, nth, read)
-        else:
-            text = decoded(reply if name == "reply" else reasoning)
-        yield from ((name, pieces) for pieces in excerpts(text or "", terms))
+    for name, raw in (("reply", reply), ("reasoning", reasoning), ("prompt", None)):
+        if name in where:
+            text = _prompt(package, nth, read) if name == "prompt" else decoded(raw)
+            yield from ((name, pieces) for pieces in excerpts(text or "", terms))
 
 
 def _package(connection: sqlite3.Connection, number: int) -> bytes:
@@ -304,14 +301,10 @@ def found_in(text: str, terms: Sequence[SearchTerm], most: int = 200) -> list[tu
                 pieces.append((at, at + len(piece)))
                 at += len(piece)
         for start, stop in pieces:
-            words.append((plain(text[start:stop]), start, stop))
-            words = words[-longest:]
-            for term in terms:
-                n = len(term.words)
-                tail = words[-n:]
-                if len(tail) == n and _fits(tail, term):
-                    spans.append((tail[0][1], stop))
-                    break
+            words = [*words[1 - longest :], (plain(text[start:stop]), start, stop)][-longest:]
+            tails = ((words[-len(term.words) :], term) for term in terms)
+            first = next((tail[0][1] for tail, term in tails if _fits(tail, term)), None)
+            spans += [] if first is None else [(first, stop)]
         if len(spans) >= most:
             break
     return spans
@@ -319,9 +312,8 @@ def found_in(text: str, terms: Sequence[SearchTerm], most: int = 200) -> list[tu
 
 def _fits(tail: Sequence[tuple[str, int, int]], term: SearchTerm) -> bool:
     *head, last = term.words
-    if any(word[0] != wanted for word, wanted in zip(tail, head, strict=False)):
-        return False
-    return tail[-1][0].startswith(last) if term.prefix else tail[-1][0] == last
+    *before, end = (word for word, _, _ in tail)
+    return before == head and (end.startswith(last) if term.prefix else end == last)
 
 
 COUNTED_AT_ONCE = 200_000

@@ -127,11 +127,9 @@ def _mark(folder: Folder, run: Run) -> object:
     """What tells that a run must be opened anew: another manifest, another journal file, or more people."""
     marks: list[object] = []
     for path in (folder.path / MANIFEST, folder.journal):
-        try:
+        with suppress(OSError):
             there = path.stat()
-            marks.append((there.st_ino, there.st_mtime_ns if path.name == MANIFEST else 0))
-        except OSError:
-            marks.append(None)
+            marks.append((path.name, there.st_ino, there.st_mtime_ns if path.name == MANIFEST else 0))
     if hasattr(run.plan, "people_tables"):  # its matches arise while it is played
         with suppress(OSError, RunError):
             marks.append(read_plain(run.journal.tally_path))

@@ -11,7 +11,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -366,13 +366,11 @@ class Watching:
             child.kill()
             await child.wait()
             raise
-        try:
-            found = orjson.loads(told)
-        except orjson.JSONDecodeError:
-            return CheckResult("waiting")
-        if "line" in found:
-            return CheckResult("damaged", line=str(found["line"]))
-        return CheckResult("whole", entries=int(found["entries"]))
+        with suppress(orjson.JSONDecodeError):
+            result = orjson.loads(told)
+            line = result.get("line")
+            return CheckResult("whole" if line is None else "damaged", line, result.get("entries", 0))
+        return WAITING
 
 
 def _size(status: RunStatus) -> object:

@@ -11,9 +11,7 @@ import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Container
 from contextlib import suppress
-from dataclasses import astuple, dataclass
 from functools import lru_cache
-from typing import Any
 
 from ostrom.engine.entries import MOST_TOGETHER, UNREADABLE, Packages, whole
 from ostrom.engine.plan import Unit
@@ -32,22 +30,6 @@ REMEMBERED_LINES = 1_000_000
 
 # Scripts without spaces between words: every character is a word, so a search finds any of them.
 _UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])")
-
-
-@dataclass
-class CallTotals:
-    """What the calls of a match add up to."""
-
-    calls: int = 0
-    errors: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    usd: float = 0.0
-    unpriced: int = 0
-
-    def columns(self) -> tuple[Any, ...]:
-        """The numbers in the order of the table."""
-        return astuple(self)
 
 
 class Speech:
@@ -71,42 +53,19 @@ class Speech:
             for number, cell, agent in connection.execute("SELECT id, cell, agent FROM voices")
         }
 
-    def some(self, through: int, totals: dict[int, CallTotals]) -> int:
+    def some(self, through: int) -> int:
         """Index the next calls; the last one's number."""
         query = (
-            f"SELECT id, unit, step, player, prompt, nth, {beginning('reply')}, {beginning('reasoning')}, error, "
-            "finish, tokens_in, tokens_out, usd, seal FROM journal.calls WHERE id > ? ORDER BY id LIMIT ?"
+            f"SELECT id, unit, step, player, prompt, nth, {beginning('reply')}, {beginning('reasoning')}, seal "
+            "FROM journal.calls WHERE id > ? ORDER BY id LIMIT ?"
         )
         size, places, texts = 0, [], []
         cursor = self.connection.execute(query, (through, TOGETHER))
-        for row in cursor:
-            (
-                number,
-                unit,
-                step,
-                player,
-                package,
-                nth,
-                reply,
-                reasoning,
-                error,
-                finish,
-                got,
-                gave,
-                usd,
-                self.seal,
-            ) = row
-            through = number
+        for number, unit, step, player, package, nth, reply, reasoning, seal in cursor:
+            through, self.seal = number, seal
             who = self._who(unit)
             if who is None:
                 continue
-            total = totals.setdefault(unit, CallTotals())
-            total.calls += 1
-            total.errors += error is not None and finish is None
-            total.tokens_in += got or 0
-            total.tokens_out += gave or 0
-            total.usd += usd or 0.0
-            total.unpriced += error is None and usd is None
             prompt = self._news(number, unit, player, package, nth)
             texts.append((number, spaced(prompt), spaced(decoded(reply)), spaced(decoded(reasoning))))
             cell, agents = who

@@ -17,7 +17,7 @@ from ostrom.ground.errors import OstromError, UnknownName, UsageError, nearest
 from ostrom.ground.parameters import bounds_in_words
 from ostrom.ground.registry import broken_replications, replication_files, replications
 from ostrom.models import check_name, model_names, params_of
-from ostrom.studies.extensions import file_kind
+from ostrom.studies.extensions import FileKind, file_kinds
 from ostrom.studies.load import builtin_names, presets_of, read_study
 from ostrom.studies.run import open_run
 
@@ -104,7 +104,7 @@ def _rows(kind: str) -> list[dict[str, Any]]:
         kinds = ("stories", "layouts", "payoffs", "history", "goals", "hints", "personas", "systems", "names")
         return [{"kind": k, "name": n} for k in kinds for n in library.names(k)]
     if kind == "mappings":
-        return file_kind("mapping").shipped()
+        return file_kinds.part("mapping", FileKind).shipped()
     if kind == "replications":
         return _replications()
     registry = _registry(kind)
@@ -185,7 +185,7 @@ def show(
 
 def _show_file(kind: str, name: str, json: bool) -> None:
     """A study or a mapping as it is written."""
-    data = read_study(name)[0] if kind == "study" else file_kind(kind).as_written(name)
+    data = read_study(name)[0] if kind == "study" else file_kinds.part(kind, FileKind).as_written(name)
     if json:
         print_json(data)
         return

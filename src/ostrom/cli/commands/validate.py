@@ -104,7 +104,7 @@ def check_file(file: Path) -> dict[str, Any] | None:
         return _table_of_games(file)
     from ostrom.games.text_file import read_text
     from ostrom.ground.yaml import read_yaml
-    from ostrom.studies.extensions import file_kind, file_kinds
+    from ostrom.studies.extensions import FileKind, file_kinds
 
     data = read_yaml(read_text(file, what="file"), str(file))
     keys = set(data) if isinstance(data, dict) else set()
@@ -117,7 +117,8 @@ def check_file(file: Path) -> dict[str, Any] | None:
         return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
     if "roles" in keys:
         return _cast(file)
-    kind = next((kind for kind in map(file_kind, file_kinds) if kind.recognises(keys)), None)
+    kinds = (file_kinds.part(name, FileKind) for name in file_kinds)
+    kind = next((kind for kind in kinds if kind.recognises(keys)), None)
     return None if kind is None else kind.facts(file)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,10 +21,11 @@ from ostrom.cli.options import (
 )
 from ostrom.cli.output import cell, print_table, write
 from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.progress import watch_with
+from ostrom.features.attribution.effects import Attribution, draw_svg, read_effects, strips
+from ostrom.features.attribution.plan import attribute as play_attribution
 from ostrom.ground.errors import UsageError
-
-if TYPE_CHECKING:
-    from ostrom.features.attribution.effects import Attribution
+from ostrom.studies.run import open_run
 
 MOST_ROWS = 40
 
@@ -55,11 +57,6 @@ def attribute(
     Flipping shows a round as if one player had defected instead of cooperating, or cooperated instead; in a game with
     amounts or stages, as if it had named the other end of the range or another option.
     """
-    from ostrom.engine.progress import watch_with
-    from ostrom.features.attribution.effects import draw_svg, read_effects
-    from ostrom.features.attribution.plan import attribute as play_attribution
-    from ostrom.studies.run import open_run
-
     say_allowed(options.allow_key)
     with open_run(run, runs) as parent:
         result, folder = play_attribution(
@@ -85,7 +82,7 @@ def attribute(
     said = [] if json else [f"drawn: {svg}" if drawn else "install ostrom[report] for the strip as SVG"]
     conclude(
         result,
-        {"run": str(folder), **found.as_dict(), "svg": str(svg) if drawn else None},
+        {"run": str(folder), **asdict(found), "svg": str(svg) if drawn else None},
         lambda: _show_attribution(found),
         json=json,
         said=[*said, f"{spent(result.tally)}; run: {folder}"],
@@ -93,7 +90,6 @@ def attribute(
 
 
 def _show_attribution(found: Attribution) -> None:
-    from ostrom.features.attribution.effects import strips
 
     how = {
         "odds": "exact odds of the strategy",

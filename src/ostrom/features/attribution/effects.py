@@ -7,7 +7,7 @@ cooperation, the chance of what the player did in the match; of an amount, its s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from ostrom.answers import Answer, Number
 from ostrom.features.attribution.plan import AttributionPlan, Measure
 from ostrom.games.amounts import IDLE
 from ostrom.ground.errors import UsageError
+from ostrom.ground.values import grouped
 from ostrom.studies.run import Run
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -70,28 +71,19 @@ class Attribution:
     effects: tuple[RoundEffect, ...]
     complete: bool
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
 
 def read_effects(run: Run, level: float = 0.95) -> Attribution:
     """The effects that a run of counterfactuals has found so far."""
     plan = run.plan
     if not isinstance(plan, AttributionPlan):
         raise UsageError(f"{run.name}: is not an attribution")
-    answers: list[list[Answer | None]] = [[] for _ in plan.edits]
-    states = run.journal.states()
-    open_units = 0
-    place = (plan.origin.step, plan.decision.player, "")
-    for index in range(1, len(plan)):
-        if index not in states:
-            open_units += 1
-            continue
-        found = run.journal.answers(index).get(place)
-        answers[(index - 1) % len(plan.edits)].append(None if found is None else found[0])
+    place, states = (plan.origin.step, plan.decision.player, ""), run.journal.states()
+    ended = [index for index in range(1, len(plan)) if index in states]
+    answers = grouped(
+        ((index - 1) % len(plan.edits), run.journal.answers(index).get(place, (None,))[0]) for index in ended
+    )
     looked_at = _Target(plan)
-    found_so_far = [looked_at.chance(given, level) for given in answers]
+    found_so_far = [looked_at.chance(answers.get(number, []), level) for number in range(len(plan.edits))]
     base, base_group = found_so_far[0]
     effects = []
     for edit, (chance, group) in zip(plan.edits[1:], found_so_far[1:], strict=True):
@@ -103,7 +95,7 @@ def read_effects(run: Run, level: float = 0.95) -> Attribution:
     origin = plan.origin
     return Attribution(
         origin.run, origin.match, origin.round, origin.seat, plan.seated.name, origin.measure,
-        looked_at.name, plan.seated.config.memory, origin.taken, base, tuple(effects), open_units == 0,
+        looked_at.name, plan.seated.config.memory, origin.taken, base, tuple(effects), len(ended) == len(plan) - 1,
     )  # fmt: skip
 
 
@@ -198,9 +190,7 @@ def sign(change: float | None) -> str:
 
 def strips(found: Attribution) -> list[str]:
     """Two lines per kind of change, the oldest round on the left: how much, and in which direction."""
-    kinds: dict[str, list[RoundEffect]] = {}
-    for effect in found.effects:
-        kinds.setdefault(effect.row, []).append(effect)
+    kinds = grouped((effect.row, effect) for effect in found.effects)
     width = max(len(row) for row in kinds)
     lines = []
     rounds = list(dict.fromkeys(e.round for e in found.effects))

@@ -10,7 +10,11 @@ import typer
 from ostrom.cli.ending import ask_models, conclude, spent_data
 from ostrom.cli.options import BUDGET, Json, Runs, say_allowed, with_play_options
 from ostrom.cli.output import print_table
+from ostrom.engine.folder import check_name
 from ostrom.engine.play_options import PlayOptions
+from ostrom.features.authoring.plan import AuthorPlan, write_scenarios
+from ostrom.games.scenarios import families, scenarios, shipped_scenario
+from ostrom.ground.errors import UnknownName
 
 
 @with_play_options(*BUDGET, "max_connections", "prompts", "prices", "runs", "allow_key")
@@ -35,11 +39,6 @@ def author(
 
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.engine.folder import check_name
-    from ostrom.features.authoring.plan import AuthorPlan, write_scenarios
-    from ostrom.games.scenarios import families, scenarios, shipped_scenario
-    from ostrom.ground.errors import UnknownName
-
     say_allowed(options.allow_key, model, reader)
     if family not in families():
         raise UnknownName("family of scenarios", family, families())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -237,13 +237,10 @@ def changed_agent(config: AgentConfig, changes: Mapping[str, Any]) -> dict[str, 
     Another way of deciding replaces the old one, and client settings belong to the model they were made for.
     """
     data: dict[str, Any] = config.model_dump(mode="json", exclude_unset=True)
-    for path, value in changes.items():
-        if not path.startswith("agent."):
-            continue
-        field = path.removeprefix("agent.")
+    fields = {path.removeprefix("agent."): to for path, to in changes.items() if path.startswith("agent.")}
+    for field, value in fields.items():
         if field in WAYS:
-            for way in (*WAYS, "settings"):
-                data.pop(way, None)
+            data = {key: of for key, of in data.items() if key not in (*WAYS, "settings")}
         put(data, field, value)
     return data
 
@@ -307,10 +304,6 @@ class Continuation:
     change: float | None
     replicates: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
 
 def continuations(parent: Run, made: Run, origin: BranchOf) -> list[Continuation]:
     """One row per player; the branch is the mean over its finished replicates."""
@@ -352,16 +345,9 @@ def _mean(
 ) -> float | None:
     """The mean from one round up to another, None where there is none; ``lost`` more rounds paid nothing."""
     paid = measure_of(game) != "cooperation"
-    known: list[float] = []
-    for r in rounds:
-        if r.void or r.number < first or (end is not None and r.number >= end):
-            continue
-        seats = list(r.players or range(len(r.actions)))
-        if player in seats:
-            seat = seats.index(player)
-            cooperates = game.cooperates(seat, r.actions[seat])
-            if paid:
-                known.append(r.payoffs[seat])
-            elif cooperates is not None:
-                known.append(cooperates)
+    within = [r for r in rounds if not r.void and first <= r.number and (end is None or r.number < end)]
+    seated = [(r, list(r.players or range(len(r.actions)))) for r in within]
+    own = [(r, seats.index(player)) for r, seats in seated if player in seats]
+    values = [r.payoffs[seat] if paid else game.cooperates(seat, r.actions[seat]) for r, seat in own]
+    known = [float(value) for value in values if value is not None]
     return sum(known) / (len(known) + lost * paid) if known else None

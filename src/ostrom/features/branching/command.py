@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,9 +21,10 @@ from ostrom.cli.options import (
 )
 from ostrom.cli.output import print_table
 from ostrom.engine.play_options import PlayOptions
-
-if TYPE_CHECKING:
-    from ostrom.features.branching.branch import BranchResult
+from ostrom.engine.progress import watch_with
+from ostrom.features.branching.branch import branch as play_branch  # what `Run.branch` in Python calls
+from ostrom.features.branching.branch import continuations, measure_of
+from ostrom.studies.run import open_run
 
 
 @with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key")
@@ -47,10 +49,6 @@ def branch(
 
     The first replicate has the chance of the match itself from there on, the others chance of their own.
     """
-    from ostrom.engine.progress import watch_with
-    from ostrom.features.branching.branch import continuations, measure_of
-    from ostrom.studies.run import open_run
-
     say_allowed(options.allow_key, set_)
     with open_run(run, runs) as parent:
         done = play_branch(
@@ -76,7 +74,7 @@ def branch(
             "complete": done.result.complete,
             "parent": done.origin.model_dump(),
             "measure": what,
-            "players": [row.as_dict() for row in rows],
+            "players": [asdict(row) for row in rows],
         },
         lambda: print_table(
             f"{done.folder.name}: {what} from round {done.origin.round} on ({unit.cell['branch']})",
@@ -86,10 +84,3 @@ def branch(
         json=json,
         said=[f"{spent(done.result.tally)}; run: {done.folder}"],
     )
-
-
-def play_branch(*arguments: Any, **options: Any) -> BranchResult:
-    """Play a branch and give its folder and result: what Python's ``Run.branch`` calls."""
-    from ostrom.features.branching.branch import branch as branch_of
-
-    return branch_of(*arguments, **options)

@@ -5,16 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ostrom.cli.options import Json, Runs, Safe
 from ostrom.cli.output import print_json, print_table, say
+from ostrom.features.evolution.evolution import (
+    EvolutionSettings,
+    check_settings,
+    entry_of,
+    result_rows,
+    write_evolution,
+)
+from ostrom.features.evolution.tournament import Tournament, read_payoff_files, run_tournaments
 from ostrom.ground.errors import UsageError
-
-if TYPE_CHECKING:
-    from ostrom.features.evolution.tournament import Tournament
+from ostrom.studies.run import open_run
 
 
 def evolve(
@@ -78,13 +84,6 @@ def evolve(
 
     Exit code: 1 when some tournament has no result because matches are missing or a file is wrong.
     """
-    from ostrom.features.evolution.evolution import (
-        EvolutionSettings,
-        check_settings,
-        entry_of,
-        write_evolution,
-    )
-
     settings = EvolutionSettings(
         eta, steps, tolerance, read_start(start), seed, population, selection, mapping,  # type: ignore[arg-type]
         beta, mutation, alpha, duration, samples,
@@ -160,7 +159,6 @@ def _tournaments(
     if all(_is_foreign(item, runs) for item in source):
         if by is not None or expected:
             raise UsageError("--by and --expected are for runs, not for payoff files")
-        from ostrom.features.evolution.tournament import read_payoff_files
 
         read = read_payoff_files([Path(item) for item in source], discount=_discount(discount), seats=seats)
         return list(read.tournaments), list(read.others), list(read.wrong)
@@ -182,8 +180,6 @@ def _is_foreign(item: str, runs: Path) -> bool:
 
 
 def _of_run(name: str, by: str | None, expected: bool, runs: Path) -> list[Tournament]:
-    from ostrom.features.evolution.tournament import run_tournaments
-    from ostrom.studies.run import open_run
 
     with open_run(name, runs) as run:
         if by is None:
@@ -206,7 +202,6 @@ def _discount(text: str) -> Any:
 
 
 def _print(dynamics: str, entries: Sequence[dict[str, Any]]) -> None:
-    from ostrom.features.evolution.evolution import result_rows
 
     rows = list(result_rows(entries))
     if rows:

@@ -130,14 +130,6 @@ def _along(case: _Case, path: Trajectory) -> Evolved:
     return Evolved({"final": case.named(path.final)}, facts, path)
 
 
-def _moran(case: _Case) -> Evolved:
-    return _finite(case, Moran(case.get("selection"), case.get("mapping")))
-
-
-def _fermi(case: _Case) -> Evolved:
-    return _finite(case, Fermi(case.get("beta")))
-
-
 def _finite(case: _Case, process: Process) -> Evolved:
     """The exact long run under rare mutations, beside one simulated path."""
     size, values = case.get("population"), case.tensor.values
@@ -209,8 +201,12 @@ _FINITE = frozenset({"start", "seed", "steps", "population", "mutation"})
 DYNAMICS: Mapping[str, tuple[Callable[[_Case], Evolved], frozenset[str], Mapping[str, Any]]] = {
     "replicator": (_replicator, _FLOW | {"eta", "steps"}, {}),
     "continuous": (_continuous, _FLOW | {"duration"}, {}),
-    "moran": (_moran, _FINITE | {"selection", "mapping"}, {}),
-    "fermi": (_fermi, _FINITE | {"beta"}, {}),
+    "moran": (
+        lambda case: _finite(case, Moran(case.get("selection"), case.get("mapping"))),
+        _FINITE | {"selection", "mapping"},
+        {},
+    ),
+    "fermi": (lambda case: _finite(case, Fermi(case.get("beta"))), _FINITE | {"beta"}, {}),
     "alpha-rank": (_alpha_rank, frozenset({"alpha", "population"}), {}),
     "deviation": (_deviation, frozenset(), {}),
     "basins": (_basins, frozenset({"eta", "steps", "samples", "seed"}), {"steps": 5000}),
@@ -271,13 +267,12 @@ def entry_of(
 ) -> tuple[dict[str, Any], Evolved | None]:
     """A tournament and what came of it as plain data; ``why`` says why a population cannot evolve on it."""
     evolved, why = None, None
-    if not tournament.matches:
-        why = f"no match is finished ({tournament.unfinished} are not)"
-    else:
-        try:
-            evolved = evolve(tournament, dynamics, settings)
-        except UsageError as error:
-            why = str(error)
+    try:
+        if not tournament.matches:
+            raise UsageError(f"no match is finished ({tournament.unfinished} are not)")
+        evolved = evolve(tournament, dynamics, settings)
+    except UsageError as error:
+        why = str(error)
     entry: dict[str, Any] = {
         "cell": dict(tournament.cell),
         "types": list(tournament.types),

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ostrom.ground.errors import UsageError
+from ostrom.ground.values import grouped
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,21 +122,13 @@ class PayoffTensor:
         return fitness(self.values, as_population(population, len(self.types)))
 
 
-def types_of(matches: Iterable[ScoredMatch]) -> tuple[str, ...]:
-    """All types in order of first appearance."""
-    return tuple(dict.fromkeys(name for match in matches for name in match.types))
-
-
 def mean_scores(matches: Iterable[ScoredMatch]) -> dict[str, float]:
     """Mean score of each type over all its matches and seats (self-play counts once per seat).
 
     >>> mean_scores([ScoredMatch(("a", "a"), (2.0, 1.0)), ScoredMatch(("a", "b"), (0.0, 3.0))])
     {'a': 1.0, 'b': 3.0}
     """
-    seen: defaultdict[str, list[float]] = defaultdict(list)
-    for match in matches:
-        for name, score in zip(match.types, match.scores, strict=True):
-            seen[name].append(score)
+    seen = grouped(pair for match in matches for pair in zip(match.types, match.scores, strict=True))
     return {name: math.fsum(scores) / len(scores) for name, scores in seen.items()}
 
 
@@ -149,7 +142,8 @@ def payoff_tensor(matches: Sequence[ScoredMatch], types: Sequence[str] | None = 
     """
     if not matches:
         raise UsageError("no payoff tensor can be built from no matches")
-    names = tuple(types) if types is not None else types_of(matches)
+    met = (name for match in matches for name in match.types)
+    names = tuple(dict.fromkeys(met) if types is None else types)
     if len(set(names)) != len(names):
         raise UsageError(f"type names must differ (found {', '.join(names)})")
     index = {name: i for i, name in enumerate(names)}

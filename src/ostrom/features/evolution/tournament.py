@@ -11,6 +11,7 @@ from ostrom.engine.plan import Unit
 from ostrom.features.evolution.tensor import PayoffTensor, ScoredMatch, mean_scores, payoff_tensor
 from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.ground.registry import Registry
+from ostrom.ground.values import grouped
 from ostrom.mechanisms.base import match_score
 
 NO_TENSOR = (
@@ -88,18 +89,13 @@ def run_tournaments(
     A type is an agent's whole configuration: one name for two configurations becomes two types. ``expected``
     takes the exact expectation of the scores where the odds are known, and refuses where they are not.
     """
-    groups: dict[tuple[Any, ...], dict[int, list[Mapping[str, Any]]]] = {}
-    for row in rows:
-        if row["unit"] != "match":
-            continue
-        for name in by:
-            if name not in row:
-                raise UnknownName("column of matches", name, row)
-        key = tuple(row[name] for name in by)
-        groups.setdefault(key, {}).setdefault(row["match"], []).append(row)
+    played = [row for row in rows if row["unit"] == "match"]
+    for name in by if played else ():
+        if name not in played[0]:
+            raise UnknownName("column of matches", name, played[0])
+    cells = grouped((tuple(row[name] for name in by), (row["match"], row)) for row in played)
     return [
-        _tournament(dict(zip(by, key, strict=True)), matches, unit, expected)
-        for key, matches in groups.items()
+        _tournament(dict(zip(by, key, strict=True)), grouped(of), unit, expected) for key, of in cells.items()
     ]
 
 

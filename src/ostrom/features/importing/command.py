@@ -46,10 +46,10 @@ def import_files(
     """
     from ostrom.features.importing import import_rounds, mapping_names
     from ostrom.features.importing.inspect_log import import_logs, is_log
-    from ostrom.features.importing.write import importer, importers
+    from ostrom.features.importing.write import Importer, importers
     from ostrom.ground.errors import UsageError
 
-    readers = [importer(reader) for reader in importers]
+    readers = [importers.part(reader, Importer) for reader in importers]
     reader = next((one for one in readers if mapping is not None and one.reads(files[0], mapping)), None)
     if mapping is not None and reader is not None:
         chosen = name or files[0].resolve().stem

@@ -280,10 +280,3 @@ class Importer:
 
 
 importers: Registry[Importer] = Registry("importer", None, "IMPORTER", "ostrom.importers", folder="importers")
-
-
-def importer(name: str) -> Importer:
-    """The reader of that name."""
-    reader: Any = importers.get(name)
-    assert isinstance(reader, Importer), name
-    return reader

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from ostrom.analysis.repeated_play import DEFAULT_CANDIDATES, named_candidates
 from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, print_table, say, write
-
-if TYPE_CHECKING:
-    from ostrom.features.inference.runs import AgentFrequencies, RunInference
+from ostrom.data.rundata import run_data
+from ostrom.features.inference.runs import AgentFrequencies, RunInference, infer_strategies
+from ostrom.studies.run import open_run
 
 UNSEEN = 0.0005
 """Weights that round to nothing are named in one line."""
@@ -38,11 +39,6 @@ def infer(
     json: Json = False,
 ) -> None:
     """Estimate shares of strategies and memory-one responses from a run's repeated two-player matches."""
-    from ostrom.analysis.repeated_play import DEFAULT_CANDIDATES, named_candidates
-    from ostrom.data.rundata import run_data
-    from ostrom.features.inference.runs import infer_strategies
-    from ostrom.studies.run import open_run
-
     candidates = named_candidates(strategies) if strategies else DEFAULT_CANDIDATES
     with open_run(run, runs) as opened:
         data = run_data(opened.rows, opened.folder.path, opened.manifest)

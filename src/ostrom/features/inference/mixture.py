@@ -27,6 +27,7 @@ from ostrom.analysis.statistics.samples import (
     label_codes,
     sample,
 )
+from ostrom.ground.values import grouped
 
 UNITS = ("match", "player")
 
@@ -338,9 +339,8 @@ def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, fai
 
 def equivalent_groups(table: ChoiceTable) -> tuple[tuple[int, ...], ...]:
     """Candidates that fit every unit equally well whatever the error rate, in order of first appearance."""
-    groups: dict[bytes, list[int]] = {}
-    for k in range(len(table.candidates)):
-        groups.setdefault(np.ascontiguousarray(table.counts[:, k, :]).tobytes(), []).append(k)
+    counts = (np.ascontiguousarray(table.counts[:, k, :]).tobytes() for k in range(len(table.candidates)))
+    groups = grouped((of, k) for k, of in enumerate(counts))
     return tuple(tuple(members) for members in groups.values())
 
 

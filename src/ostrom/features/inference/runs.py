@@ -37,6 +37,7 @@ from ostrom.features.inference.frequencies import (
 from ostrom.features.inference.mixture import UNITS, PlayedMatch
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.streams import Streams
+from ostrom.ground.values import grouped
 
 STATES = ("first", "CC", "CD", "DC", "DD")
 """The player's own last move, then the other's."""
@@ -93,10 +94,9 @@ class ResponseTable:
     unit: str
 
     def __getitem__(self, state: str) -> StateResponse:
-        for line in self.responses:
-            if line.state == state:
-                return line
-        raise BadSample(f"unknown state {state!r} (allowed: {', '.join(STATES)})")
+        if state not in STATES:
+            raise BadSample(f"unknown state {state!r} (allowed: {', '.join(STATES)})")
+        return self.responses[STATES.index(state)]
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain row per state."""
@@ -278,9 +278,7 @@ def infer_strategies(
         if name not in met:
             raise UnknownName("agent", name, met)
     seats = [seat for seat in seats if not agents or seat.agent in agents]
-    cells: dict[tuple[Any, ...], list[_Seat]] = {}
-    for seat in seats:
-        cells.setdefault(tuple(seat.match.within.values()), []).append(seat)
+    cells = grouped((tuple(seat.match.within.values()), seat) for seat in seats)
     estimates, tables = list[AgentFrequencies](), list[Responses]()
     known: dict[Any, dict[str, tuple[float, ...]]] = {}
 
@@ -297,13 +295,13 @@ def infer_strategies(
 
     for members in cells.values():
         within = members[0].match.within
-        own = {name: [s for s in members if s.agent == name] for name in met}
-        own = {name: theirs for name, theirs in own.items() if theirs}
-        groups = [(None, members)] if unit == "player" else list(own.items())
-        for agent, theirs in groups:
-            estimates.append(_estimate(within, agent, [played(s) for s in theirs], unit, resamples, compare))
-        for name, theirs in own.items():
-            tables.append(Responses(within, name, _responses(theirs)))
+        own = grouped((seat.agent, seat) for seat in sorted(members, key=lambda seat: met.index(seat.agent)))
+        groups: Mapping[Any, list[_Seat]] = {None: members} if unit == "player" else own
+        estimates += [
+            _estimate(within, agent, [played(s) for s in theirs], unit, resamples, compare)
+            for agent, theirs in groups.items()
+        ]
+        tables += [Responses(within, name, _responses(theirs)) for name, theirs in own.items()]
     matches = len({seat.match.match for seat in seats})
     return RunInference(
         unit, tuple(candidates), resamples, matches, tuple(estimates), tuple(tables),

@@ -7,7 +7,7 @@ the rounds as they were played, so that a slip moves it like any other move.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from ostrom.analysis.statistics.means import pearson
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.data.rundata import RunData
 from ostrom.games.game import Game
+from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import Round
 from ostrom.mechanisms.statements import PLACES, STATES, place_key
 
@@ -104,13 +105,9 @@ class Statement:
 
     def situations(self) -> Iterator[tuple[str, float, float]]:
         """Every situation that occurred: its key, the stated chance of the first action, and how often it was taken."""
-        chances = self.chances
-        groups: dict[str, list[tuple[float, bool]]] = {"first": [(chances[0], self.rounds[0][0] == 0)]}
-        for number in range(1, len(self.rounds)):
-            own, other = self.rounds[number - 1]
-            group = groups.setdefault(place_key(own + 1, other + 1), [])
-            group.append((chances[number], self.rounds[number][0] == 0))
-        for key, met in groups.items():
+        places = ["first", *(place_key(own + 1, other + 1) for own, other in self.rounds[:-1])]
+        taken = [(chance, own == 0) for chance, (own, _) in zip(self.chances, self.rounds, strict=True)]
+        for key, met in grouped(zip(places, taken, strict=True)).items():
             yield key, math.fsum(c for c, _ in met) / len(met), sum(a for _, a in met) / len(met)
 
     def same_strategy(self) -> bool:
@@ -158,13 +155,10 @@ def policy_of(value: Mapping[str, Any], actions: Sequence[str]) -> Automaton:
 
 def statements(data: RunData) -> Iterator[Statement]:
     """All statements of a run that can be played: tables and automata, and words that were turned into a table."""
-    rounds: dict[int, dict[int, dict[int, str]]] = {}
-    acts: dict[int, dict[tuple[int, int], str]] = {}
-    for row in data.records(
+    moves = data.records(
         f"SELECT match, round, seat, player, action FROM decisions WHERE {ACTS} AND action IS NOT NULL"
-    ):
-        rounds.setdefault(row["match"], {}).setdefault(row["round"], {})[row["seat"]] = row["action"]
-        acts.setdefault(row["match"], {})[row["round"], row["player"]] = row["action"]
+    )
+    by_match = grouped((row["match"], row) for row in moves)
     met = {
         row["match"]: orjson.loads(row["facts"])["met"]
         for row in data.records(
@@ -173,9 +167,13 @@ def statements(data: RunData) -> Iterator[Statement]:
     }
     for row in data.records(STATED):
         value = orjson.loads(row["answer"]) if str(row["answer"]).startswith("{") else None
-        played = rounds.get(row["match"], {})
+        own = by_match.get(row["match"], [])
         if row["match"] in met:
-            played = _met(met[row["match"]], acts[row["match"]], int(row["player"]), int(row["seat"]))
+            acts = {(act["round"], act["player"]): act["action"] for act in own}
+            played = _met(met[row["match"]], acts, int(row["player"]), int(row["seat"]))
+        else:
+            seats = grouped((act["round"], (act["seat"], act["action"])) for act in own)
+            played = {number: dict(of) for number, of in seats.items()}
         game, seat = data.game(row["match"]), int(row["seat"]) - 1
         if value is None or game.seats != 2 or not played:
             continue
@@ -203,17 +201,20 @@ def _met(
     }
 
 
+SAID: Mapping[str, Callable[[Statement], float]] = {
+    "agreement": lambda s: s.agreement,
+    "log_loss": lambda s: s.log_loss,
+    "divergence": lambda s: s.divergence,
+    "gain": lambda s: s.would_have_earned - s.earned,
+    "same_strategy": lambda s: s.same_strategy(),
+}
+"""What can be asked of a statement."""
+
+
 def said_values(data: RunData, of: str) -> Iterator[dict[str, Any]]:
     """One row for every statement: what ``of`` says about it."""
     for s in statements(data):
-        value = {
-            "agreement": lambda s=s: s.agreement,
-            "log_loss": lambda s=s: s.log_loss,
-            "divergence": lambda s=s: s.divergence,
-            "gain": lambda s=s: s.would_have_earned - s.earned,
-            "same_strategy": lambda s=s: s.same_strategy(),
-        }[of]()
-        yield {"match": s.match, "player": s.player, "stated": s.when, "value": float(value)}
+        yield {"match": s.match, "player": s.player, "stated": s.when, "value": float(SAID[of](s))}
 
 
 class Situation(NamedTuple):
@@ -248,19 +249,18 @@ class SaidAndDone(NamedTuple):
 
 def said_and_done(data: RunData) -> SaidAndDone:
     """Stated and revealed chances in every situation, and their correlation by agent and time of stating."""
-    pairs: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
-    grouped: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for statement in statements(data):
-        for key, said, done in statement.situations():
-            pairs.setdefault((statement.agent, statement.when, key), []).append((said, done))
-    for (agent, when, _), met in pairs.items():
-        grouped.setdefault((agent, when), []).extend(met)
+    pairs = grouped(
+        ((statement.agent, statement.when, key), (said, done))
+        for statement in statements(data)
+        for key, said, done in statement.situations()
+    )
+    times = grouped(((agent, when), pair) for (agent, when, _), met in pairs.items() for pair in met)
     situations = [
         Situation(*key, sum(a for a, _ in met) / len(met), sum(b for _, b in met) / len(met), len(met))
         for key, met in pairs.items()
     ]
     correlations = []
-    for group, met in grouped.items():
+    for group, met in times.items():
         try:
             r = pearson([a for a, _ in met], [b for _, b in met], unit="situation")
             line = SaidCorrelation(*group, r.value, r.low, r.high, len(met), "")

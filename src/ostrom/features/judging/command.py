@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -20,12 +20,29 @@ from ostrom.cli.options import (
     with_play_options,
 )
 from ostrom.cli.output import print_json, print_table
+from ostrom.engine.folder import check_name
 from ostrom.engine.play_options import PlayOptions
-
-if TYPE_CHECKING:
-    from ostrom.engine.runner import Result
-    from ostrom.features.judging.judgements import JudgedCorpus
-    from ostrom.features.judging.plan import JudgePlan
+from ostrom.engine.runner import Result
+from ostrom.features.judging import load_motives
+from ostrom.features.judging.judgements import (
+    NONE,
+    JudgedCorpus,
+    agreements,
+    corpus_of,
+    dependences,
+    motive_shares,
+    same_sets,
+)
+from ostrom.features.judging.plan import (
+    JudgePlan,
+    collect,
+    corpus_name,
+    judged_rows,
+    judges_of,
+    read_corpus,
+    write_judged,
+)
+from ostrom.studies.run import open_run
 
 
 @with_play_options(*BUDGET, "max_connections", "prompts", "prices", "runs", "batch", "allow_key")
@@ -59,20 +76,6 @@ def judge(
 
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.engine.folder import check_name
-    from ostrom.features.judging import load_motives
-    from ostrom.features.judging.judgements import corpus_of
-    from ostrom.features.judging.plan import (
-        JudgePlan,
-        collect,
-        corpus_name,
-        judged_rows,
-        judges_of,
-        read_corpus,
-        write_judged,
-    )
-    from ostrom.studies.run import open_run
-
     say_allowed(options.allow_key, model, second_model)
     judges = judges_of(model, second_model, passes)
     labels = load_motives(motives)
@@ -120,7 +123,6 @@ def _forecast(plan: JudgePlan, options: PlayOptions, folder: Path, json: bool) -
 def _report(
     corpus: JudgedCorpus, factors: list[str], result: Result, decisions: int, table: Path
 ) -> dict[str, Any]:
-    from ostrom.features.judging.judgements import agreements, dependences, motive_shares, same_sets
 
     tally = result.tally
     judged = [judge for judge in corpus.judges if corpus.judged(judge)]
@@ -146,7 +148,6 @@ def _report(
 
 
 def _print(corpus: JudgedCorpus, report: dict[str, Any]) -> None:
-    from ostrom.features.judging.judgements import NONE
 
     first = corpus.judges[0]
     titles = {**{motive.name: motive.title for motive in corpus.motives}, NONE: "(none of them)"}

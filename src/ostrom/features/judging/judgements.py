@@ -18,6 +18,7 @@ from ostrom.analysis.statistics.result import holm
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.ground.errors import RunError, StudyError, UnknownName
 from ostrom.ground.files import plain, read_plain, read_text_file, refuse_link
+from ostrom.ground.values import grouped
 from ostrom.ground.yaml import in_words, read_yaml
 
 SHIPPED = "motives.yaml"
@@ -110,16 +111,12 @@ class JudgedCorpus:
 def corpus_notes(corpus: JudgedCorpus) -> list[str]:
     """Notes for readers of a corpus: its size, judgements without labels, self-judgements."""
     judged = corpus.judged()
-    notes = [f"{corpus.name}: {len(judged)} judgements by {' and '.join(corpus.judges)}."]
-    if corpus.failed:
-        notes.append(
-            f"{corpus.name}: {corpus.failed} judgements have no labels; judging again asks for them."
-        )
-    if corpus.self_judged:
-        notes.append(
-            f"{corpus.name}: {corpus.self_judged} of {len(judged)} judgements are by the model that played."
-        )
-    return notes
+    notes = {
+        f"{len(judged)} judgements by {' and '.join(corpus.judges)}.": True,
+        f"{corpus.failed} judgements have no labels; judging again asks for them.": corpus.failed,
+        f"{corpus.self_judged} of {len(judged)} judgements are by the model that played.": corpus.self_judged,
+    }
+    return [f"{corpus.name}: {note}" for note, applies in notes.items() if applies]
 
 
 def corpus_of(study: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> JudgedCorpus:
@@ -293,12 +290,10 @@ def _shows(row: Mapping[str, Any], name: str) -> bool:
 
 
 def _levels(corpus: JudgedCorpus, factor: str, judge: str) -> dict[str, list[Mapping[str, Any]]]:
-    levels: dict[str, list[Mapping[str, Any]]] = {}
-    for row in corpus.judged(judge):
-        if factor not in row:
-            raise UnknownName("column of a judged corpus", factor, row)
-        levels.setdefault(str(row[factor]), []).append(row)
-    return dict(sorted(levels.items()))
+    rows = corpus.judged(judge)
+    if rows and factor not in rows[0]:
+        raise UnknownName("column of a judged corpus", factor, rows[0])
+    return dict(sorted(grouped((str(row[factor]), row) for row in rows).items()))
 
 
 def _judge(corpus: JudgedCorpus, judge: str | None) -> str:
@@ -345,15 +340,15 @@ def agreements(corpus: JudgedCorpus) -> list[Agreement]:
     if len(corpus.judges) < 2:
         return []
     pairs = _pairs(corpus)
-    found = []
-    every: tuple[list[bool], list[bool]] = ([], [])
-    for motive in corpus.motives:
-        column = motive_column(motive.name)
-        ratings = [bool(a[column]) for a, _ in pairs], [bool(b[column]) for _, b in pairs]
-        for into, of in zip(every, ratings, strict=True):
-            into.extend(of)
-        found.append(_agreement(motive.name, *ratings, len(pairs)))
-    return [*found, _agreement(OVERALL, *every, len(pairs))]
+    ratings = {
+        motive.name: [(bool(a[column]), bool(b[column])) for a, b in pairs]
+        for motive in corpus.motives
+        for column in [motive_column(motive.name)]
+    }
+    ratings[OVERALL] = [both for of in ratings.values() for both in of]
+    return [
+        _agreement(name, [a for a, _ in of], [b for _, b in of], len(pairs)) for name, of in ratings.items()
+    ]
 
 
 def same_sets(corpus: JudgedCorpus) -> float | None:

@@ -6,12 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import orjson
 
 from ostrom.analysis.units import histories
 from ostrom.data.rundata import RunData
+from ostrom.ground.values import grouped
 from ostrom.reports.cells import varied
 from ostrom.reports.layout import JOINT, cell_label
 from ostrom.reports.marks import import_altair
@@ -56,10 +58,7 @@ def populations(data: RunData) -> Iterator[Population]:
         "WHERE player = 1 AND state = 'done' AND facts IS NOT NULL ORDER BY match"
     )
     firsts = histories(data)
-    chains: dict[int, list[dict[str, Any]]] = {}
-    for row in rows:
-        if row["match"] in firsts:
-            chains.setdefault(firsts[row["match"]], []).append(row)
+    chains = grouped((firsts[row["match"]], row) for row in rows if row["match"] in firsts)
     for first, generations in chains.items():
         yield from _history(first, sorted(generations, key=lambda row: int(row["generation"])))
 
@@ -113,14 +112,11 @@ def diversity(genomes: Sequence[Sequence[str]]) -> float:
     >>> round(diversity([["Be kind."], ["Be kind."], ["Be fair."]]), 3)
     0.444
     """
-    counts: dict[frozenset[str], int] = {}
-    for genome in genomes:
-        words = words_of(genome)
-        counts[words] = counts.get(words, 0) + 1
-    kinds, total = [*counts.items()], 0.0
-    for place, (a, n) in enumerate(kinds):
-        for b, m in kinds[place + 1 :]:
-            total += n * m * (1 - (len(a & b) / len(a | b) if a | b else 1.0))
+    counts = Counter(map(words_of, genomes))
+    total = sum(
+        n * m * (1 - (len(a & b) / len(a | b) if a | b else 1.0))
+        for (a, n), (b, m) in combinations(counts.items(), 2)
+    )
     pairs = len(genomes) * (len(genomes) - 1) / 2
     return total / pairs if pairs else 0.0
 
@@ -145,23 +141,21 @@ def lineages(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 def scores_at_similarity(data: RunData) -> Iterable[Mapping[str, Any]]:
     """The mean score of members whose instructions have changed equally much, in four bins."""
-    scores: dict[int, dict[int, float]] = {}
-    for row in data.records(
+    rows = data.records(
         "SELECT match, player, score FROM matches WHERE score IS NOT NULL AND seat IS NOT NULL"
-    ):
-        scores.setdefault(row["match"], {})[row["player"] - 1] = row["score"]
-    rows = []
-    for one in populations(data):
-        by_bin: dict[str, list[float]] = {}
-        for member in range(len(one.genomes)):
-            # A share of exactly 1 belongs to the last bin; rounding up keeps 0.75 there too.
-            place = min(3, int(one.similarity(member) * 4 + 1e-9))
-            by_bin.setdefault(BINS[place], []).append(scores[one.match][member])
-        rows += [
-            {"match": one.match, "similarity": name, "value": sum(of) / len(of), "weight": len(of)}
-            for name, of in sorted(by_bin.items(), key=lambda pair: BINS.index(pair[0]))
-        ]
-    return rows
+    )
+    scores = {(row["match"], row["player"] - 1): row["score"] for row in rows}
+    # A share of exactly 1 belongs to the last bin; rounding up keeps 0.75 there too.
+    bins = grouped(
+        ((one.match, min(3, int(one.similarity(member) * 4 + 1e-9))), scores[one.match, member])
+        for one in populations(data)
+        for member in range(len(one.genomes))
+    )
+    places = {match: place for place, (match, _) in enumerate(bins)}
+    return [
+        {"match": match, "similarity": BINS[bin], "value": sum(of) / len(of), "weight": len(of)}
+        for (match, bin), of in sorted(bins.items(), key=lambda item: (places[item[0][0]], item[0][1]))
+    ]
 
 
 WIDTH = 420
@@ -172,9 +166,7 @@ def populations_by_cell(data: RunData) -> dict[str, list[list[Population]]]:
 
     Where several agents paraphrase, each for populations of its own, the name says who did.
     """
-    chains: dict[int, list[Population]] = {}
-    for one in populations(data):
-        chains.setdefault(one.first, []).append(one)
+    chains = grouped((one.first, one) for one in populations(data))
     heads = {row["match"]: row for row in data.records("SELECT * FROM matches WHERE player = 1")}
     names, observers = varied(data), {chain[0].observers for chain in chains.values()}
     cells: dict[str, list[list[Population]]] = {}
@@ -237,10 +229,8 @@ class FamilyTree(Panel):
             title = JOINT.join(filter(None, [label, f"seed {chain[0].seed}"]))
             drawn.append(_tree(alt, chain, of, [shortened(text, 60) for text in texts], tones, title))
             for one in chain:
-                counts = [0] * len(texts)
-                for founder in one.founders:
-                    counts[of[founder]] += 1
-                rows += [[label, one.generation, text, n] for text, n in zip(texts, counts, strict=True) if n]
+                counts = Counter(of[founder] for founder in one.founders)
+                rows += [[label, one.generation, texts[place], n] for place, n in sorted(counts.items())]
         figure = Figure(
             "family_tree",
             alt.vconcat(*drawn, spacing=18),
@@ -265,13 +255,11 @@ def _tree(
     for one in chain:
         for member, parent in enumerate(one.parents):
             of_text = texts[of[one.founders[member]]]
-            y = height[one.generation, member]
-            points.append({"x": one.generation, "y": y, "of": of_text})
+            point = {"x": one.generation, "y": height[one.generation, member], "of": of_text}
+            points.append(point)
             if one.generation:
-                before = height[one.generation - 1, parent]
-                lines.append(
-                    {"x": one.generation - 1, "y": before, "x2": one.generation, "y2": y, "of": of_text}
-                )
+                before = {"x": one.generation - 1, "y": height[one.generation - 1, parent]}
+                lines.append({**before, "x2": point["x"], "y2": point["y"], "of": of_text})
     tone = alt.Color(
         "of:N", title=None, scale=alt.Scale(domain=texts, range=tones),
         legend=alt.Legend(columns=1) if len(texts) <= MOST_COLOURS else None,

@@ -12,11 +12,15 @@ from typing import Annotated, Any
 
 import typer
 
+from ostrom.cli.commands.run import forecast_plan, play_and_tell, refuse_unused
 from ostrom.cli.options import BUDGET, DryRun, Runs, WriteReport, say_allowed, with_play_options
+from ostrom.engine.folder import check_name
 from ostrom.engine.play_options import PlayOptions
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.errors import UsageError
+from ostrom.ground.values import grouped
 from ostrom.studies.factors import WAYS
+from ostrom.studies.resolve import resolve
 from ostrom.studies.run import Run, open_run
 
 
@@ -47,10 +51,6 @@ def observe(
 
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.cli.commands.run import forecast_plan, play_and_tell, refuse_unused
-    from ostrom.engine.folder import check_name
-    from ostrom.studies.resolve import resolve
-
     say_allowed(options.allow_key, model, set_)
     with open_run(run, runs) as seen:
         watched = observation_of(seen, watched=watch, matches=match or (), name=name)
@@ -155,19 +155,17 @@ def _agent(run: Run) -> dict[str, Any]:
 
 def _moves(run: Run, matches: Collection[int]) -> dict[int, dict[int, dict[int, str]]]:
     """Actions by match, round and seat, of finished matches in which all moves are on record."""
-    found: dict[int, dict[int, dict[int, str]]] = {}
-    left_out = set()
-    for row in run.rows.decisions():
-        if row["kind"] != "act" or row["unit"] != "match" or row["seat"] is None:
-            continue
-        match = row["match"]
-        if matches and match not in matches:
-            continue
-        if row["state"] != "done" or row["action"] is None or row["round"] is None:
-            left_out.add(match)
-            continue
-        found.setdefault(match, {}).setdefault(row["round"], {})[row["seat"]] = row["action"]
-    unknown = sorted(set(matches) - set(found) - left_out)
-    if unknown:
+    moves = grouped(
+        (row["match"], row)
+        for row in run.rows.decisions()
+        if row["kind"] == "act" and row["unit"] == "match" and row["seat"] is not None
+    )
+    if unknown := sorted(set(matches) - set(moves)):
         raise UsageError(f"--match {unknown[0]}: {run.name} has no such match with rounds")
-    return {match: rounds for match, rounds in found.items() if match not in left_out}
+    whole = {
+        match: grouped((row["round"], (row["seat"], row["action"])) for row in rows)
+        for match, rows in moves.items()
+        if (not matches or match in matches)
+        and all(row["state"] == "done" and None not in (row["action"], row["round"]) for row in rows)
+    }
+    return {match: {number: dict(of) for number, of in rounds.items()} for match, rounds in whole.items()}

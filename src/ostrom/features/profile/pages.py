@@ -14,6 +14,7 @@ from ostrom.features.profile.battery import Battery
 from ostrom.features.profile.playing import ModelProfile, Taken
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import refuse_link, write_whole
+from ostrom.ground.values import grouped
 from ostrom.reports.figures import for_page, need_extras, render
 from ostrom.reports.files import as_csv
 from ostrom.reports.marks import dots
@@ -29,41 +30,36 @@ COLUMNS = ("part", "figure", "group", "who", "value", "low", "high", "n", "unit"
 def write_pages(out: Path, battery: Battery, profiles: Sequence[ModelProfile], *, about: str) -> list[Path]:
     """Write a page for every model, and with several models one that compares them."""
     need_extras()
-    written = []
-    for profile in profiles:
-        links = [("../index.html", "Compare with the other models")] if len(profiles) > 1 else []
-        page = _model_page(battery, profile, about, links)
-        written.append(_write(profile.folder / PAGE, page))
-        _write(profile.folder / TABLE, as_csv(Table("figures", COLUMNS, _rows([profile])), safe=True))
-    if len(profiles) > 1:
-        written.append(_write(out / PAGE, _comparison_page(battery, profiles, about)))
-        _write(out / TABLE, as_csv(Table("figures", COLUMNS, _rows(profiles)), safe=True))
-    return written
-
-
-def _model_page(battery: Battery, profile: ModelProfile, about: str, links: Sequence[tuple[str, str]]) -> str:
-    return plain_page(
-        f"Profile by the battery {battery.name}",
-        profile.model,
-        _sections([profile]),
-        about=f"{battery.about} {about}".strip(),
-        findings=[_finding(taken) for taken in _firsts(profile)],
-        warnings=profile.notes,
-        card=_card(battery, [profile]),
-        links=links,
-    )
-
-
-def _comparison_page(battery: Battery, profiles: Sequence[ModelProfile], about: str) -> str:
-    return plain_page(
-        f"Profiles by the battery {battery.name}",
-        f"{len(profiles)} models side by side",
-        [_side_by_side(profiles), *_sections(profiles)],
-        about=f"{battery.about} {about}".strip(),
-        warnings=[f"{profile.model}: {note}" for profile in profiles for note in profile.notes],
-        card=_card(battery, profiles),
-        links=[(f"{profile.folder.name}/{PAGE}", profile.model) for profile in profiles],
-    )
+    about = f"{battery.about} {about}".strip()
+    several = len(profiles) > 1
+    pages = {
+        profile.folder: plain_page(
+            f"Profile by the battery {battery.name}",
+            profile.model,
+            _sections([profile]),
+            about=about,
+            findings=[_finding(taken) for taken in _firsts(profile)],
+            warnings=profile.notes,
+            card=_card(battery, [profile]),
+            links=[("../index.html", "Compare with the other models")] if several else [],
+        )
+        for profile in profiles
+    }
+    tables = {profile.folder: _rows([profile]) for profile in profiles}
+    if several:
+        tables[out] = _rows(profiles)
+        pages[out] = plain_page(
+            f"Profiles by the battery {battery.name}",
+            f"{len(profiles)} models side by side",
+            [_side_by_side(profiles), *_sections(profiles)],
+            about=about,
+            warnings=[f"{profile.model}: {note}" for profile in profiles for note in profile.notes],
+            card=_card(battery, profiles),
+            links=[(f"{profile.folder.name}/{PAGE}", profile.model) for profile in profiles],
+        )
+    for folder, rows in tables.items():
+        _write(folder / TABLE, as_csv(Table("figures", COLUMNS, rows), safe=True))
+    return [_write(folder / PAGE, page) for folder, page in pages.items()]
 
 
 def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str, str]]:
@@ -83,12 +79,9 @@ def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str,
 
 def _firsts(profile: ModelProfile) -> list[Taken]:
     """The first figure of every part; one without groups, where there is one."""
-    found: dict[str, Taken] = {}
-    for taken in sorted(profile.taken, key=lambda one: len(one.estimates) > 1):
-        if taken.estimates and taken.part.name not in found:
-            found[taken.part.name] = taken
-    order = list(dict.fromkeys(taken.part.name for taken in profile.taken))
-    return [found[name] for name in order if name in found]
+    parts = grouped((taken.part.name, taken) for taken in profile.taken)
+    figures = [[taken for taken in of if taken.estimates] for of in parts.values()]
+    return [min(of, key=lambda taken: len(taken.estimates) > 1) for of in figures if of]
 
 
 def _side_by_side(profiles: Sequence[ModelProfile]) -> Section:
@@ -156,19 +149,16 @@ def _figure(taken: Taken, known: Sequence[tuple[str, Taken]], prefix: str) -> Sh
     models = [model for model, _ in known]
     tones = colours(models) if len(models) > 1 else [MAIN]
     series: dict[str, str] = {**dict(zip(models, tones, strict=True))}
-    rows: list[dict[str, Any]] = []
-    grouped = any(len(one.estimates) > 1 for _, one in known)
-    for model, one in known:
-        for estimate in one.estimates:
-            rows.append(
-                _dot(
-                    _group(estimate) if grouped else model, model, estimate.value, estimate.low, estimate.high
-                )
-            )
+    by_group = any(len(one.estimates) > 1 for _, one in known)
+    rows = [
+        _dot(_group(e) if by_group else model, model, e.value, e.low, e.high)
+        for model, one in known
+        for e in one.estimates
+    ]
     others = taken.beside
     for other in others:
         kind = PEOPLE if other.people else PUBLISHED
-        label = " / ".join(other.group) if grouped and other.group else other.name
+        label = " / ".join(other.group) if by_group and other.group else other.name
         series[kind] = "#009E73" if other.people else LINE
         rows.append(_dot(label, kind, other.value, None, None))
     shares = figure.part.scale == "share" and not (figure.contrast or figure.over)
@@ -178,7 +168,7 @@ def _figure(taken: Taken, known: Sequence[tuple[str, Taken]], prefix: str) -> Sh
         series=series,
         domain=(0, 1) if shares else None,
         zero=bool(figure.contrast or figure.over),
-        legend=grouped,
+        legend=by_group,
     )
     svg, _ = render(chart)
     said = "; ".join(f"{row['label']}, {row['series']}: {row['mean']:.3g}" for row in rows[:40])

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from ostrom.data.rundata import RunData
+from ostrom.ground.values import grouped
 
 Pairs = frozenset[tuple[int, int]]
 
@@ -63,9 +64,7 @@ def seen_rounds(data: RunData) -> Iterator[Seen]:
             "AND action IS NOT NULL ORDER BY round, player",
             match,
         )
-        links, by_round = links_over_time(facts), dict[int, list[dict[str, Any]]]()
-        for row in rows:
-            by_round.setdefault(row["round"], []).append(row)
+        links, by_round = links_over_time(facts), grouped((row["round"], row) for row in rows)
         for number, acts in sorted(by_round.items()):
             yield Seen(
                 match,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,10 +21,11 @@ from ostrom.cli.options import (
 )
 from ostrom.cli.output import print_json, print_table, say
 from ostrom.engine.play_options import PlayOptions
-
-if TYPE_CHECKING:
-    from ostrom.engine.runner import Result
-    from ostrom.features.trees.plan import TreePlan
+from ostrom.engine.runner import Result
+from ostrom.features.trees.plan import TreePlan, tree_names
+from ostrom.ground.errors import StudyError
+from ostrom.ground.terminal import ask
+from ostrom.studies.resolve import resolve
 
 COST = ("calls", "tokens_in", "likely_tokens_out", "tokens_out", "likely_usd", "usd")
 
@@ -44,10 +45,6 @@ def tree(
 
     The same command goes on after an interruption. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.features.trees.plan import TreePlan, tree_names
-    from ostrom.ground.errors import StudyError
-    from ostrom.studies.resolve import resolve
-
     say_allowed(options.allow_key, model, set_)
     found = resolve(study, preset=preset, changes=set_ or (), models=model or (), options=options)
     names = tree_names(found.plan)
@@ -126,8 +123,6 @@ def _show(plan: TreePlan, known: int, bound: Any) -> None:
 
 def _agreed(json: bool) -> bool:
     """Ask at a terminal; elsewhere nobody can agree."""
-    from ostrom.ground.terminal import ask
-
     if json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     return ask("Ask the model now? [y/N] ").strip().lower() in ("y", "yes")

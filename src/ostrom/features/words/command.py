@@ -5,16 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.data.rundata import run_data
+from ostrom.features.words.lexicons import MODES, Lexicon, matched
+from ostrom.features.words.traces.summary import default_groups, trace_summary, unfinished
+from ostrom.features.words.traces.summary import sensitivity as under_all_rules
+from ostrom.features.words.traces.table import trace_lexicons, trace_table
 from ostrom.ground.errors import UsageError
-
-if TYPE_CHECKING:
-    from ostrom.features.words.lexicons import Lexicon
+from ostrom.studies.run import open_run
 
 
 def traces(
@@ -44,12 +47,6 @@ def traces(
 
     Writes the counts of every trace to traces.parquet in the run's folder.
     """
-    from ostrom.data.rundata import run_data
-    from ostrom.features.words.traces.summary import default_groups, trace_summary, unfinished
-    from ostrom.features.words.traces.summary import sensitivity as under_all_rules
-    from ostrom.features.words.traces.table import trace_lexicons, trace_table
-    from ostrom.studies.run import open_run
-
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         lists = _matched(trace_lexicons(lexicons), match or ())
@@ -103,8 +100,6 @@ def traces(
 
 def _matched(lists: tuple[Lexicon, ...], given: Sequence[str]) -> tuple[Lexicon, ...]:
     """The lists under the rules of ``--match``: MODE for all, LIST=MODE for one."""
-    from ostrom.features.words.lexicons import MODES, matched
-
     for one in given:
         name, equals, mode = one.rpartition("=")
         if mode not in MODES:

@@ -14,6 +14,7 @@ import orjson
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.measure import Measure
 from ostrom.data.rundata import RunData
+from ostrom.ground.values import grouped
 
 DONE = "state = 'done' AND unit = 'match'"
 
@@ -77,16 +78,12 @@ def conduct_rates(data: RunData) -> list[ConductRate]:
     found = tallies(decisions, matches)
     made = []
     for name in MEASURES:
-        counts: dict[tuple[str, str, str], list[int]] = {}
-        for place, (times, occasions) in found.get(name, {}).items():
-            tally = counts.setdefault(types[place], [0, 0])
-            tally[0] += times
-            tally[1] += occasions
-        if counts:
+        if counts := grouped((types[place], tally) for place, tally in found.get(name, {}).items()):
             shares = {_type(e.key): e for e in estimate(data, name, BY)}
             made += [
                 ConductRate(*key, name, times, occasions, shares[key])
-                for key, (times, occasions) in counts.items()
+                for key, of in counts.items()
+                for times, occasions in [_summed(of)]
             ]
     return made
 
@@ -95,25 +92,21 @@ def tallies(
     decisions: Iterable[Mapping[str, Any]], matches: Iterable[Mapping[str, Any]]
 ) -> dict[str, dict[Place, list[int]]]:
     """Times and occasions by measure, match and player; ``facts`` say which proposals there were and which won."""
-    facts: dict[int, dict[str, Any]] = {}
-    counts: dict[str, dict[Place, list[int]]] = {}
+    ends = list(matches)
+    facts = {row["match"]: orjson.loads(row["facts"]) for row in ends}
+    counts = grouped(
+        (measure, ((row["match"], row["player"]), [times, occasions]))
+        for row in (*ends, *decisions)
+        for measure, times, occasions in _occasions(row, facts.get(row["match"], {}))
+    )
+    return {
+        measure: {place: _summed(own) for place, own in grouped(of).items()} for measure, of in counts.items()
+    }
 
-    def count(row: Mapping[str, Any], measure: str, times: int, occasions: int = 1) -> None:
-        tally = counts.setdefault(measure, {}).setdefault((row["match"], row["player"]), [0, 0])
-        tally[0] += times
-        tally[1] += occasions
 
-    for row in matches:
-        told = facts.setdefault(row["match"], orjson.loads(row["facts"]))
-        own = _own_label(told, row["seat"])
-        if own is not None:
-            count(row, "wins", told.get("winner") == own)
-        if "in_force" in told:
-            count(row, "in_force", bool(told["in_force"]))
-    for row in decisions:
-        for measure, times, occasions in _occasions(row, facts.get(row["match"], {})):
-            count(row, measure, times, occasions)
-    return counts
+def _summed(tallies: Iterable[Sequence[int]]) -> list[int]:
+    """Times and occasions in all."""
+    return [sum(numbers) for numbers in zip(*tallies, strict=True)]
 
 
 def _rows(data: RunData) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -133,28 +126,22 @@ def _type(row: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _occasions(row: Mapping[str, Any], told: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
-    if row["kind"] == "act":
-        if "delegated" in told:
-            yield "delegates", int(told["delegated"][row["seat"] - 1]), 1
-        return
-    answer = orjson.loads(row["answer"])
-    if row["kind"] == "sign":
-        yield "signs", int(answer["sign"]), 1
-        return
-    labels = _labels(told)
-    approved = [label for label in labels if answer.get(label)]
-    if labels:
-        yield "approves", len(approved), len(labels)
-        own = _own_label(told, row["seat"])
+    """What a decision, or a match as it ended, adds to the counts of its player."""
+    kind, proposals = row.get("kind"), {p["seat"] + 1: p["label"] for p in told.get("proposals", ())}
+    own = proposals.get(row["seat"])
+    if kind is None and own is not None:
+        yield "wins", told.get("winner") == own, 1
+    if kind is None and "in_force" in told:
+        yield "in_force", bool(told["in_force"]), 1
+    if kind == "act" and "delegated" in told:
+        yield "delegates", int(told["delegated"][row["seat"] - 1]), 1
+    if kind == "sign":
+        yield "signs", int(orjson.loads(row["answer"])["sign"]), 1
+    if kind == "vote" and proposals:
+        answer = orjson.loads(row["answer"])
+        approved = [label for label in proposals.values() if answer.get(label)]
+        yield "approves", len(approved), len(proposals)
         yield "approves_own", int(own in approved), 1
-
-
-def _labels(told: Mapping[str, Any]) -> Sequence[str]:
-    return [proposal["label"] for proposal in told.get("proposals", ())]
-
-
-def _own_label(told: Mapping[str, Any], seat: int) -> str | None:
-    return next((p["label"] for p in told.get("proposals", ()) if p["seat"] == seat - 1), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,47 +171,24 @@ def action_shares(data: RunData) -> list[ActionShare]:
         f"list(DISTINCT match) AS matches FROM decisions WHERE {DONE} AND kind = 'act' "
         "GROUP BY mechanism, game, agent, seat, answer, probabilities ORDER BY first, agent, seat"
     )
-    cells: dict[tuple[str, str, str], _Tally] = {}
-    for row in rows:
-        key = (str(row["mechanism"]), str(row["game"]), str(row["agent"]))
-        tally = cells.setdefault(key, _Tally())
-        tally.offer(data.unit(row["first"]).game.actions[row["seat"] - 1])
-        tally.add(row)
-    return [
-        ActionShare(
-            *key,
-            choice,
-            tally.chosen[choice],
-            tally.decisions,
-            len(tally.matches),
-            tally.stated[choice] / tally.decisions if tally.known == tally.decisions else None,
-        )
-        for key, tally in cells.items()
-        for choice in tally.chosen
-    ]
+    cells = grouped((_type(row), row) for row in rows)
+    return [share for key, of in cells.items() for share in _shares(data, key, of)]
 
 
-class _Tally:
+def _shares(
+    data: RunData, key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]]
+) -> Iterator[ActionShare]:
     """The choices of one cell and type."""
-
-    def __init__(self) -> None:
-        self.chosen: dict[str, int] = {}
-        self.stated: dict[str, float] = {}
-        self.decisions = self.known = 0
-        self.matches: set[int] = set()
-
-    def offer(self, choices: tuple[str, ...]) -> None:
-        for choice in choices:
-            self.chosen.setdefault(choice, 0)
-            self.stated.setdefault(choice, 0.0)
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        count, odds = row["n"], orjson.loads(row["probabilities"]) if row["probabilities"] else None
-        self.offer((row["answer"], *(odds or ())))
-        self.chosen[row["answer"]] += count
-        self.decisions += count
-        self.matches.update(row["matches"])
-        if odds is not None:
-            self.known += count
-            for choice, p in odds.items():
-                self.stated[choice] += count * p
+    chosen, stated = dict[str, int](), dict[str, float]()
+    for row in rows:
+        odds = orjson.loads(row["probabilities"] or "{}")
+        offered = data.unit(row["first"]).game.actions[row["seat"] - 1]
+        for choice in dict.fromkeys((*offered, row["answer"], *odds)):
+            chosen[choice] = chosen.get(choice, 0)
+            stated[choice] = stated.get(choice, 0.0) + row["n"] * odds.get(choice, 0.0)
+        chosen[row["answer"]] += row["n"]
+    decisions, matches = sum(row["n"] for row in rows), {match for row in rows for match in row["matches"]}
+    known = all(row["probabilities"] for row in rows)
+    for choice, times in chosen.items():
+        odds_of = stated[choice] / decisions if known else None
+        yield ActionShare(*key, choice, times, decisions, len(matches), odds_of)

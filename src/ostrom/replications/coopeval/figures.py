@@ -9,11 +9,11 @@ earns in the final population; the figure of all types weighs them by it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from math import sqrt
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -30,6 +30,7 @@ from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import parse_spec
+from ostrom.ground.values import grouped
 from ostrom.mechanisms.designs import Design, Designed
 from ostrom.replications.coopeval.incentives import quality
 from ostrom.replications.coopeval.scores import Point, normalised_mean, score_points
@@ -66,33 +67,31 @@ class Placed:
 
 def placed(data: RunData) -> Placed:
     """All matches by published cell, unfinished ones among the rows alone."""
-    rows, remarks = [], list[str]()
-    as_printed: dict[str, bool] = {}
-    rounds: dict[str, set[int]] = {}
-    at: dict[int, tuple[str, str] | None] = {}
+    rows, as_printed, rounds = [], dict[str, bool](), list[tuple[str, int]]()
+    mechanism_at = cache(lambda number: mechanism_of(data.unit(number)))
     for row in data.records(
         "SELECT * FROM matches WHERE unit = 'match' AND seat IS NOT NULL ORDER BY match, player"
     ):
         unit = data.unit(row["match"])
-        if row["match"] not in at:
-            at[row["match"]] = mechanism_of(unit)
-        where, known = at[row["match"]], GAMES.get(unit.game.name)
+        where, known = mechanism_at(row["match"]), GAMES.get(unit.game.name)
         if where is None or known is None:
             continue
         name, same = known[0], _pays_as_printed(unit.game)
         as_printed[name] = as_printed.get(name, True) and same
-        if (played := getattr(unit.mechanism, "rounds", ROUNDS)) != ROUNDS:
-            rounds.setdefault(where[0], set()).add(played)
+        rounds.append((where[0], getattr(unit.mechanism, "rounds", ROUNDS)))
         # One agent is one line of the comparison, whatever else the study varies about it.
         rows.append({**row, "mechanism": joined(*where), "game": name, "agent_id": row["agent"]})
-    for name, same in as_printed.items():
-        if not same:
-            remarks.append(
-                f"{name}: played with other payoffs than the paper's, so payoffs are not compared."
-            )
-    for name, found in rounds.items():
-        listed = ", ".join(map(str, sorted(found)))
-        remarks.append(f"{name}: played for {listed} rounds, the paper for {ROUNDS}.")
+    remarks = [
+        *(
+            f"{name}: played with other payoffs than the paper's, so payoffs are not compared."
+            for name, same in as_printed.items()
+            if not same
+        ),
+        *(
+            f"{name}: played for {', '.join(map(str, sorted(set(of))))} rounds, the paper for {ROUNDS}."
+            for name, of in grouped((name, n) for name, n in rounds if n != ROUNDS).items()
+        ),
+    ]
     points = score_points(rows, data.unit).points
     acted = [{**r, "score": None if r["cooperation"] is None else 100 * r["cooperation"]} for r in rows]
     shares = score_points(acted, data.unit).points
@@ -175,10 +174,8 @@ def _printed(name: str) -> Game:
 def _pooled(data: RunData, rows: list[dict[str, Any]]) -> Iterator[str]:
     """Factors that figures do not tell apart."""
     for name in data.factors:
-        cells: dict[tuple[str, str], set[Any]] = {}
-        for row in rows:
-            cells.setdefault((row["mechanism"], row["game"]), set()).add(row[name])
-        if name not in ("mechanism", "game") and any(len(levels) > 1 for levels in cells.values()):
+        cells = grouped(((row["mechanism"], row["game"]), row[name]) for row in rows)
+        if name not in ("mechanism", "game") and any(len(set(levels)) > 1 for levels in cells.values()):
             yield f"The study varies {name}; figures pool its levels."
 
 
@@ -203,10 +200,7 @@ def means(found: Placed) -> Iterator[Own]:
 
 def by_cell(points: Sequence[Point]) -> dict[tuple[str, str], list[Point]]:
     """Group points by mechanism (with its setting) and game."""
-    cells: dict[tuple[str, str], list[Point]] = {}
-    for point in points:
-        cells.setdefault((point.mechanism, point.game), []).append(point)
-    return cells
+    return grouped(((point.mechanism, point.game), point) for point in points)
 
 
 def _each(mechanism: str, game: str, measure: str, points: Sequence[Point]) -> Iterator[Own]:
@@ -242,12 +236,10 @@ def conduct(found: Placed) -> Iterator[Own]:
         elif "in_force" in facts:
             # A contract comes into force if nobody refuses to sign it.
             united[row["match"]] = SIGN, bool(facts["in_force"])
-    first: dict[int, Point] = {}
-    for point in found.points:
-        first.setdefault(point.match, point)
+    first = {point.match: point for point in reversed(found.points)}
     points = [
         replace(point, type="all", value=100.0 * united[match][1], bounds=(0.0, 100.0))
-        for match, point in first.items()
+        for match, point in reversed(first.items())
         if match in united
     ]
     for (mechanism, game), of in by_cell(points).items():
@@ -265,14 +257,13 @@ Key = tuple[str, str, str, str | None]
 """Mechanism (with its setting), game, measure and type; None: all types."""
 
 
-@dataclass
-class _Runs:
-    """The values of one figure, a value per run, and the matches that they rest on."""
+class _RunValue(NamedTuple):
+    """The value of a figure in one run, and the matches that it rests on."""
 
-    values: list[float] = field(default_factory=list)
-    exact: list[bool] = field(default_factory=list)
-    matches: int = 0
-    unfinished: int = 0
+    value: float
+    exact: bool
+    matches: int
+    unfinished: int
 
 
 def evolution(found: Placed, data: RunData) -> tuple[list[Own], list[str]]:
@@ -280,7 +271,7 @@ def evolution(found: Placed, data: RunData) -> tuple[list[Own], list[str]]:
     by = ["mechanism", "game", "seed", *(f for f in data.factors if f not in ("mechanism", "game", "seed"))]
     rows = [row for row in found.rows if row["game"] in found.payable]
     certain = Determinism(data.unit)
-    figures: dict[Key, _Runs] = {}
+    figures: dict[Key, list[_RunValue]] = {}
     remarks: list[str] = []
     for one in run_tournaments(rows, data.unit, by):
         if not one.matches or one.society:
@@ -292,12 +283,10 @@ def evolution(found: Placed, data: RunData) -> tuple[list[Own], list[str]]:
             where = f"{apart(mechanism)[0]} in {game}, run {one.cell['seed']}"
             remarks.append(f"Not compared: what evolves under {where}: {error}.")
             continue
+        exact = all(map(certain, one.numbers))
         for measure, agent, value in evolved:
-            of = figures.setdefault((mechanism, game, measure, agent), _Runs())
-            of.values.append(value)
-            of.exact.append(all(map(certain, one.numbers)))
-            of.matches += len(one.matches)
-            of.unfinished += one.unfinished
+            run = _RunValue(value, exact, len(one.matches), one.unfinished)
+            figures.setdefault((mechanism, game, measure, agent), []).append(run)
     return [*_by_game(figures), *_over_games(figures)], remarks
 
 
@@ -311,17 +300,27 @@ def _evolved(one: Tournament) -> Iterator[tuple[str, str | None, float]]:
             yield RANK, agent, rank
 
 
-def _by_game(figures: Mapping[Key, _Runs]) -> Iterator[Own]:
-    for (mechanism, game, measure, agent), of in figures.items():
+def _by_game(figures: Mapping[Key, list[_RunValue]]) -> Iterator[Own]:
+    for (mechanism, game, measure, agent), runs in figures.items():
         name, setting = apart(mechanism)
-        error = stdev(of.values) / sqrt(len(of.values)) if len(of.values) > 1 else None
-        low, high = _interval([of], measure)
-        yield Own(
-            (name, game, setting, measure), agent, fmean(of.values), low, high, error, of.matches, _unfinished(of)
-        )  # fmt: skip
+        yield _mean_of((name, game, setting, measure), agent, [run.value for run in runs], [runs], measure)
 
 
-def _over_games(figures: Mapping[Key, _Runs]) -> Iterator[Own]:
+def _mean_of(
+    cell: tuple[str, ...],
+    agent: str | None,
+    values: Sequence[float],
+    games: Sequence[list[_RunValue]],
+    measure: str,
+) -> Own:
+    """The mean of some values with the runs that they rest on."""
+    error = stdev(values) / sqrt(len(values)) if len(values) > 1 else None
+    matches, unfinished = (sum(run[place] for runs in games for run in runs) for place in (2, 3))
+    doubts = (f"{unfinished} matches of the tournament are not finished",) if unfinished else ()
+    return Own(cell, agent, fmean(values), *_interval(games, measure), error, int(matches), doubts)
+
+
+def _over_games(figures: Mapping[Key, list[_RunValue]]) -> Iterator[Own]:
     """The mean over the four games of what the runs of each give; fitness on the games' common scale."""
     for mechanism, measure, agent in dict.fromkeys((m, what, who) for m, _, what, who in figures):
         of = {
@@ -334,37 +333,26 @@ def _over_games(figures: Mapping[Key, _Runs]) -> Iterator[Own]:
         name, setting = apart(mechanism)
         if measure == FITNESS:
             of = {
-                g: replace(r, values=[(v - SCALES[g][0]) / (SCALES[g][1] - SCALES[g][0]) for v in r.values])
-                for g, r in of.items()
+                g: [r._replace(value=(r.value - SCALES[g][0]) / (SCALES[g][1] - SCALES[g][0])) for r in runs]
+                for g, runs in of.items()
             }
-        means = {game: fmean(runs.values) for game, runs in of.items()}
-        low, high = _interval(list(of.values()), measure)
-        total = _Runs(
-            matches=sum(r.matches for r in of.values()), unfinished=sum(r.unfinished for r in of.values())
-        )
-        yield Own(
-            (name, ALL_FOUR, setting, NORMALISED_FITNESS if measure == FITNESS else RANK), agent,
-            fmean(means.values()), low, high, stdev(means.values()) / sqrt(len(means)), total.matches,
-            _unfinished(total),
-        )  # fmt: skip
+        means = [fmean(run.value for run in runs) for runs in of.values()]
+        cell = (name, ALL_FOUR, setting, NORMALISED_FITNESS if measure == FITNESS else RANK)
+        yield _mean_of(cell, agent, means, list(of.values()), measure)
 
 
-def _interval(games: Sequence[_Runs], measure: str) -> tuple[float | None, float | None]:
+def _interval(games: Sequence[list[_RunValue]], measure: str) -> tuple[float | None, float | None]:
     """The interval of a mean over runs, games weighing the same; the unit is a run."""
     inference, _ = partly_exact_mean(
-        [value for of in games for value in of.values],
-        [sure for of in games for sure in of.exact],
-        [1 / len(of.values) for of in games for _ in of.values],
-        strata=[place for place, of in enumerate(games) for _ in of.values],
+        [run.value for runs in games for run in runs],
+        [run.exact for runs in games for run in runs],
+        [1 / len(runs) for runs in games for _ in runs],
+        strata=[place for place, runs in enumerate(games) for _ in runs],
         bounds=(1.0, float(TYPES)) if measure == RANK else (None, None),
         unit="run",
     )
-    found = inference.limits()
-    return found.low, found.high
-
-
-def _unfinished(of: _Runs) -> tuple[str, ...]:
-    return (f"{of.unfinished} matches of the tournament are not finished",) if of.unfinished else ()
+    limits = inference.limits()
+    return limits.low, limits.high
 
 
 NASH, DOMINANT = "design_nash_stable_pct", "design_weakly_dominant_pct"
@@ -372,8 +360,7 @@ NASH, DOMINANT = "design_nash_stable_pct", "design_weakly_dominant_pct"
 
 def designs(found: Placed, data: RunData) -> Iterator[Own]:
     """Shares over the designs of each game first, then over the four games, as the paper's table does."""
-    judged: dict[tuple[str, str], dict[str, list[tuple[bool, bool]]]] = {}
-    by_policy: dict[tuple[str, str], int] = {}
+    judged: dict[tuple[str, str], list[tuple[str, tuple[bool, bool, bool]]]] = {}
     for row in data.records(
         "SELECT match, agent, facts, policies FROM matches WHERE unit = 'preparation' AND state = 'done' "
         "ORDER BY match"
@@ -382,15 +369,14 @@ def designs(found: Placed, data: RunData) -> Iterator[Own]:
         known = GAMES.get(unit.game.name)
         if not isinstance(unit.mechanism, Design) or known is None or known[0] not in found.payable:
             continue
-        key = unit.mechanism.name.capitalize(), row["agent"]
-        made = quality(unit.mechanism.rules, unit.game, orjson.loads(row["facts"])["design"])
-        judged.setdefault(key, {}).setdefault(known[0], []).append((made.equilibrium, made.dominant))
-        by_policy[key] = by_policy.get(key, 0) + (row["policies"] > 0)
-    for (mechanism, agent), games in judged.items():
+        verdict = quality(unit.mechanism.rules, unit.game, orjson.loads(row["facts"])["design"])
+        design = known[0], (verdict.equilibrium, verdict.dominant, row["policies"] > 0)
+        judged.setdefault((unit.mechanism.name.capitalize(), row["agent"]), []).append(design)
+    for (mechanism, agent), made in judged.items():
+        games, count = grouped(made), len(made)
         if set(games) != FOUR:
             continue
-        count = sum(map(len, games.values()))
-        replaced = by_policy[mechanism, agent]
+        replaced = sum(by_policy for _, (*_, by_policy) in made)
         doubts = (f"{replaced} of {count} designs were given by the policy",) if replaced else ()
         for place, measure in enumerate((NASH, DOMINANT)):
             share = 100 * fmean(fmean(one[place] for one in of) for of in games.values())

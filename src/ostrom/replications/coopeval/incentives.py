@@ -20,6 +20,7 @@ from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.game import Game
+from ostrom.ground.values import grouped
 from ostrom.mechanisms.catalog.similarity import compared_game
 from ostrom.mechanisms.designs import Design, Designed
 from ostrom.mechanisms.incentives import TOLERANCE, is_equilibrium, is_weakly_dominant
@@ -81,10 +82,7 @@ class DesignShare(NamedTuple):
 
 def design_shares(designs: Sequence[MadeDesign], qualities: Iterable[str]) -> list[DesignShare]:
     """The share of designs with each quality, by mechanism, game and designer."""
-    groups: dict[tuple[str, str, str], list[MadeDesign]] = {}
-    for one in designs:
-        if one.design is not None:
-            groups.setdefault((one.mechanism, one.game, one.type), []).append(one)
+    groups = grouped(((d.mechanism, d.game, d.type), d) for d in designs if d.design is not None)
     made = []
     for key, of in groups.items():
         for name in qualities:
@@ -107,8 +105,10 @@ class NeededContinuation(NamedTuple):
 def continuations(data: RunData) -> list[NeededContinuation]:
     """One line per game and mechanism of the run."""
     by = ", ".join(f'"{name}"' for name in data.factors)
-    grouped = f" GROUP BY {by}" if by else ""
-    firsts = data.records(f"SELECT min(match) AS first FROM matches WHERE unit = 'match'{grouped} ORDER BY 1")
+    per_cell = f" GROUP BY {by}" if by else ""
+    firsts = data.records(
+        f"SELECT min(match) AS first FROM matches WHERE unit = 'match'{per_cell} ORDER BY 1"
+    )
     return list(dict.fromkeys(continuation_of(data.unit(row["first"])) for row in firsts))
 
 

@@ -31,6 +31,7 @@ from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
 from ostrom.features.evolution.tournament import is_done, normalised, seated, type_names
 from ostrom.games.game import Game
+from ostrom.ground.values import grouped
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.reports.cells import why_nothing
 
@@ -176,10 +177,7 @@ def score_points(
     With ``expected`` the exact expectation is taken where the odds are known; other seats are left out and
     counted.
     """
-    matches: dict[int, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        if row["unit"] == "match":
-            matches.setdefault(row["match"], []).append(row)
+    matches = grouped((row["match"], row) for row in rows if row["unit"] == "match")
     done = {n: seated(players, unit(n)) for n, players in matches.items() if is_done(players)}
     names = type_names(p for players in done.values() for p in players)
     exact = Determinism(unit)
@@ -262,9 +260,7 @@ def normalised_means(points: Sequence[Point], by: Sequence[str]) -> list[Normali
     Types weigh the same whatever they played, and so do games: first the mean of each type in each game, then
     over types, then over games.
     """
-    groups: dict[tuple[str, ...], list[Point]] = {}
-    for point in points:
-        groups.setdefault(tuple(getattr(point, name) for name in by), []).append(point)
+    groups = grouped((tuple(getattr(point, name) for name in by), point) for point in points)
     return [normalised_mean(of, dict(zip(by, key, strict=True))) for key, of in groups.items()]
 
 
@@ -323,11 +319,8 @@ class Outlier:
 
 def outliers(points: Sequence[Point]) -> list[Outlier]:
     """The matches to name, mean by mean (mechanism, game, type), the largest shift first."""
-    groups: dict[tuple[str, str, str], dict[int, list[Point]]] = {}
-    for point in points:
-        matches = groups.setdefault((point.mechanism, point.game, point.type), {})
-        matches.setdefault(point.match, []).append(point)
-    found = [outlier for key, matches in groups.items() for outlier in _of_mean(key, matches)]
+    groups = grouped(((p.mechanism, p.game, p.type), (p.match, p)) for p in points)
+    found = [outlier for key, of in groups.items() for outlier in _of_mean(key, grouped(of))]
     # Rounded, here and below, so that the last digits decide neither an order nor who is set aside.
     return sorted(found, key=lambda o: -round(abs(o.shift), 9))
 

@@ -6,14 +6,16 @@ Liu et al. (2026, Table 1) print figures for.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from ostrom.analysis.estimate import Estimate, contrast, estimate, trend
+from ostrom.analysis.estimate import Estimate, contrast, estimate, keyed, trend
 from ostrom.data.rundata import RunData
-from ostrom.replications.memory_curse.played import BY_POLICY, WINDOW, keyed, played
+from ostrom.ground.values import grouped
+from ostrom.replications.memory_curse.played import BY_POLICY, WINDOW, played
 from ostrom.replications.memory_curse.regimes import observed_regimes
 
 BASE, FORWARD = "base", "forward"
@@ -25,11 +27,8 @@ fifths or more: means of such cells hide two kinds of matches."""
 def arms(data: RunData) -> list[str]:
     """The types of a study that play with an adapter, in its order."""
     types: Mapping[str, Any] = data.study.get("types") or {}
-    return [name for name, spec in types.items() if isinstance(spec, Mapping) and _adapted(spec)]
-
-
-def _adapted(spec: Mapping[str, Any]) -> bool:
-    return bool((spec.get("settings") or {}).get("adapter"))
+    settings = {name: spec.get("settings") for name, spec in types.items() if isinstance(spec, Mapping)}
+    return [name for name, of in settings.items() if of and of.get("adapter")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +71,14 @@ def changes(data: RunData) -> list[Change]:
 
 def collapses(data: RunData) -> dict[tuple[str, str], int]:
     """How many matches of every agent and game have collapsed within an otherwise cooperative cell."""
-    cells: dict[tuple[str, str, Any], dict[int, list[float]]] = {}
-    for row in played(data):
-        if row["cooperation"] is not None:
-            cell = cells.setdefault((row["agent"], row["game"], row["history_length"]), {})
-            cell.setdefault(row["match"], []).append(row["cooperation"])
-    found: dict[tuple[str, str], int] = {}
+    cells = grouped(
+        ((row["agent"], row["game"], row["history_length"]), (row["match"], row["cooperation"]))
+        for row in played(data)
+        if row["cooperation"] is not None
+    )
+    fallen: Counter[tuple[str, str]] = Counter()
     for (agent, game, _), matches in cells.items():
-        rates = [sum(of) / len(of) for of in matches.values()]
+        rates = [sum(of) / len(of) for of in grouped(matches).values()]
         if median(rates) >= HEALTHY:
-            fallen = sum(rate < COLLAPSED for rate in rates)
-            found[agent, game] = found.get((agent, game), 0) + fallen
-    return found
+            fallen[agent, game] += sum(rate < COLLAPSED for rate in rates)
+    return fallen

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ostrom.analysis.estimate import Estimate, deviation
+from ostrom.analysis.estimate import deviation
 from ostrom.analysis.measure import Measure, Rows
 from ostrom.data.rundata import RunData
 from ostrom.features.words.traces.table import span_of
+from ostrom.ground.values import grouped
 from ostrom.reports.cells import why_nothing
 
 DISCOUNT = 0.99
@@ -33,9 +34,7 @@ def played(data: RunData) -> list[dict[str, Any]]:
     A player whose every action came from the policy chose nothing, so it is left out; ``silent`` counts those.
     """
     rows = _rows(data)
-    lengths: dict[int, list[int | None]] = {}
-    for row in rows:
-        lengths.setdefault(row["match"], []).append(span_of(row["agent_memory"]).length)
+    lengths = grouped((row["match"], span_of(row["agent_memory"]).length) for row in rows)
     return [{**row, **_splits(row, lengths[row["match"]])} for row in rows if row["by_policy"] != 1.0]
 
 
@@ -77,36 +76,30 @@ BY_POLICY = Measure(
 )  # fmt: skip
 
 
-def keyed(found: Sequence[Estimate], by: Sequence[str]) -> dict[tuple[Any, ...], Estimate]:
-    """Estimates by the values of columns."""
-    return {tuple(one.key[name] for name in by): one for one in found}
-
-
 def sd_over_rounds(data: RunData) -> dict[tuple[str, ...], float | None]:
     """At history length 0 rounds are independent games, and the paper's spread is over them, not over matches.
 
     The standard deviation, with n - 1, of the mean over players of every round, by measure, game, style and agent.
     """
-    cells: dict[int, set[tuple[Any, ...]]] = {}
-    for row in played(data):
-        if row["memory_kind"] == "window" and row["alike"] and row["history_length"] == 0:
-            cells.setdefault(row["match"], set()).add((row["game"], row["style"], row["agent"]))
-    values: dict[tuple[str, ...], list[float]] = {}
+    cells = grouped(
+        (row["match"], (row["game"], row["style"], row["agent"]))
+        for row in played(data)
+        if row["memory_kind"] == "window" and row["alike"] and row["history_length"] == 0
+    )
+    alone = {match: of[0] for match, of in cells.items() if len(set(of)) == 1}
+    columns = {
+        "memory_cooperation": "cooperation", "memory_reward": "payoff", "memory_discounted_reward": "payoff",
+    }  # fmt: skip
     rows = data.records(
         "SELECT match, avg(cooperative::INTEGER) AS cooperation, avg(payoff) AS payoff FROM decisions "
         "WHERE kind = 'act' AND state = 'done' AND payoff IS NOT NULL GROUP BY match, round ORDER BY match, round"
     )
-    for row in rows:
-        of = cells.get(row["match"], set())
-        if len(of) == 1:
-            (cell,) = of
-            for name, column in (
-                ("memory_cooperation", "cooperation"),
-                ("memory_reward", "payoff"),
-                ("memory_discounted_reward", "payoff"),
-            ):
-                if row[column] is not None:
-                    values.setdefault((name, *cell), []).append(row[column])
+    values = grouped(
+        ((name, *alone[row["match"]]), row[column])
+        for row in rows
+        for name, column in columns.items()
+        if row["match"] in alone and row[column] is not None
+    )
     return {key: deviation(of) for key, of in values.items()}
 
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from ostrom.analysis.claims import DeclaredReference, own_figure
-from ostrom.analysis.estimate import contrast, estimate
+from ostrom.analysis.estimate import contrast, estimate, keyed
 from ostrom.analysis.references import POLICY_DOUBT, Games, Own, Published, published_rows
 from ostrom.data.rundata import RunData
 from ostrom.games import build_game
+from ostrom.ground.values import grouped
 from ostrom.replications.memory_curse.adapted import FORWARD, arms
 from ostrom.replications.memory_curse.played import (
     BY_POLICY,
     WINDOW,
-    keyed,
     played,
     sd_over_rounds,
     silent,
@@ -235,10 +235,14 @@ def _penalty(data: RunData, named: Named) -> Iterator[Own]:
 
 def _words(data: RunData, named: Named) -> Iterator[Own]:
     """Appendix Table 8 pools the four games, so only a run that has all four can be set beside it."""
-    games: dict[tuple[str, int], set[str]] = {}
-    for row in played(data):
-        if row["style"] == "reasoned" and row["game"] in named:
-            games.setdefault((row["agent"], row["history_length"]), set()).add(row["game"])
+    games = {
+        key: set(of)
+        for key, of in grouped(
+            ((row["agent"], row["history_length"]), row["game"])
+            for row in played(data)
+            if row["style"] == "reasoned" and row["game"] in named
+        ).items()
+    }
     if len(named) < len(GAMES) or set(named) not in games.values():
         return
     by, where = ("history_length", "agent"), {"game": list(named), "agent_style": "reasoned"}
@@ -259,9 +263,9 @@ def _words(data: RunData, named: Named) -> Iterator[Own]:
                 yield Own(cell, agent, long.value / short.value, None, None, None, long.n + short.n)
     where["agent"] = sorted(pooled)
     if pooled:
-        for one in contrast(data, WORDS["paranoia_ratio"], "history_length", ENDS, ["agent"], where=where):
-            cell = ("all", "reasoning", "80-2", "", "", "paranoia_ratio_shift")
-            yield own_figure(cell, one)
+        cell = ("all", "reasoning", "80-2", "", "", "paranoia_ratio_shift")
+        shifts = contrast(data, WORDS["paranoia_ratio"], "history_length", ENDS, ["agent"], where=where)
+        yield from (own_figure(cell, one) for one in shifts)
 
 
 def _forward(data: RunData, named: Named) -> Iterator[Own]:

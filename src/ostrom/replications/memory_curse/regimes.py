@@ -21,12 +21,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ostrom.analysis.estimate import Estimate, contrast, estimate
+from ostrom.analysis.estimate import Estimate, contrast, estimate, keyed
 from ostrom.analysis.measure import Rows, measures
 from ostrom.analysis.statistics import without_rounding
 from ostrom.analysis.verdicts import above, all_of
 from ostrom.data.rundata import RunData
-from ostrom.replications.memory_curse.played import WINDOW, keyed
+from ostrom.ground.values import grouped
+from ostrom.replications.memory_curse.played import WINDOW
 
 THRESHOLD = 0.95
 SHORTEST = 2
@@ -77,12 +78,8 @@ def regime(rates: Mapping[int, Known], threshold: float = THRESHOLD, shortest: i
         return Regime("undecided", None, None, None, None, ())
     at = min(counted, key=lambda length: round(counted[length][0], 9))
     lowest, border = min(rate for rate, _ in counted.values()), threshold - 1e-9
-    if any(high < border for _, high in counted.values()):
-        printed: str | None = "cursed"
-    elif lowest >= border:
-        printed = "immune"
-    else:
-        printed = None
+    below = any(high < border for _, high in counted.values())
+    printed = "cursed" if below else "immune" if lowest >= border else None
     name = "immune" if printed == "immune" else "undecided"
     exact = {n: low for n, (low, high) in known.items() if low == high}
     if printed == "cursed" and len(exact) == len(known):
@@ -191,10 +188,8 @@ def _rates(data: RunData) -> dict[tuple[Any, ...], Estimate]:
 
 
 def _by_rates(rates: Mapping[tuple[Any, ...], Estimate]) -> dict[tuple[Any, ...], Regime]:
-    known: dict[tuple[Any, ...], dict[int, Known]] = {}
-    for key, one in rates.items():
-        known.setdefault(key[:-1], {})[key[-1]] = one.value
-    return {pair: regime(of) for pair, of in known.items()}
+    pairs = grouped((key[:-1], (key[-1], one.value)) for key, one in rates.items())
+    return {pair: regime(dict(of)) for pair, of in pairs.items()}
 
 
 RATIO = measures.named("word_ratio")

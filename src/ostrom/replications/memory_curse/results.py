@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from ostrom.analysis.estimate import Estimate, contrast, estimate
+from ostrom.analysis.estimate import Estimate, contrast, estimate, keyed
 from ostrom.analysis.measure import Measure, Rows, measures
 from ostrom.analysis.statistics import StatisticsError, pearson
 from ostrom.analysis.verdicts import largest as surely_largest
 from ostrom.data.rundata import RunData
 from ostrom.features.words.traces.summary import source
 from ostrom.features.words.traces.table import trace_table
-from ostrom.replications.memory_curse.played import FORGIVER, GRUDGE_HOLDER, WINDOW, keyed
+from ostrom.replications.memory_curse.played import FORGIVER, GRUDGE_HOLDER, WINDOW
 
 LENGTH = 80
 STYLES = ("direct", "reasoned")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from ostrom.analysis.statistics import (
     gee_logistic,
     without_rounding,
 )
-from ostrom.replications.personas.profiles import Played, of_type, types_in
+from ostrom.replications.personas.profiles import Played, of_type, split, types_in
 from ostrom.replications.personas.rates import measure_of
 
 Cell = tuple[str, str]
@@ -32,26 +32,18 @@ FEW_CLUSTERS = 40
 """Below this the sandwich errors are too small, and the bias-reduced ones are used (Mancl & DeRouen 2001)."""
 
 
-def _minus(first: Cell, second: Cell) -> dict[Cell, float]:
-    return {first: 1.0, second: -1.0}
-
-
-def _sum(*parts: tuple[float, Mapping[Cell, float]]) -> dict[Cell, float]:
-    total: dict[Cell, float] = {}
-    for factor, part in parts:
-        for cell, weight in part.items():
-            total[cell] = total.get(cell, 0.0) + factor * weight
-    return total
-
-
-_PERSONA = {seen: _minus(("no", seen), ("yes", seen)) for seen in ("hidden", "visible")}
-_SEEN = {who: _minus((who, "visible"), (who, "hidden")) for who in ("yes", "no")}
+_WEIGHTS: Mapping[tuple[str, str], tuple[float, ...]] = {
+    ("persona", "hidden"): (-1, 0, 1, 0),
+    ("persona", "visible"): (0, -1, 0, 1),
+    ("persona", "average"): (-0.5, -0.5, 0.5, 0.5),
+    ("visibility", "yes"): (-1, 1, 0, 0),
+    ("visibility", "no"): (0, 0, -1, 1),
+    ("visibility", "average"): (-0.5, 0.5, -0.5, 0.5),
+    ("interaction", "both"): (1, -1, -1, 1),
+}
 CONTRASTS: Mapping[tuple[str, str], Mapping[Cell, float]] = {
-    **{("persona", seen): weights for seen, weights in _PERSONA.items()},
-    ("persona", "average"): _sum((0.5, _PERSONA["hidden"]), (0.5, _PERSONA["visible"])),
-    **{("visibility", who): weights for who, weights in _SEEN.items()},
-    ("visibility", "average"): _sum((0.5, _SEEN["yes"]), (0.5, _SEEN["no"])),
-    ("interaction", "both"): _sum((1.0, _PERSONA["visible"]), (-1.0, _PERSONA["hidden"])),
+    name: {cell: weight for cell, weight in zip(CELLS, weights, strict=True) if weight}
+    for name, weights in _WEIGHTS.items()
 }
 """Every effect, by its name and where it is taken, as weights of the four cells' rates."""
 
@@ -96,19 +88,22 @@ def effects(
     """All effects for every group and type of scenario; the study must vary ``persona`` and ``payoffs``."""
     ask = measure_of(measure)
     made = []
-    for kind in types_in(profiles) if types is None else types:
-        groups: dict[tuple[Any, ...], list[Row]] = {}
-        for p in of_type(profiles, kind):
-            value, cell = ask(p), (p["persona"], p["payoffs"])
-            if value is not None and cell in CELLS:
-                groups.setdefault(tuple(p[c] for c in by), []).append((cell, p, value))
-        for key, rows in groups.items():
-            counts = {cell: _count(rows, cell) for cell in CELLS}
-            for (effect, at), points in effects_of_counts(counts).items():
-                group = dict(zip(by, key, strict=True))
-                estimate = _estimate(rows, CONTRASTS[effect, at])
-                made.append(Effect(measure, kind, group, effect, at, points, estimate))
+    for kind, key, own in split(profiles, by, types):
+        rows = _rows(own, ask)
+        counts = {cell: _count(rows, cell) for cell in CELLS}
+        for (effect, at), points in effects_of_counts(counts).items():
+            group, estimate = dict(zip(by, key, strict=True)), _estimate(rows, CONTRASTS[effect, at])
+            made.append(Effect(measure, kind, group, effect, at, points, estimate))
     return made
+
+
+def _rows(profiles: Sequence[Played], ask: Callable[[Played], bool | None]) -> list[Row]:
+    """The profiles of the four cells of which the question can be asked, with the answer."""
+    return [
+        (cell, p, value)
+        for p in profiles
+        if (cell := (p["persona"], p["payoffs"])) in CELLS and (value := ask(p)) is not None
+    ]
 
 
 def logistic(
@@ -119,16 +114,11 @@ def logistic(
     The reference is a neutral player with hidden payoffs. Raises a StatisticsError where there is no
     estimate, as when one cell is all or nothing (separation).
     """
-    ask = measure_of(measure)
-    rows = [
-        (value, p["persona"], p["payoffs"], p.scenario)
-        for p in of_type(profiles, scenario_type)
-        if (value := ask(p)) is not None and (p["persona"], p["payoffs"]) in CELLS
-    ]
-    scenarios = [scenario for *_, scenario in rows]
+    rows = _rows(of_type(profiles, scenario_type), measure_of(measure))
+    scenarios = [p.scenario for _, p, _ in rows]
     return gee_logistic(
-        [float(value) for value, *_ in rows],
-        {"persona": [who for _, who, _, _ in rows], "payoffs": [seen for _, _, seen, _ in rows]},
+        [float(value) for *_, value in rows],
+        {"persona": [who for (who, _), *_ in rows], "payoffs": [seen for (_, seen), *_ in rows]},
         clusters=scenarios,
         unit="scenario",
         covariance="bias_reduced" if len(set(scenarios)) < FEW_CLUSTERS else "robust",

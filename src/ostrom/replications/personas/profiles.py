@@ -15,7 +15,9 @@ from ostrom.analysis.determinism import Determinism
 from ostrom.data.rundata import RunData, columns
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game, Profile
-from ostrom.reports.words import pretty
+from ostrom.games.parameters import shown
+from ostrom.ground.values import grouped
+from ostrom.reports.words import labels, pretty
 
 GameOf = Callable[[int], Game]
 APART = "mixed"
@@ -63,13 +65,14 @@ def played(
     ``game_of`` gives the game of a match, ``exact`` says which matches have no sampling error.
     """
     known = set(columns("decisions", {}))
-    found: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
-    for row in decisions:
-        if row["kind"] == "act" and row["state"] == "done" and row["action"] is not None:
-            found.setdefault((row["match"], row["round"]), []).append(row)
+    rounds = grouped(
+        ((row["match"], row["round"]), row)
+        for row in decisions
+        if row["kind"] == "act" and row["state"] == "done" and row["action"] is not None
+    )
     cache: dict[int, tuple[Game, tuple[Profile, ...]]] = {}
     profiles = []
-    for (match, _), rows in sorted(found.items()):
+    for (match, _), rows in sorted(rounds.items()):
         game = game_of(match)
         if len(rows) != game.seats:  # a society, or a round in which not everybody played
             continue
@@ -157,6 +160,17 @@ def types_in(profiles: Iterable[Played]) -> list[str]:
     return [*(["all"] if others or not classes else []), *others, *([APART] if APART in classes else [])]
 
 
+def split(
+    profiles: Sequence[Played], by: Sequence[str], types: Sequence[str] | None = None
+) -> list[tuple[str, tuple[Any, ...], list[Played]]]:
+    """The profiles of every type of scenario (by default all that occur) and group, in the order of their first."""
+    return [
+        (kind, key, own)
+        for kind in (types_in(profiles) if types is None else types)
+        for key, own in grouped((tuple(p[c] for c in by), p) for p in of_type(profiles, kind)).items()
+    ]
+
+
 def _changes(profile: Profile, other: Profile) -> int:
     return sum(a != b for a, b in zip(profile, other, strict=True))
 
@@ -175,10 +189,8 @@ def conditions(data: RunData, found: Sequence[Played]) -> list[str]:
 
 def _follows(name: str, others: Sequence[str], found: Sequence[Played]) -> bool:
     """Whether the levels of the other factors determine that of a factor; true of one that never varies."""
-    levels: dict[tuple[Any, ...], set[Any]] = {}
-    for p in found:
-        levels.setdefault(tuple(p.cell.get(other) for other in others), set()).add(p.cell.get(name))
-    return all(len(of) == 1 for of in levels.values())
+    levels = grouped((tuple(p.cell.get(other) for other in others), p.cell.get(name)) for p in found)
+    return all(len(set(of)) == 1 for of in levels.values())
 
 
 def condition_label(key: Mapping[str, Any], by: Sequence[str]) -> str:
@@ -200,16 +212,12 @@ class KindCounts(NamedTuple):
 
 def profile_kinds(found: Sequence[Played], by: Sequence[str]) -> list[KindCounts]:
     """Profiles by kind for every type of scenario and group; groups in the order of their first column."""
-    firsts, made = list(dict.fromkeys(p[by[0]] for p in found)), []
-    for scenario_type in types_in(found):
-        counts: dict[tuple[Any, ...], Counter[str]] = {}
-        for p in of_type(found, scenario_type):
-            counts.setdefault(tuple(p[name] for name in by), Counter())[kind_of(p)] += 1
-        made += [
-            KindCounts(scenario_type, dict(zip(by, key, strict=True)), of)
-            for key, of in sorted(counts.items(), key=lambda item: firsts.index(item[0][0]))
-        ]
-    return made
+    firsts, types = list(dict.fromkeys(p[by[0]] for p in found)), types_in(found)
+    counts = [
+        KindCounts(kind, dict(zip(by, key, strict=True)), Counter(map(kind_of, own)))
+        for kind, key, own in split(found, by, types)
+    ]
+    return sorted(counts, key=lambda of: (types.index(of.scenario_type), firsts.index(of.key[by[0]])))
 
 
 def kind_of(p: Played) -> str:
@@ -218,3 +226,35 @@ def kind_of(p: Played) -> str:
     if p.nash:
         return f"{whole} equilibrium"
     return "other" if whole == "other" else f"{whole}, no equilibrium"
+
+
+def names_of(game: Game, profile: Profile) -> tuple[str, ...]:
+    """The actions of a profile by their names."""
+    return tuple(game.actions[seat][action] for seat, action in enumerate(profile))
+
+
+def amounts(payoffs: Iterable[float]) -> list[str]:
+    """Payoffs as people write them."""
+    return [shown(payoff) for payoff in payoffs]
+
+
+def payoff_rows(game: Game, own: Sequence[Played]) -> list[list[str]]:
+    """The payoff table: actions, payoffs, whether they are an equilibrium, and how often they were played."""
+    stable, times = {e.profile for e in pure_equilibria(game)}, Counter(p.actions for p in own)
+    return [
+        [
+            *(actions := names_of(game, profile)), *amounts(game.payoff(profile)),
+            "yes" if profile in stable else "", str(times[actions] or ""),
+        ]
+        for profile in game.profiles()
+    ]  # fmt: skip
+
+
+def played_rows(found: Sequence[Played], own: Sequence[Played], by: Sequence[str]) -> list[list[str]]:
+    """What was played in a scenario: agent, condition, profile, whether it is an equilibrium, and how often."""
+    names = labels(p.agent for p in found)
+    counts = Counter(
+        (names[p.agent], condition_label({n: p[n] for n in by}, by), " / ".join(p.actions), p.nash)
+        for p in own
+    )
+    return [[*words, "yes" if nash else "", str(n)] for (*words, nash), n in counts.items()]

@@ -17,8 +17,9 @@ from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.measure import Measure
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName
+from ostrom.ground.values import grouped
 from ostrom.replications.personas.keywords import SOURCE, condition
-from ostrom.replications.personas.profiles import Played, of_type, profiles_of, types_in
+from ostrom.replications.personas.profiles import Played, of_type, profiles_of, split, types_in
 
 MEASURES: Mapping[str, Callable[[Played], bool | None]] = {
     "nash_rate": lambda p: p.nash,
@@ -74,12 +75,9 @@ def rates(
     """A share for every group and type of scenario, groups in the order in which they occur."""
     ask = measure_of(measure)
     made = []
-    for kind in types_in(profiles) if types is None else types:
-        of_kind = of_type(profiles, kind)
-        found = [(p, ask(p)) for p in of_kind]
-        keys = list(dict.fromkeys(_key(p, by) for p in of_kind))
-        values = [(_key(p, by), p, value) for p, value in found if value is not None]
-        made += shares(measure, kind, by, keys, values)
+    for kind, key, own in split(profiles, by, types):
+        values = [(p, value) for p in own if (value := ask(p)) is not None]
+        made.append(_rate(measure, kind, dict(zip(by, key, strict=True)), values))
     return made
 
 
@@ -89,33 +87,33 @@ def role_shares(
     types: Sequence[str] | None = None,
 ) -> list[Rate]:
     """The share of green actions of every role."""
-    made = []
-    for kind in types_in(profiles) if types is None else types:
-        values = [
-            ((*_key(p, by), role), p, green)
-            for p in of_type(profiles, kind)
-            for role, green in zip(p.roles, p.greens, strict=True)
-        ]
-        keys = list(dict.fromkeys(key for key, _, _ in values))
-        made += shares("green_action_share", kind, (*by, "role"), keys, values)
-    return made
+    return [
+        _rate("green_action_share", kind, {**key, "role": role}, values)
+        for kind, key, role, values in _by_role(profiles, by, types, lambda p: p.greens)
+    ]
 
 
-def shares(
-    measure: str,
-    kind: str,
+def _by_role(
+    profiles: Sequence[Played],
     by: Sequence[str],
-    keys: Sequence[tuple[Any, ...]],
-    values: Sequence[tuple[tuple[Any, ...], Played, bool]],
-) -> list[Rate]:
-    """Shares of yes among (group, profile, yes or no); a group without any question has no estimate."""
-    made = []
-    for key in keys:
-        own = [(profile, value) for group, profile, value in values if group == key]
-        rate = mean_over_scenarios(own, (0.0, 1.0)) if own else None
-        yes = sum(value for _, value in own)
-        made.append(Rate(measure, kind, dict(zip(by, key, strict=True)), yes, len(own), rate))
-    return made
+    types: Sequence[str] | None,
+    of: Callable[[Played], Iterable[Any]],
+) -> Iterator[tuple[str, dict[str, Any], str, list[tuple[Played, Any]]]]:
+    """What a profile says of each role, by type of scenario, group and role."""
+    for kind in types_in(profiles) if types is None else types:
+        values = (
+            ((*(p[c] for c in by), role), (p, value))
+            for p in of_type(profiles, kind)
+            for role, value in zip(p.roles, of(p), strict=True)
+        )
+        for (*key, role), own in grouped(values).items():
+            yield kind, dict(zip(by, key, strict=True)), role, own
+
+
+def _rate(measure: str, kind: str, key: Mapping[str, Any], values: Sequence[tuple[Played, bool]]) -> Rate:
+    """The share of yes; a group without any question has no estimate."""
+    share = mean_over_scenarios(values, (0.0, 1.0)) if values else None
+    return Rate(measure, kind, key, sum(value for _, value in values), len(values), share)
 
 
 def mean_over_scenarios(values: Sequence[tuple[Played, float]], bounds: Bounds) -> Estimate:
@@ -129,10 +127,6 @@ def mean_over_scenarios(values: Sequence[tuple[Played, float]], bounds: Bounds) 
         unit="scenario",
     )
     return estimated({}, inference, len({profile.scenario for profile, _ in values}), "scenario", note)
-
-
-def _key(profile: Played, by: Iterable[str]) -> tuple[Any, ...]:
-    return tuple(profile[column] for column in by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +173,12 @@ def regrets(
     types: Sequence[str] | None = None,
 ) -> list[Regret]:
     """The regret of every role against what the others actually did."""
-    made = []
-    for kind in types_in(profiles) if types is None else types:
-        groups: dict[tuple[tuple[Any, ...], str], list[tuple[Played, float]]] = {}
-        for p in of_type(profiles, kind):
-            for role, value in zip(p.roles, p.regrets, strict=True):
-                groups.setdefault((tuple(p[c] for c in by), role), []).append((p, value))
-        for (key, role), rows in groups.items():
-            best = sum(value <= 1e-9 for _, value in rows)
-            mean = mean_over_scenarios(rows, (0.0, None))
-            made.append(Regret(kind, dict(zip(by, key, strict=True)), role, len(rows), mean, best))
-    return made
+    return [
+        Regret(
+            kind, key, role, len(rows), mean_over_scenarios(rows, (0.0, None)), sum(value <= 1e-9 for _, value in rows)
+        )
+        for kind, key, role, rows in _by_role(profiles, by, types, lambda p: p.regrets)
+    ]  # fmt: skip
 
 
 def distances(
@@ -198,20 +187,18 @@ def distances(
     types: Sequence[str] | None = None,
 ) -> list[Distances]:
     """How far the profiles of every group lie from the nearest equilibrium."""
-    made = []
-    for kind in types_in(profiles) if types is None else types:
-        groups: dict[tuple[Any, ...], Counter[int | None]] = {}
-        for p in of_type(profiles, kind):
-            groups.setdefault(tuple(p[c] for c in by), Counter())[p.distance] += 1
-        made += [
-            Distances(
-                kind,
-                dict(zip(by, key, strict=True)),
-                dict(sorted(counts.items(), key=lambda item: (item[0] is None, item[0] or 0))),
-            )
-            for key, counts in groups.items()
-        ]
-    return made
+    return [
+        Distances(
+            kind,
+            dict(zip(by, key, strict=True)),
+            dict(
+                sorted(
+                    Counter(p.distance for p in own).items(), key=lambda item: (item[0] is None, item[0] or 0)
+                )
+            ),
+        )
+        for kind, key, own in split(profiles, by, types)
+    ]
 
 
 NEEDS = ("decisions.action", "matches.game")

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import yaml
 
-from ostrom.analysis.claims import DeclaredReference
+from ostrom.analysis.claims import DeclaredReference, own_figure
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.references import Games, Own
 from ostrom.data.rundata import RunData
 from ostrom.replications.personas.effects import effects
 from ostrom.replications.personas.keywords import counted
-from ostrom.replications.personas.profiles import played
-from ostrom.replications.personas.rates import MEASURES, rates
+from ostrom.replications.personas.profiles import Played, played
+from ostrom.replications.personas.rates import MEASURES, Rate, rates
 
 
 @cache
@@ -98,36 +99,11 @@ class Personas(DeclaredReference):
             if p["family"] in (None, FAMILY) and p["instruction"] in (None, ARMS[p["persona"], p["payoffs"]])
         ]
         types = [t for t in TYPES if t == "all" or any(p.scenario_class == t for p in profiles)]
-        found = []
-        for measure in MEASURES:
-            for rate in rates(profiles, measure, types=types):
-                if rate.share is not None:
-                    cell = (str(rate.key["payoffs"]), str(rate.key["persona"]), rate.scenario_type, measure)
-                    low, high = (None if end is None else 100 * end for end in rate.ends)
-                    count = f"{rate.successes}/{rate.n}"
-                    found.append(
-                        Own(
-                            cell,
-                            str(rate.key["agent"]),
-                            100 * rate.share,
-                            low,
-                            high,
-                            None,
-                            rate.n,
-                            count=count,
-                        )
-                    )
-        found += _words(data, {p.match for p in profiles})
-        matches = Counter(p.agent for p in profiles)
-        for (measure, effect), metric in EFFECTS.items():
-            for one in effects(profiles, measure, types=types):
-                if one.effect == effect:
-                    at = (one.at, "no_minus_yes") if effect == "persona" else ("visible_minus_hidden", one.at)
-                    agent = str(one.key["agent"])
-                    ends = one.estimate.low, one.estimate.high
-                    cell = (*at, one.scenario_type, metric)
-                    found.append(Own(cell, agent, one.points, *ends, None, matches[agent]))
-        return found
+        return [
+            *(_share(rate) for of in MEASURES for rate in rates(profiles, of, types=types) if rate.n),
+            *_words(data, {p.match for p in profiles}),
+            *_effects(profiles, types),
+        ]
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
         """What is not the paper's here, and where the paper disagrees with itself."""
@@ -146,6 +122,26 @@ class Personas(DeclaredReference):
         return [*found, *(f"The paper contradicts itself. {told(item)}" for item in contradictions())]
 
 
+def _share(rate: Rate) -> Own:
+    """A share of profiles in per cent."""
+    cell = (str(rate.key["payoffs"]), str(rate.key["persona"]), rate.scenario_type, rate.measure)
+    value, low, high = (None if end is None else 100 * end for end in (rate.share, *rate.ends))
+    assert value is not None
+    count = f"{rate.successes}/{rate.n}"
+    return Own(cell, str(rate.key["agent"]), value, low, high, None, rate.n, count=count)
+
+
+def _effects(profiles: Sequence[Played], types: Sequence[str]) -> Iterator[Own]:
+    """The effects of the design in percentage points."""
+    matches = Counter(p.agent for p in profiles)
+    for (measure, effect), metric in EFFECTS.items():
+        for one in effects(profiles, measure, types=types):
+            if one.effect == effect:
+                at = (one.at, "no_minus_yes") if effect == "persona" else ("visible_minus_hidden", one.at)
+                agent, ends = str(one.key["agent"]), (one.estimate.low, one.estimate.high)
+                yield Own((*at, one.scenario_type, metric), agent, one.points, *ends, None, matches[agent])
+
+
 def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
     """The keyword figures of the text. A number of mentions needs as many rationales as the paper had."""
     if not {"rationale"} <= set(data.columns("decisions")):
@@ -154,8 +150,7 @@ def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
     for measure, suffix, scale in (("keyword_rate", "per_1000", 1.0), ("keyword_share", "share", 100.0)):
         for e in estimate(data, measure, [*by, "category"], where={"scenario_class": list(TYPES[1:])}):
             cell = (str(e.key["payoffs"]), str(e.key["persona"]), "all", f"{e.key['category']}_{suffix}")
-            low, high = (None if end is None else scale * end for end in (e.low, e.high))
-            yield Own(cell, str(e.key["agent"]), scale * e.value, low, high, None, len(matches))
+            yield replace(own_figure(cell, e, scale), matches=len(matches))
     mentions: Counter[tuple[str, ...]] = Counter()
     rationales: Counter[tuple[str, ...]] = Counter()
     of = {

@@ -109,33 +109,23 @@ def published_test(decisions: Any, agent: str) -> AgainstAll:
 
 def match_test(decisions: Any, agent: str) -> AgainstAll:
     """The same question with the match as the unit: total points of each player in each match."""
-    import polars as pl
-
-    totals = (
-        _acts(decisions)
-        .group_by(["run", "match", "player", "agent"], maintain_order=True)
-        .agg(pl.col("payoff").sum())
-    )
+    player = ["run", "match", "player", "agent"]
+    totals = _acts(decisions).select(*player, "payoff").group_by(player, maintain_order=True).sum()
     return _tested(totals, agent, "match")
 
 
 def _acts(decisions: Any) -> Any:
     """The actions of finished matches: one row per round and seat."""
-    import polars as pl
-
-    return decisions.filter(
-        (pl.col("kind") == "act") & (pl.col("state") == "done") & pl.col("action").is_not_null()
-    )
+    act = (decisions["kind"] == "act") & (decisions["state"] == "done")
+    return decisions.filter(act & decisions["action"].is_not_null())
 
 
 def _tested(rows: Any, agent: str, unit: str) -> AgainstAll:
-    import polars as pl
-
     known = rows["agent"].unique(maintain_order=True).to_list()
     if agent not in known:
         raise UnknownName("agent", agent, known)
-    ours = rows.filter(pl.col("agent") == agent)["payoff"].to_list()
-    others = rows.filter(pl.col("agent") != agent)["payoff"].to_list()
+    own = rows["agent"] == agent
+    ours, others = (rows.filter(which)["payoff"].to_list() for which in (own, ~own))
     return AgainstAll(
         welch_t(ours, others, unit=unit),
         cohens_d(ours, others, unit=unit),

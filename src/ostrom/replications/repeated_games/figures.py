@@ -12,6 +12,7 @@ social). Each is held against what the predicted seat then did in that round.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import permutations
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
@@ -23,8 +24,9 @@ from ostrom.analysis.statistics import cohens_d_paired, jzs_paired, paired_t
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
+from ostrom.ground.values import grouped
 from ostrom.replications.repeated_games.contests import own_tests
-from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, together
+from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, facing, together
 
 
 def median_round(cell: Cell, agent: str, reached: Sequence[int | None], never: str, of: str) -> Iterator[Own]:
@@ -56,15 +58,12 @@ def families(data: RunData) -> Iterator[Own]:
 
 def pairs(data: RunData) -> Iterator[Own]:
     """One agent minus another in the matches that they play with each other, over all ordinal games."""
-    scores: dict[tuple[int, int], dict[str, float]] = {}
-    for row in observations(data, measures.named(MEASURE)).rows:
-        scores.setdefault((row["match"], row["number"]), {})[row["agent"]] = row.value
-    met: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
-    for (_, number), of in scores.items():
-        if len(of) == 2:
-            first, second = of
-            for a, b in ((first, second), (second, first)):
-                met.setdefault((a, b), []).append((number, of[a], of[b]))
+    rows = observations(data, measures.named(MEASURE)).rows
+    by_match = grouped(((row["match"], row["number"]), (row["agent"], row.value)) for row in rows)
+    scores = [(number, dict(of)) for (_, number), of in by_match.items()]
+    met = grouped(
+        ((a, b), (number, of[a], of[b])) for number, of in scores if len(of) == 2 for a, b in permutations(of)
+    )
     for (a, b), found in met.items():
         try:
             yield from _paired(f"{a}{AGAINST}{b}", found)
@@ -81,9 +80,7 @@ def _paired(pair: str, found: list[tuple[int, float, float]]) -> Iterator[Own]:
 
 def _by_game(found: list[tuple[int, float, float]]) -> tuple[str, ...]:
     """The same test with one difference per game, for its two seatings are not independent."""
-    games: dict[int, list[tuple[float, float]]] = {}
-    for number, a, b in found:
-        games.setdefault(number, []).append((a, b))
+    games = grouped((number, (a, b)) for number, a, b in found)
     first, second = ([sum(pair[i] for pair in of) / len(of) for of in games.values()] for i in (0, 1))
     try:
         test = paired_t(first, second, unit="game")
@@ -115,35 +112,29 @@ def claims(found: Sequence[Match], data: RunData) -> Iterator[Own]:
 
 def in_step(found: Sequence[Match]) -> Iterator[Own]:
     """From which round on a player in seat 1 does the same as a script that alternates."""
-    alternating = always(found, BOS, Side.alternates)
-    steps: dict[str, list[int | None]] = {}
-    for match in found:
-        me, other = match.sides
-        # Models that are asked plainly have no figure for the social chain of thought.
-        asked = me.strategy is None and me.style in ("social", None)
-        if match.game == BOS and asked and other.agent in alternating:
-            steps.setdefault(me.agent, []).append(_in_step(together(me, other)))
+    # Models that are asked plainly have no figure for the social chain of thought.
+    steps = grouped(
+        (me.agent, _in_step(together(me, other)))
+        for _, me, other in facing(found, BOS, Side.alternates)
+        if me.seat == 1 and me.style in ("social", None)
+    )
     for agent, reached in steps.items():
         yield from median_round(("", BOS, IN_STEP), agent, reached, "never", "matches")
 
 
 def wordings(found: Sequence[Match], data: RunData) -> Iterator[Own]:
     """Joint cooperation with a script that defects once, over nine wordings."""
-    once = always(found, PD, Side.defects_once)
-    joint: dict[str, dict[str, list[float]]] = {}
-    for match in found:
-        for me, other in match.against():
-            if match.game == PD and me.strategy is None and other.agent in once:
-                words = data.unit(match.number).players[me.seat - 1].config.framing.model_dump_json()
-                both = [bool(a and b) for a, b in zip(me.cooperative, other.cooperative, strict=True)]
-                joint.setdefault(me.agent, {}).setdefault(words, []).append(fmean(both))
-    for agent, variants in joint.items():
-        if len(variants) == VARIANTS:
+    joint: dict[str, list[tuple[str, float]]] = {}
+    for match, me, other in facing(found, PD, Side.defects_once):
+        words = data.unit(match.number).players[me.seat - 1].config.framing.model_dump_json()
+        both = [bool(a and b) for a, b in zip(me.cooperative, other.cooperative, strict=True)]
+        joint.setdefault(me.agent, []).append((words, fmean(both)))
+    for agent, rates in joint.items():
+        if len(variants := grouped(rates)) == VARIANTS:
             ordered = sorted((fmean(of) for of in variants.values()), reverse=True)
-            count = sum(map(len, variants.values()))
-            yield Own(("", PD, HIGHEST), agent, ordered[EXCEPTIONS], None, None, None, count)
-            above = sum(rate > BOUND + 1e-9 for rate in ordered)
-            yield Own(("", PD, ABOVE), agent, float(above), None, None, None, count)
+            above = float(sum(rate > BOUND + 1e-9 for rate in ordered))
+            for figure, value in ((HIGHEST, ordered[EXCEPTIONS]), (ABOVE, above)):
+                yield Own(("", PD, figure), agent, value, None, None, None, len(rates))
 
 
 def _in_step(same: Sequence[bool]) -> int | None:
@@ -206,9 +197,8 @@ class PredictionLine(NamedTuple):
 def prediction_lines(data: RunData, by: Sequence[str]) -> list[PredictionLine]:
     """Accuracy and first right rounds by who predicts whom; nothing where nobody predicts."""
     keys = [*by, "agent", "target_agent"]
-    series: dict[tuple[Any, ...], list[int | None]] = {}
-    for row in first_right_rounds(data, by):
-        series.setdefault(tuple(row[key] for key in keys), []).append(row["from_round"])
+    rows = first_right_rounds(data, by)
+    series = grouped((tuple(row[key] for key in keys), row["from_round"]) for row in rows)
     lines = []
     for one in estimate(data, "prediction_accuracy", keys) if series else ():
         reached = series[tuple(one.key.values())]

@@ -17,6 +17,7 @@ from ostrom.data.rundata import RunData, quoted
 from ostrom.games import build_game
 from ostrom.games.comparison import same_payoffs
 from ostrom.games.game import Game
+from ostrom.ground.values import grouped
 
 PD, BOS = "prisoners_dilemma", "battle_of_the_sexes"
 PRINTED: Mapping[str, str | dict[str, str]] = {PD: {"name": PD, "preset": "repeated_games"}, BOS: BOS}
@@ -81,11 +82,10 @@ def decisions(data: RunData) -> dict[str, Any]:
         f"AND game IN ({', '.join('?' for _ in labels) or 'NULL'}) ORDER BY match, step, player",
         *labels,
     )
-    found: dict[str, list[int]] = {}
-    for match in rows["match"].unique(maintain_order=True):
-        if (name := printed_as(data.game(match))) is not None:
-            found.setdefault(name, []).append(match)
-    return {name: rows.filter(pl.col("match").is_in(found[name])) for name in PRINTED if name in found}
+    numbers = grouped(
+        (printed_as(data.game(match)), match) for match in rows["match"].unique(maintain_order=True)
+    )
+    return {name: rows.filter(pl.col("match").is_in(numbers[name])) for name in PRINTED if name in numbers}
 
 
 def printed_as(game: Game) -> str | None:
@@ -138,26 +138,28 @@ def _side(rows: Any, words: Mapping[str, str], game: str) -> Side:
     )  # fmt: skip
 
 
+def facing(found: Sequence[Match], game: str, does: Callable[[Side], bool]) -> list[tuple[Match, Side, Side]]:
+    """Every player without a strategy who meets a script that always does something in a game, and that script."""
+    scripts = always(found, game, does)
+    return [
+        (match, me, other)
+        for match in found
+        for me, other in match.against()
+        if match.game == game and me.strategy is None and other.agent in scripts
+    ]
+
+
 def with_alternation(data: RunData) -> Iterator[dict[str, Any]]:
     """One row for each player without a strategy, asked plainly, who meets a script that alternates."""
-    found = matches(data)
-    alternating = always(found, BOS, Side.alternates)
-    for match in found:
-        for me, other in match.against():
-            asked = me.strategy is None and me.style != "social"
-            if match.game == BOS and asked and other.agent in alternating:
-                yield {"match": match.number, "player": me.seat, "value": fmean(together(me, other))}
+    for match, me, other in facing(matches(data), BOS, Side.alternates):
+        if me.style != "social":
+            yield {"match": match.number, "player": me.seat, "value": fmean(together(me, other))}
 
 
 def forgiveness(data: RunData) -> Iterator[dict[str, Any]]:
     """One row for each player without a strategy who meets a script that defects once."""
-    found = matches(data)
-    once = always(found, PD, Side.defects_once)
-    for match in found:
-        for me, other in match.against():
-            if match.game == PD and me.strategy is None and other.agent in once:
-                cooperated = sum(map(bool, me.cooperative[1:]))
-                yield {"match": match.number, "player": me.seat, "value": cooperated}
+    for match, me, _ in facing(matches(data), PD, Side.defects_once):
+        yield {"match": match.number, "player": me.seat, "value": sum(map(bool, me.cooperative[1:]))}
 
 
 def rounds_after_the_first(data: RunData) -> Callable[[int], Bounds]:
@@ -183,16 +185,15 @@ def favourite_of(game: Game, seat: int) -> str | None:
 
 def favourite(data: RunData) -> Iterator[dict[str, Any]]:
     """One row per player; seats without a favourite have none."""
-    played: dict[tuple[int, int, int], dict[str, int]] = {}
-    for row in data.records(
+    rows = data.records(
         "SELECT match, player, seat, action, count(*) AS n FROM decisions "
         "WHERE kind = 'act' AND action IS NOT NULL AND seat IS NOT NULL GROUP BY ALL ORDER BY match, player"
-    ):
-        played.setdefault((row["match"], row["player"], row["seat"]), {})[row["action"]] = row["n"]
+    )
+    played = grouped(((row["match"], row["player"], row["seat"]), (row["action"], row["n"])) for row in rows)
     for (match, player, seat), counts in played.items():
-        action = favourite_of(data.game(match), seat)
-        if action is not None:
-            yield {"match": match, "player": player, "value": counts.get(action, 0) / sum(counts.values())}
+        if (action := favourite_of(data.game(match), seat)) is not None:
+            share = dict(counts).get(action, 0) / sum(n for _, n in counts)
+            yield {"match": match, "player": player, "value": share}
 
 
 def score_ratio(data: RunData) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,6 @@ counts mutual defection). Condition is the factor ``prompting``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.measure import measures
@@ -17,6 +16,7 @@ from ostrom.analysis.references import Own
 from ostrom.analysis.units import Observation, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError
+from ostrom.ground.values import grouped
 from ostrom.replications.repeated_games.moves import BOS, PD
 
 FACTOR = "prompting"
@@ -32,22 +32,6 @@ FIGURES = (
     ("guess_human", BOTH, "guessed_person"),
 )
 """Published tests: their name, the game, and the measure."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """Values of people by condition, plain first."""
-
-    levels: tuple[str, str]
-    rows: Sequence[Observation]
-
-    def of(self, level: str) -> list[float]:
-        """One mean per match, for Bayes factors."""
-        per: dict[Any, list[float]] = {}
-        for row in self.rows:
-            if str(row[FACTOR]) == level:
-                per.setdefault((row["run"], row["match"]), []).append(row.value)
-        return [sum(values) / len(values) for values in per.values()]
 
 
 def people(data: RunData) -> tuple[list[Own], list[str]]:
@@ -93,14 +77,13 @@ def _figures(data: RunData, who: set[str], name: str, game: str, measure: str) -
     levels = sorted({str(row[FACTOR]) for row in rows}, key=lambda level: (level.lower() not in PLAIN, level))
     if len(levels) != 2:
         return
-    values = Conditions((levels[0], levels[1]), rows)
-    term, doubts = _tested(values, name, data)
+    term, doubts = _tested(rows, levels[0], name, data)
     statistic = "t" if term.df is not None else "z"
     count = len({(row["run"], row["match"]) for row in rows})
     low, high = term.low, term.high
     figures: Mapping[str, float | None] = {
         "beta": term.value, statistic: term.statistic, "df": term.df, "p": term.p, "ci_low": low, "ci_high": high,
-        "bf": _bayes(values),
+        "bf": _bayes(rows, levels),
     }  # fmt: skip
     for label, value in figures.items():
         if value is not None:
@@ -116,10 +99,12 @@ def _figures(data: RunData, who: set[str], name: str, game: str, measure: str) -
             )
 
 
-def _tested(values: Conditions, name: str, data: RunData) -> tuple[Any, tuple[str, ...]]:
+def _tested(
+    guesses: Sequence[Observation], plain: str, name: str, data: RunData
+) -> tuple[Any, tuple[str, ...]]:
     from ostrom.analysis.statistics import gee_logistic, linear_mixed_model, logistic_regression
 
-    rows = [*values.rows]
+    rows = guesses
     if name == "guess_human":  # as published: each guess counts once per round
         rounds = {
             r["match"]: r["n"]
@@ -128,7 +113,7 @@ def _tested(values: Conditions, name: str, data: RunData) -> tuple[Any, tuple[st
         rows = [row for row in rows for _ in range(rounds[row["match"]])]
     y, columns = [row.value for row in rows], {FACTOR: [str(row[FACTOR]) for row in rows]}
     groups = [(row["run"], row["match"]) for row in rows]
-    reference = {FACTOR: values.levels[0]}
+    reference = {FACTOR: plain}
     if name.endswith("_score"):
         return linear_mixed_model(y, columns, groups=groups, unit="match", reference=reference).coefficients[
             1
@@ -136,10 +121,8 @@ def _tested(values: Conditions, name: str, data: RunData) -> tuple[Any, tuple[st
     made = logistic_regression(y, columns, unit="round", reference=reference).coefficients[1]
     try:
         if name == "guess_human":
-            single = {FACTOR: [str(row[FACTOR]) for row in values.rows]}
-            fair = logistic_regression(
-                [r.value for r in values.rows], single, unit="guess", reference=reference
-            )
+            single = {FACTOR: [str(row[FACTOR]) for row in guesses]}
+            fair = logistic_regression([r.value for r in guesses], single, unit="guess", reference=reference)
             what = "counts each guess once per round; with one row per guess"
         else:
             fair = gee_logistic(y, columns, clusters=groups, unit="match", reference=reference)
@@ -152,11 +135,16 @@ def _tested(values: Conditions, name: str, data: RunData) -> tuple[Any, tuple[st
     return made, (f"{what} z = {term.statistic:.2f}, p = {term.p:.3f}",)
 
 
-def _bayes(values: Conditions) -> float | None:
+def _bayes(rows: Sequence[Observation], levels: Sequence[str]) -> float | None:
     """One-sided, as published: more with social prompting; one mean per person and game."""
     from ostrom.analysis.statistics import jzs_two_sample
 
-    plain, social = (values.of(level) for level in values.levels)
+    means: dict[str, list[float]] = {level: [] for level in levels}
+    for (level, *_), values in grouped(
+        ((str(row[FACTOR]), row["run"], row["match"]), row.value) for row in rows
+    ).items():
+        means[level].append(sum(values) / len(values))
+    plain, social = means.values()
     try:
         return jzs_two_sample(social, plain, unit="match", alternative="greater").bf10
     except (OstromError, ValueError):

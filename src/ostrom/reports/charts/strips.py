@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ostrom.data.rundata import RunData, quoted
-from ostrom.reports.cells import DONE, varied, why_nothing
+from ostrom.reports.cells import DONE, spread, varied, why_nothing
 from ostrom.reports.layout import JOINT, cell_label
 from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel
@@ -52,7 +52,8 @@ class Strips(Panel):
         )
         if not rows:
             return Drawn(notes=["No finished match has actions round by round."])
-        rows = sorted([*rows, *_predicted(data, these, chosen)], key=_place)
+        rows += _predicted(data, these, chosen)
+        rows.sort(key=lambda row: (row["match"], row["player"], str(row.get("by", "")), row["round"]))
         firsts = data.records(f"SELECT * FROM matches WHERE player = 1 AND {these}", *chosen)
         heads = {row["match"]: row for row in firsts}
         notes = []
@@ -91,8 +92,7 @@ class Strips(Panel):
             if self.pair is None
             or (len(who := row["who"].split("\x1f")) == len(wanted) and all(map(re.fullmatch, wanted, who)))
         ]
-        most = min(self.matches, len(found))
-        return [found[i * (len(found) - 1) // max(most - 1, 1)] for i in range(most)]
+        return spread(found, self.matches)
 
 
 def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any], factors: list[str]) -> Any:
@@ -150,21 +150,17 @@ def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any],
 
 def _predicted(data: RunData, these: str, chosen: list[int]) -> list[dict[str, Any]]:
     """What was predicted of players, as rows like those of their actions."""
-    made = []
-    for row in data.records(
+    rows = data.records(
         "SELECT match, target AS player, agent AS by, round, answer AS action, invalid FROM decisions "
         f"WHERE starts_with(kind, 'predict') AND target IS NOT NULL AND answer IS NOT NULL AND {these}",
         *chosen,
-    ):
+    )
+    for row in rows:
         game, seat = data.game(row["match"]), int(row["player"]) - 1
         cooperative = game.cooperative[seat]
         known = None if cooperative is None else row["action"] == game.actions[seat][cooperative]
-        made.append({**row, "agent": row["by"], "cooperative": known})
-    return made
-
-
-def _place(row: dict[str, Any]) -> tuple[Any, ...]:
-    return row["match"], row["player"], str(row.get("by", "")), row["round"]
+        row |= {"agent": row["by"], "cooperative": known}
+    return rows
 
 
 def _stretches(rows: list[dict[str, Any]], longest: int) -> list[dict[str, Any]]:

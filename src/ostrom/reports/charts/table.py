@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from ostrom.analysis.estimate import Estimate, fixed
 from ostrom.data.rundata import RunData
+from ostrom.ground.values import grouped
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
 from ostrom.reports.panel import Drawn, Table
@@ -54,9 +55,8 @@ class EstimateTable(Chart):
         (x,) = self.x
         rows = [c for c in self.used if c != x]
         across = levels_met(data, x, found)
-        cells: dict[tuple[Any, ...], dict[Any, str]] = {}
-        for e in found:
-            cells.setdefault(tuple(e.key[c] for c in rows), {})[e.key[x]] = self._cell(e)
+        pairs = grouped((tuple(e.key[c] for c in rows), (e.key[x], self._cell(e))) for e in found)
+        cells = {key: dict(of) for key, of in pairs.items()}
         what = (
             "mean ± standard deviation over matches (n - 1)" if self.show == "sd" else "mean [95 % interval]"
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.features.importing import load_mapping, mapping_names
-from ostrom.features.importing.write import importer, importers
+from ostrom.features.importing.write import Importer, importers
 from ostrom.studies.extensions import FileKind
 
 
@@ -25,7 +25,7 @@ def _shipped() -> list[dict[str, Any]]:
         {"name": name, "of": "rounds", "title": rule.title, "after": rule.citation}
         for name, rule in rules.items()
     ]
-    return [*rows, *(row for name in importers for row in importer(name).mappings())]
+    return [*rows, *(row for name in importers for row in importers.part(name, Importer).mappings())]
 
 
 def _as_written(name: str) -> dict[str, Any]:

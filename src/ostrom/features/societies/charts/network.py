@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import cos, pi, sin
 from typing import Any, Literal
 
 from ostrom.data.rundata import RunData
 from ostrom.features.societies.networks import Seen, facts_of, seen_rounds
-from ostrom.reports.cells import varied
+from ostrom.ground.values import grouped
+from ostrom.reports.cells import spread, varied
 from ostrom.reports.layout import JOINT, cell_label
 from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
@@ -50,18 +52,10 @@ class NetworkOverTime(Panel):
         if not facts:
             return Drawn(notes=["No finished match has a network."])
         chosen = self._choose(data, [*facts])
-        seen: dict[int, dict[int, Seen]] = {match: {} for match in chosen}
-        for one in seen_rounds(data):
-            if one.match in seen:
-                seen[one.match][one.round] = one
-        rows, heads = (
-            [],
-            {
-                row["match"]: row
-                for row in data.records("SELECT * FROM matches WHERE player = 1")
-                if row["match"] in seen
-            },
-        )
+        rounds = grouped((one.match, (one.round, one)) for one in seen_rounds(data) if one.match in chosen)
+        seen, rows = {match: dict(of) for match, of in rounds.items()}, []
+        firsts = data.records("SELECT * FROM matches WHERE player = 1")
+        heads = {row["match"]: row for row in firsts if row["match"] in seen}
         members = sorted({agent for of in seen.values() for s in of.values() for agent in s.agent.values()})
         tones = (
             {"cooperates": COOPERATES, "does not cooperate": DEFECTS, "sits out": LINE}
@@ -110,9 +104,7 @@ class NetworkOverTime(Panel):
             + (f"GROUP BY {by} " if by else "")
             + "ORDER BY 1"
         )
-        found = [row["match"] for row in firsts if row["match"] in known]
-        most = min(self.matches, len(found))
-        return [found[i * (len(found) - 1) // max(most - 1, 1)] for i in range(most)]
+        return spread([row["match"] for row in firsts if row["match"] in known], self.matches)
 
     def _circle(self, seen: Seen, facts: Mapping[str, Any], tones: Mapping[str, str], title: str) -> Any:
         alt = import_altair()
@@ -121,10 +113,7 @@ class NetworkOverTime(Panel):
             player + 1: (round(sin(2 * pi * home / size), 4), round(cos(2 * pi * home / size), 4))
             for player, home in enumerate(facts["homes"])
         }
-        degree = dict.fromkeys(place, 0)
-        for one, other in seen.links:
-            degree[one] += 1
-            degree[other] += 1
+        degree = Counter(end for pair in seen.links for end in pair)
         dots = [
             {"x": x, "y": y, "is": self._is(seen, player), "links": degree[player]}
             for player, (x, y) in place.items()
@@ -141,7 +130,8 @@ class NetworkOverTime(Panel):
             .encode(
                 x=across, y=up,
                 size=alt.Size(
-                    "links:Q", legend=None, scale=alt.Scale(domain=[0, max(degree.values()) or 1], range=[14, 90])
+                    "links:Q", legend=None,
+                    scale=alt.Scale(domain=[0, max(degree.values(), default=1)], range=[14, 90]),
                 ),
                 color=alt.Color(
                     "is:N", title=None, scale=alt.Scale(domain=[*tones], range=[*tones.values()])
@@ -174,8 +164,7 @@ def _picked(known: Sequence[int], wanted: Sequence[int] | None) -> list[int]:
     """The rounds to draw: those asked for that were played, or four that are spread over the match."""
     if wanted is not None:
         return [number for number in wanted if number in known] or [known[-1]]
-    many = min(4, len(known))
-    return [known[i * (len(known) - 1) // max(many - 1, 1)] for i in range(many)]
+    return spread(known, 4)
 
 
 CHART = NetworkOverTime

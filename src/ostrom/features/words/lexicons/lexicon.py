@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from ostrom.ground.errors import StudyError, UnknownName
+from ostrom.ground.values import grouped
 
 HYPHENS = "-\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"
 """Characters that join the parts of a term. Models write long-term with U+2011 and win-win with an en dash;
@@ -171,12 +172,12 @@ class Lexicon:
         >>> Lexicon("plan", ("strategy", "strategies"), "inflected").forms()[:2]
         (('strategy', 'strategy'), ('strategies', 'strategies'))
         """
-        found = {normal_form(term): (term, term) for term in self.terms}
-        if self.mode == "inflected":
-            for term in self.terms:
-                for form in inflections(term):
-                    found.setdefault(normal_form(form), (form, term))
-        return tuple(found.values())
+        inflected = self.terms if self.mode == "inflected" else ()
+        pairs = [(term, term) for term in self.terms]
+        pairs += [(form, term) for term in inflected for form in inflections(term)]
+        return tuple(
+            same[0] for same in grouped((normal_form(form), (form, term)) for form, term in pairs).values()
+        )
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
@@ -187,7 +188,8 @@ class Lexicon:
         labels = _checked(self.labels, f"{self.name}.labels")
         if not terms and not labels:
             raise StudyError("needs at least one term", key=f"{self.name}.terms", found=[])
-        object.__setattr__(self, "terms", _distinct(terms))
+        distinct = grouped((normal_form(term), term) for term in terms)
+        object.__setattr__(self, "terms", tuple(same[0] for same in distinct.values()))
         # A label that is also a form of a term adds nothing: the term matches in any case.
         known = {normal_form(form) for form, _ in self.forms()}
         object.__setattr__(
@@ -220,21 +222,9 @@ def duplicates(terms: Iterable[str]) -> tuple[str, ...]:
     >>> duplicates(["tit-for-tat", "fair", "tit for tat"])
     ('tit for tat',)
     """
-    seen: set[str] = set()
-    repeated = []
-    for term in terms:
-        normal = normal_form(term)
-        if normal in seen:
-            repeated.append(term)
-        seen.add(normal)
-    return tuple(repeated)
-
-
-def _distinct(terms: Iterable[str]) -> tuple[str, ...]:
-    first: dict[str, str] = {}
-    for term in terms:
-        first.setdefault(normal_form(term), term)
-    return tuple(first.values())
+    every = list(terms)
+    firsts = {normal_form(term): place for place, term in reversed([*enumerate(every)])}
+    return tuple(term for place, term in enumerate(every) if firsts[normal_form(term)] != place)
 
 
 def _checked(terms: object, key: str) -> tuple[str, ...]:

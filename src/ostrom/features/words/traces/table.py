@@ -141,10 +141,8 @@ def _answers(line: str, label: str | None) -> bool:
     line = line.strip()
     if len(line) > _LONGEST:
         return False
-    if _is_option(line, label):
-        return True
     headed = _HEADED.fullmatch(line)
-    return headed is not None and _is_option(headed["rest"], label)
+    return _is_option(line, label) or (headed is not None and _is_option(headed["rest"], label))
 
 
 def _is_option(piece: str, label: str | None) -> bool:

@@ -22,20 +22,19 @@ from ostrom.features.importing.plan import PAID_ONLY, ImportedUnit
 from ostrom.features.importing.write import Imported, Importer, new_folder, source_files, write_run
 from ostrom.games import build_game
 from ostrom.games.game import Game
-from ostrom.ground.errors import StudyError, UsageError
+from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import NamedFiles, replication_files
 from ostrom.ground.validation import validate
+from ostrom.ground.values import grouped
 from ostrom.ground.yaml import read_yaml
 from ostrom.replications.coopeval.payoff_readers.tournaments import (
-    Configuration,
     Discount,
     ForeignTournament,
     Seats,
     identity,
     labels,
     load_json,
-    parse_tournament,
-    payoff_files,
+    parsed_files,
 )
 from ostrom.studies.schema import StudyFile
 
@@ -73,23 +72,17 @@ def import_tournaments(
         )
     rule, mapping_file = load_tournament_mapping(mapping)
     folder = new_folder(runs, name)
-    found, others = payoff_files(paths)
+    parsed, others = parsed_files(paths, discount, seats)
     files: list[_File] = []
     bad: list[Disagreement] = []
-    for path, _, content in found:
+    for path, _, read in parsed:
         try:
-            if isinstance(content, StudyError):
-                raise content
-            read = parse_tournament(content, str(path), discount=discount, seats=seats)
+            if isinstance(read, StudyError):
+                raise read
             files.append(_File(path, read, about(path, rule)))
         except StudyError as error:
             why = str(error).removeprefix(f"{path}: ")
             bad.append(Disagreement(str(path), 0, "", 0, None, None, why, why, "file", policy, "file"))
-    if not files and not bad:
-        raise UsageError(
-            f"{', '.join(map(str, paths))}: none of {len(others)} JSON files is a payoff file "
-            '({"profile": [{"players": ..., "payoffs": ...}]}, or with player and points)'
-        )
     units = _units(files, rule)
     entries, notes = source_files([file.path for file in files], Path(runs))
     notes = (*notes, *_notes(files, others))
@@ -118,11 +111,9 @@ def import_tournaments(
 
 def _units(files: Sequence[_File], rule: TournamentMapping) -> list[ImportedUnit]:
     """One unit for every match; a type goes by one name in all files, and files of one cell are replicates."""
-    known: dict[str, Configuration] = {}
-    for file in files:
-        for configuration in file.read.configurations.values():
-            known.setdefault(identity(configuration), configuration)
-    names = {key: rule.names.get(label, label) for key, label in labels(known).items()}
+    configurations = grouped((identity(c), c) for file in files for c in file.read.configurations.values())
+    titles = labels({key: same[0] for key, same in configurations.items()})
+    names = {key: rule.names.get(label, label) for key, label in titles.items()}
     twice = [name for name, count in Counter(names.values()).items() if count > 1]
     if twice:
         raise StudyError(f"two types are called {twice[0]!r}: tell them apart under names", key="names")
@@ -156,17 +147,12 @@ def _notes(files: Sequence[_File], others: Sequence[str]) -> Iterator[str]:
     unplayed = sum(len(file.read.unplayed) for file in files)
     if unplayed:
         yield f"{unplayed} profiles hold no match and are left out"
-    odd: dict[str, int] = {}
+    odd: Counter[str] = Counter()
     for file in files:
         spec = file.about.mechanism
-        rules = spec if isinstance(spec, str) else str(spec["name"])
-        if rules not in PAID_AS_PRINTED:
-            continue
-        game = build_game(file.about.game)
-        count = _unprinted(file, game)
-        if count:
-            odd[file.about.game_name] = odd.get(file.about.game_name, 0) + count
-    for game_name, count in odd.items():
+        if (spec if isinstance(spec, str) else str(spec["name"])) in PAID_AS_PRINTED:
+            odd[file.about.game_name] += _unprinted(file, build_game(file.about.game))
+    for game_name, count in (+odd).items():
         yield f"{count} rounds pay what game {game_name} never pays: was it played with other payoffs?"
     if others:
         kinds = Counter(Path(other).name for other in others)
@@ -178,12 +164,10 @@ def _unprinted(file: _File, game: Game) -> int:
     """Rounds whose payoffs are none of the game's; of a society, payoffs that no seat ever gets."""
     vectors = {tuple(row) for row in game.payoffs.reshape(-1, game.seats).round(9).tolist()}
     single = {value for row in vectors for value in row}
-    count = 0
-    for rounds in file.read.rounds:
-        for paid in rounds:
-            rounded = tuple(round(value, 9) for value in paid)
-            count += any(v not in single for v in rounded) if file.read.society else rounded not in vectors
-    return count
+    paid = [tuple(round(value, 9) for value in row) for rounds in file.read.rounds for row in rounds]
+    if file.read.society:
+        return sum(any(value not in single for value in row) for row in paid)
+    return sum(row not in vectors for row in paid)
 
 
 def _study(name: str, rule: TournamentMapping, units: Sequence[ImportedUnit]) -> StudyFile:
@@ -281,11 +265,10 @@ def about(path: Path, mapping: TournamentMapping) -> About:
                 file=str(path), allowed=list(known),
             )  # fmt: skip
         found[key] = name
-    changes: dict[str, Any] = {}
     words = set(re.split(r"[^a-z0-9]+", f"{path.parent.name} {path.stem}".lower()))
-    for word, settings in mapping.words.items():
-        if word in words:
-            changes |= settings
+    changes = {
+        key: of for word, settings in mapping.words.items() if word in words for key, of in settings.items()
+    }
     kwargs = _inside(config, "mechanism", "kwargs")
     for name, ours in mapping.config.items():
         if isinstance(kwargs, Mapping) and isinstance(kwargs.get(name), int | float):

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +35,7 @@ from ostrom.features.evolution.tensor import PayoffTensor, ScoredMatch, mean_sco
 from ostrom.features.evolution.tournament import PayoffFiles, Tournament, discounted_mean, plain_mean
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file
+from ostrom.ground.values import grouped
 from ostrom.ground.yaml import read_json
 
 
@@ -147,22 +147,21 @@ def parse_tournament(
     players = [_players(profile, source, number) for number, profile in enumerate(profiles)]
     orders = seat_orders([[p.get("player_id") for p in listed] for listed in players], source, seats)
     found: dict[str, Configuration] = {}
-    rows: list[tuple[tuple[str, ...], tuple[float, ...]]] = []
+    rows: list[tuple[list[str], tuple[float, ...]]] = []
     tables: list[Rounds] = []
     unplayed: list[int] = []
     for number, (profile, listed, order) in enumerate(zip(profiles, players, orders, strict=True)):
-        keys = []
-        for player in (listed[place] for place in order):
-            bare = {key: value for key, value in player.items() if key not in ignore}
-            keys.append(identity(bare))
-            found.setdefault(keys[-1], bare)
+        bare = [{k: v for k, v in listed[place].items() if k not in ignore} for place in order]
+        keys = [identity(configuration) for configuration in bare]
+        for key, configuration in zip(keys, bare, strict=True):
+            found.setdefault(key, configuration)
         played = _played(profile, source, number, len(listed))
         where = f"profile[{number}].payoffs"
-        for m, rounds in enumerate(played):
-            rows.append((tuple(keys), _score(rounds, rate, source, f"{where}[match {m}]")))
+        rows += [
+            (keys, _score(rounds, rate, source, f"{where}[match {m}]")) for m, rounds in enumerate(played)
+        ]
         tables += played
-        if not played:
-            unplayed.append(number)
+        unplayed += [] if played else [number]
     if not rows:
         raise StudyError("holds no match", file=source, key="profile")
     names = labels(found)
@@ -369,34 +368,21 @@ def labels(configurations: Mapping[str, Configuration]) -> dict[str, str]:
 
 
 def _namesakes(names: Mapping[str, str]) -> list[list[str]]:
-    groups: defaultdict[str, list[str]] = defaultdict(list)
-    for key, name in names.items():
-        groups[name].append(key)
+    groups = grouped((name, key) for key, name in names.items())
     return [group for group in groups.values() if len(group) > 1]
 
 
 def _name(fields: Mapping[str, str]) -> str:
-    parts = []
-    for candidates in _NAMING:
-        # A nested field such as llm.model names the agent as well as a plain one.
-        matches = (
-            text
-            for last in candidates
-            for field, text in fields.items()
-            if field.split(".")[-1] == last and text
-        )
-        part = next(matches, None)
-        if part is not None:
-            parts.append(part)
-    return " ".join(parts) if parts else "agent"
+    # A nested field such as llm.model names the agent as well as a plain one.
+    last = {field: field.rpartition(".")[2] for field, text in fields.items() if text}
+    named = [[fields[field] for name in names for field in last if last[field] == name] for names in _NAMING]
+    return " ".join(texts[0] for texts in named if texts) or "agent"
 
 
 def _flat(value: object, prefix: str = "") -> dict[str, str]:
     if isinstance(value, Mapping) and value:
-        out: dict[str, str] = {}
-        for key, inner in value.items():
-            out |= _flat(inner, f"{prefix}.{key}" if prefix else str(key))
-        return out
+        parts = (_flat(inner, f"{prefix}.{key}" if prefix else str(key)) for key, inner in value.items())
+        return {key: text for part in parts for key, text in part.items()}
     return {prefix: value if isinstance(value, str) else json.dumps(_plain(value), sort_keys=True)}
 
 
@@ -411,26 +397,37 @@ def read_payoff_files(
     A file that is named must be right. In a folder, JSON files of another shape are listed as others, and one
     payoff file that is wrong does not keep the others from being read.
     """
-    tournaments: list[Tournament] = []
-    wrong: list[str] = []
-    found, others = payoff_files(paths)
-    for path, name, content in found:
-        try:
-            if isinstance(content, StudyError):
-                raise content
-            read = parse_tournament(content, str(path), discount=discount, seats=seats)
-        except StudyError as error:
-            if path in paths:
-                raise
-            wrong.append(str(error))
-        else:
-            tournaments.append(foreign_tournament(read, name))
-    if not tournaments and not wrong:
+    files, others = parsed_files(paths, discount, seats)
+    wrong = {path: read for path, _, read in files if isinstance(read, StudyError)}
+    for path in paths:
+        if path in wrong:
+            raise wrong[path]
+    tournaments = (
+        foreign_tournament(read, name) for path, name, read in files if not isinstance(read, StudyError)
+    )
+    return PayoffFiles(tuple(tournaments), tuple(others), tuple(map(str, wrong.values())))
+
+
+def parsed_files(
+    paths: Sequence[Path], discount: Discount, seats: Seats
+) -> tuple[list[tuple[Path, str, ForeignTournament | StudyError]], list[str]]:
+    """Payoff files with their names and what they hold (or why one cannot be read), and other JSON files."""
+    files, others = payoff_files(paths)
+    if not files:
         raise UsageError(
             f"{', '.join(map(str, paths))}: none of {len(others)} JSON files is a payoff file "
             '({"discount": ..., "profile": [{"players": ..., "payoffs": ...}, or {"player": ..., "points": ...}]})'
         )
-    return PayoffFiles(tuple(tournaments), tuple(others), tuple(wrong))
+
+    def parsed(path: Path, content: object) -> ForeignTournament | StudyError:
+        try:
+            return content if isinstance(content, StudyError) else parse_tournament(
+                content, str(path), discount=discount, seats=seats
+            )  # fmt: skip
+        except StudyError as error:
+            return error
+
+    return [(path, name, parsed(path, content)) for path, name, content in files], others
 
 
 def payoff_files(paths: Sequence[Path]) -> tuple[list[tuple[Path, str, object]], list[str]]:
