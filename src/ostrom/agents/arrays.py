@@ -3,8 +3,6 @@
 The draws are those of ``Streams.chance``, so every match comes out exactly as it does when played by itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

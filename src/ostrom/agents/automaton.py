@@ -1,7 +1,5 @@
 """Strategies as finite-state machines, for playing many matches at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import TypeVar

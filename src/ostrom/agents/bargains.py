@@ -3,8 +3,6 @@
 Names and amounts are those of the forms: an answer is built for the seat of a view.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any

@@ -25,8 +25,6 @@ In a society a strategy reads the records: the past of a table is what those who
 round of the window, wherever they did it (image scoring, Nowak and Sigmund 1998).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias

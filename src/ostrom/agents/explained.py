@@ -1,7 +1,5 @@
 """An action with its reasons: a choice that is asked for as a record of action and rationale."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, TypeGuard
 

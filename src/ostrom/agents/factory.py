@@ -1,7 +1,5 @@
 """Builds the agents of a match from their configurations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

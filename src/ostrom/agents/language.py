@@ -1,7 +1,5 @@
 """The language agent: framing, style, memory, persona and model; what styles offer, and where they are found."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The past as one seat sees it: a thin reading of finished rounds in terms of cooperation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ostrom.games.game import Game

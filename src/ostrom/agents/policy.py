@@ -1,7 +1,5 @@
 """What happens when a player never gives a valid answer: declared by the study, recorded, counted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

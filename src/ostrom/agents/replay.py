@@ -1,7 +1,5 @@
 """Check a strategy against a record of play: which recorded moves could it not have made?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The scripted agent: seats a strategy, and draws from the odds it states."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 

@@ -4,8 +4,6 @@ A strategy never touches a random generator and carries nothing from match to ma
 on the past it is shown and on nothing else. Whoever seats it draws from the odds it states.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Annotated, ClassVar, Generic, TypeAlias, TypeVar

@@ -1,7 +1,5 @@
 """A precomputed player: every answer was given before, one per history of the others' moves."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace

@@ -16,8 +16,6 @@
 adds what cannot be said: figures that are no estimate of a measure, rows that need another reading, remarks on a run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module

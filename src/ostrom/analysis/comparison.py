@@ -1,7 +1,5 @@
 """Side by side: cells that both the paper and the run have, with differences and every doubt in view."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

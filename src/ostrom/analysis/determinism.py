@@ -1,7 +1,5 @@
 """Which matches have no sampling error: played again with another seed they would go the same way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NoReturn
 

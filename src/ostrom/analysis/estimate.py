@@ -3,8 +3,6 @@
 Which interval a result gets is decided in ``ostrom.analysis.intervals`` alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

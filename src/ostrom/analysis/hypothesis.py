@@ -5,8 +5,6 @@ and so are matches of one scenario or person where the measure is about these. A
 can be the factor. Every answer names the unit, the design and what the method assumes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args

@@ -4,8 +4,6 @@ A sample has one value per unit of analysis and combination of levels. Regressio
 Bayes factors of their coefficients, each with what it takes for granted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -18,8 +18,6 @@ has a row per round (``NAME_by_round``); a measure that has it and no values of 
 ``measure: module:name`` names a Python object instead, or with ``with`` the function that makes it from these values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, wraps

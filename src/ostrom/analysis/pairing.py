@@ -1,7 +1,5 @@
 """Two sides of a comparison: paired wherever their units pair."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

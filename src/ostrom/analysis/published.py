@@ -1,7 +1,5 @@
 """Figures of a paper that stand beside an own one: cells of its reference, their difference, or their slope."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

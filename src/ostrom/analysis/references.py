@@ -1,7 +1,5 @@
 """What is compared: a published figure, an own figure, and the reference that knows both."""
 
-from __future__ import annotations
-
 import csv
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

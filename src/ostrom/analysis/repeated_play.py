@@ -4,8 +4,6 @@ A candidate sees the executed moves of the match from the player's own seat, inc
 and prescribes the next move. Strategies process one round at a time, so the cost is linear in match length.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby

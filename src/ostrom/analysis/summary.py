@@ -1,7 +1,5 @@
 """The first answer of a run: cooperation by cell, with an interval over matches."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The values of a measure, one per match and player, beside the columns of the match; and one per unit."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence

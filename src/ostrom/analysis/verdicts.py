@@ -5,8 +5,6 @@ that invert the intervals are corrected, by Holm's method unless another is aske
 wrong yes or no stays at most 1 - level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -44,8 +44,6 @@ reasoning and no answer. Labels of the table: A0, A1.
     ...                                           | invalid |
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The forms of an answer. A form says what is valid; parsers and instructions live beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache

@@ -11,8 +11,6 @@ error; an earlier draft is not read in its place. The standard library parses wh
 because orjson keeps the last of two equal keys in silence and turns integers beyond 64 bits into floats.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

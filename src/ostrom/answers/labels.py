@@ -1,7 +1,5 @@
 """The labels under which options are shown: checked once, then looked up without doubt."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Mapping

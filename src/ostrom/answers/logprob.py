@@ -12,8 +12,6 @@ more than the least likely token that was reported, and no more than what all re
 When that bound reaches the likeliest option, the choice is not known and the reading is invalid.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -5,8 +5,6 @@ knows one kind of number, so 50.0 is 50; 33.3, "50", true, a missing or an addit
 mended.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

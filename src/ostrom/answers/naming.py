@@ -12,8 +12,6 @@ article  A and I: as a word, but elsewhere it says nothing at all ("A good choic
 A label that touches is never an answer, but it makes another one doubtful: "two options" counts both kinds.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -48,8 +48,6 @@ ends with two different answers is refused, in whatever forms they are. Amounts 
     {"amount": 40, "why": 1}       | invalid |
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

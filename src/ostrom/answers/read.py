@@ -1,7 +1,5 @@
 """One door for every form: what a model may be held to while it writes, and how its reply is read."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

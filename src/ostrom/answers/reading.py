@@ -3,8 +3,6 @@
 The end is what follows its thoughts, its last lines, its last sentence. Finding it is linear in the reply.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ maxItems, uniqueItems; title and description are notes. Any other keyword is ref
 ignored rule would be a silent hole.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -6,8 +6,6 @@ are ``models_check``, ``people_list`` and so on. What goes wrong is raised as an
 incomplete run, a refused import, an undecided gate) is no error: what is given says it.
 """
 
-from __future__ import annotations
-
 import contextvars
 import inspect
 import keyword

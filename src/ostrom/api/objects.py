@@ -4,8 +4,6 @@ A game becomes the payoffs that a study file would hold. Functions and classes a
 name that ends in a hash of their source, so that a run is never resumed with another function of the same name.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence

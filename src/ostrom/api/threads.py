@@ -1,7 +1,5 @@
 """Work beside a running event loop: in a thread of its own, which an interrupt stops cleanly."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import threading

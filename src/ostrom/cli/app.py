@@ -1,7 +1,5 @@
 """The program: a group whose commands are found by name and imported when they are called."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The log of a command: ``-v`` writes it on stderr, ``--log-file`` to a file. The package logs under ``ostrom``."""
 
-from __future__ import annotations
-
 import logging
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How commands print: JSON alone on stdout, tables for people, messages on stderr."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tables of a run as files: derived from the journal, rebuilt at any time."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice

@@ -4,8 +4,6 @@ What comes out is exactly what playing them one by one would give, because chanc
 not by the order of play. So the journal keeps only the moves, and replaying them gives all the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

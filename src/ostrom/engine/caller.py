@@ -3,8 +3,6 @@
 The cache keeps replies across runs, for those who ask for it; never errors and cut replies.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import logging

@@ -6,8 +6,6 @@ such a journal; its schema is, word by word, one that this package writes; and u
 the steps of a query and the bytes of its rows are bounded by the size of the file.
 """
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections.abc import Iterable

@@ -6,8 +6,6 @@ study decides what is played, so a journal keeps the identity of the study that 
 any other.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import platform

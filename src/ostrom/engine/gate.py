@@ -4,8 +4,6 @@ A run has one gate: in this process, or in an actor that all workers of a cluste
 is adapted by one limiter per model: additive increase, multiplicative decrease.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

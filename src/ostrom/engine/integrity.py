@@ -5,8 +5,6 @@ count no longer fits), or the end of it is gone (fewer entries than the tally sa
 own check sees broken structure, but not a changed byte inside a value, a page of yesterday, or a lost log.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from functools import lru_cache

@@ -5,8 +5,6 @@ back with fewer entries (a lost write-ahead log, a restored copy), or with other
 ``integrity``): it is never silently shorter. ``entries`` says what is written, ``writer`` how.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -4,8 +4,6 @@ Both play the same run; uvloop takes less time per call. ``OSTROM_LOOP`` chooses
 or ``asyncio``. The manifest of a run says which one began it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Callable, Coroutine

@@ -3,8 +3,6 @@
 What a decision asks is journaled with its answer; a replay that asks anything else is refused.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence

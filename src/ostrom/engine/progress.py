@@ -1,7 +1,5 @@
 """What a person sees while a run goes on: a bar on a terminal, plain lines elsewhere."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import sys

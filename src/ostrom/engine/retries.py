@@ -1,7 +1,5 @@
 """How long to wait before a call is tried again, and before a batch is asked for again."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

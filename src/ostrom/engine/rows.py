@@ -5,8 +5,6 @@ the same study with the same answers gives the same bytes. What a call cost and 
 calls, which are read from the journal as they are.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The runner: keeps every model connection busy with matches until the plan is played."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 from collections import Counter

@@ -4,8 +4,6 @@ A server may report no tokens, or numbers that cannot be. Such calls are counted
 tokens per byte that were reported in this run, or one token per byte before any were.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Mapping

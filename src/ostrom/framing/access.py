@@ -3,8 +3,6 @@
 It reads plain data and calls listed methods. Work is counted and never timed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, ItemsView, Iterable, KeysView, Mapping, Sequence, ValuesView
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass

@@ -1,7 +1,5 @@
 """The blocks that the fixed part of a prompt is put together from: who, what is at stake, the rules, the aim."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any

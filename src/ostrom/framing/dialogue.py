@@ -1,7 +1,5 @@
 """The words of a dialogue: its first turn, and what later turns say of the rounds in between."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The filters and tests that prompt files may use. Each takes time and memory in proportion to what it is given."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Hashes of prompt files: two runs, or two machines, that agree on them put the same words to the same views."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 

@@ -1,7 +1,5 @@
 """Renders the past for a prompt: rounds line by line, a note, or counts of outcomes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -6,8 +6,6 @@ Games by a rule have files of their own in games/, in place of lists of actions 
 round of the past. A cover story is ``games/NAME.STORY.txt``; the other files have a variant for it where they need one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

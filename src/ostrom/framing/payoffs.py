@@ -5,8 +5,6 @@ is what is scored (but for games that are declared to tell something else about 
 action comes first in the words, never in the profile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

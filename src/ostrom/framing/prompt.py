@@ -1,7 +1,5 @@
 """A prompt, and what stays the same from one prompt to the next."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Renders the decisions of one player in one match as prompts; caches what stays the same between rounds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

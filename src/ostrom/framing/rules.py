@@ -1,7 +1,5 @@
 """The rules of a mechanism in words: in which wording, without power, or as a neutral text of the same length."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -4,8 +4,6 @@ Marks stand in a text for values that are put in later. ``answers/reasons.txt`` 
 read. A cover story has words in a header and an opening paragraph.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Games: payoffs, catalog, equilibria, descriptions. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

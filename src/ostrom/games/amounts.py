@@ -4,8 +4,6 @@ Actions stay indices, as everywhere: amount number i is low + i x step. The numb
 power of ten, so names and values are exact, whatever the step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, overload

@@ -10,8 +10,6 @@ A file reads like any game file (``ostrom.games.yaml_file``), and states besides
       swerve, swerve: [tie, tie]                                           # numbers, parameters, sums and products
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping

@@ -4,8 +4,6 @@ This is structure, not text: the framing puts it into words. Everything here is 
 what a seat is told is what is scored.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise, product
 

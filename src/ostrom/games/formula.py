@@ -5,8 +5,6 @@ in which all have the same two actions it is read off the payoffs where these ar
 (``describe.formula_of``).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -9,8 +9,6 @@ the memory of its own moves.
         return End((100 - offer, offer) if reply == "accept" else (0, 0))
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from math import isfinite

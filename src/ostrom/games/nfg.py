@@ -6,8 +6,6 @@ changes fastest. The format has no place for a cooperative action, a citation or
 written.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

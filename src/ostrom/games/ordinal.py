@@ -5,8 +5,6 @@ gives 24 x 24 / 4 = 144 games. In the table of Akata et al. (2025) the ranks of 
 and those of seat 2 only on the column, so twelve patterns say everything and a typing error is impossible.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from itertools import product

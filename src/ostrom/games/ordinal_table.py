@@ -4,8 +4,6 @@ Two layouts are read, with commas or semicolons: the released one (game_number, 
 game_family, then eight payoffs) and the short one (game_number, row, col, family, then eight payoffs).
 """
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from collections.abc import Iterable, Mapping

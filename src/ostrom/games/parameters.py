@@ -4,8 +4,6 @@
 ``ostrom.ground.parameters`` for those that do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

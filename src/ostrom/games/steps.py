@@ -1,7 +1,5 @@
 """What a round of a game by a rule may ask, found by playing: who decides at the same time, and among which options."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Everything worth knowing about a game, as plain data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

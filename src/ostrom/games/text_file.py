@@ -1,7 +1,5 @@
 """Read a text file that a person wrote; whatever is wrong with it becomes one line."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

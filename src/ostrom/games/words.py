@@ -1,7 +1,5 @@
 """Words that a game may carry: its story, who sits at each seat and what each action means."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

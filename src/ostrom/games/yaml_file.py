@@ -21,8 +21,6 @@
       kinds: [economic, social]          # what sort of player sits there, for analysis only
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite

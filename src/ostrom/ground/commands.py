@@ -9,8 +9,6 @@ one in its pyproject.toml, and it is a command of `ostrom` and a function of ``o
 The table holds where ours are and the first line of what they say of themselves, so that `ostrom --help` imports none.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module

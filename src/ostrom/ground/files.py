@@ -1,7 +1,5 @@
 """Files read and written whole or not at all, and never through a link that a stranger left in a folder."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress

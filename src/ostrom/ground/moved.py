@@ -5,8 +5,6 @@ examples. An import of an old name gives the module of the new name itself, so a
 it was imported by.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib import import_module

@@ -11,8 +11,6 @@ a whole number is fine where a number is due. An annotation that says nothing he
 allows everything. What depends on several parameters is checked by the part itself.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

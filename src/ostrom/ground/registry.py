@@ -15,8 +15,6 @@ are the folders of ``ostrom.replications``; another distribution names its packa
     fifth_paper = "my_package.fifth_paper"
 """
 
-from __future__ import annotations
-
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Check what people write against a schema: the first problem becomes one line with file, key and what is allowed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, get_args
 

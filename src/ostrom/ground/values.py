@@ -1,7 +1,5 @@
 """What flows: plain data that nobody changes once it is made."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar, dataclass_transform

@@ -5,8 +5,6 @@ JSON cannot hold, text that is no Unicode, values that contain themselves, and a
 file into an endless one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import suppress

@@ -8,8 +8,6 @@
 * ``sham``: the words and the steps of the mechanism without its power, which the players are told.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
 

@@ -1,7 +1,5 @@
 """Rules for matches that go on from, or look back at, a point of another match."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import count
 from typing import Any, cast

@@ -3,8 +3,6 @@
 Made for games that a mechanism induces; gains up to a tolerance count as none (Tewolde et al. 2026: 1e-9).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

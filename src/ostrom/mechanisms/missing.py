@@ -4,8 +4,6 @@ An agent (a person, say, whose clock ran out) answers with the reading ``missed`
 an action instead: what follows is a declared rule of the mechanism, and stands in every table.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any

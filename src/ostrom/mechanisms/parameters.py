@@ -3,8 +3,6 @@
 A mechanism that says its bounds by annotations (``ostrom.ground.parameters``) needs none of them.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from ostrom.ground.errors import ParameterError

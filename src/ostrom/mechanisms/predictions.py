@@ -1,7 +1,5 @@
 """Predictions around any mechanism with seats: ``mechanism: {name: ..., predict: players}`` (Akata et al. 2025)."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal

@@ -4,8 +4,6 @@ A mechanism is a generator. It yields the decisions that are due at the same tim
 in the same order. It is pure: no I/O, no clock, no randomness but the streams it is given.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType

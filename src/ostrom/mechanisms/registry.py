@@ -1,7 +1,5 @@
 """Mechanisms by name; what wraps any of them is a key beside their own parameters."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any

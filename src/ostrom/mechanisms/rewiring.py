@@ -1,7 +1,5 @@
 """Rewiring: members of a society cut links and propose new ones. Cutting takes one, a new link takes two."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

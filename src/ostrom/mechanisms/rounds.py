@@ -1,7 +1,5 @@
 """Playing the rounds of a game: the bridge from the turns of a round (``Game.play``) to decisions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache

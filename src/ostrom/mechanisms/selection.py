@@ -4,8 +4,6 @@ Fitness is exp(strength x payoff): positive for every payoff, and for weak selec
 theory (Ohtsuki et al. 2006; Nowak et al. 2004).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import exp, fsum
 from typing import Annotated, Any, Self

@@ -4,8 +4,6 @@ A society says who meets whom (``tables``), what each is asked (``question``) an
 (``between``). Everything else, from missed decisions to scores, is the same in all of them.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence

@@ -6,8 +6,6 @@ hundred the first action is taken in the first round and after each combination 
 and so the table that words are turned into, are about two seats with two actions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias

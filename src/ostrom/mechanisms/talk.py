@@ -4,8 +4,6 @@
 of a view, prompts quote them, and nothing reads an answer from them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeAlias

@@ -5,8 +5,6 @@ moves follow from its earlier answers. Level t has one decision for each of the 
 as the players of this conversation; all decisions of a level are due at the same time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 

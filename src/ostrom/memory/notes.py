@@ -1,7 +1,5 @@
 """Memories that the player itself keeps: rounds that it asks for or keeps, and notes in its own words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 

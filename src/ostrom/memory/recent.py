@@ -1,7 +1,5 @@
 """Memories of what happened, with nothing of the player's own: all rounds, recent ones, some of them, or counts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal

@@ -10,8 +10,6 @@
 ==============================  =====================================================================
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The checks every client makes: a request may use only what the model can do, numbers are of a certain kind."""
 
-from __future__ import annotations
-
 from ostrom.ground.errors import RequestRefused, StudyError
 from ostrom.models.base import Abilities, Request
 

@@ -1,7 +1,5 @@
 """What every model client speaks: a request in, a reply out, errors from the tree in ``ostrom.ground.errors``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol

@@ -4,8 +4,6 @@ A client whose service has one offers a method ``batches()``. Every method of an
 a ModelError; when to try again, and what was paid for, is the engine's concern.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

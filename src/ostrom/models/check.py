@@ -5,8 +5,6 @@ For your own client::
     await check_model("my_provider/my_model")
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

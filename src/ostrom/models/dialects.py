@@ -7,8 +7,6 @@ without being told; the others work on some models or versions only, so a study 
 (``abilities: [schema]``) and `ostrom models check` tells whether they are true.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """From what a server did wrong to the error tree: status codes, Retry-After, one readable line."""
 
-from __future__ import annotations
-
 import math
 import re
 import time

@@ -9,8 +9,6 @@ A study file, a run folder or a mapping comes from strangers, and what it names 
   by its URL on the command line (for OSTROM_API_KEY), or ``allow_key`` in Python.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -10,8 +10,6 @@ bytes, and never more than 256 MiB. A token takes 4 to 6 bytes of JSON, an alter
 that a server compressed although no compression was offered is decoded whole, or refused.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from functools import lru_cache

@@ -3,8 +3,6 @@
 Reasoning is kept apart from the answer: what a model thought is data of its own, never part of the text.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping

@@ -4,8 +4,6 @@ The stages are separate so that a granted slot is used at once: when a reply arr
 which is sent before the reply is parsed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """What a call costs: by the user's own table, else by genai-prices, else unknown (which is never zero)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal

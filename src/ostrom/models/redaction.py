@@ -7,8 +7,6 @@ protect nothing, and taking such a text out of replies could change data: they a
 and whole.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import json

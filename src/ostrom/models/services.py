@@ -7,8 +7,6 @@ setting ``base_url``; the key goes only to the address written here or in that v
 of a model is answered with how to write it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Answer forms as fields of a page, and back: what a person sees for every form, and how what they sent is read."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ It knows nothing of the web: a page, a simulated participant and a test talk to 
 decision goes into the host's inbox, and the answer is what comes back.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import time

@@ -1,7 +1,5 @@
 """Run a study with people: the journal, the register and the host come together here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any

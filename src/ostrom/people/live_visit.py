@@ -5,8 +5,6 @@ counts, so that cells stay balanced when more people leave some conditions than 
 meet in the lobby for a bounded time.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The texts of a study are a small Markdown: everything is escaped, and only headi
 *emphasis*, and links to http, https and mailto addresses become markup.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Mapping

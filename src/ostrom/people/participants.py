@@ -1,7 +1,5 @@
 """The participants' side: a start page, one page that is always the right one, answers, news, and leaving."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

@@ -4,8 +4,6 @@ The ledger ``payments.csv`` beside the journal says which codes are in which pay
 names nobody, so it may be copied with the tables, and it survives a register that is restored from an older copy.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import os

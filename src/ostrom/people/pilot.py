@@ -6,8 +6,6 @@ among the options elsewhere. A share of the participants drops out at a moment d
 the button, the others just stay away.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Simulated participants in a real browser: the same visits, through the pages that people see."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

@@ -5,8 +5,6 @@ It lies beside the journal, readable by its owner alone, is never exported and k
 day somebody joined; whoever is owed money stays until a payment file has them, because erased people cannot be paid.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import secrets

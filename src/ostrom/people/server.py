@@ -4,8 +4,6 @@ The admin page says who is where: cells, lobby, dropouts, lag. It is blind to re
 somebody did so is kept.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import socket

@@ -1,7 +1,5 @@
 """Where people come from: how the parameters of a link name a person, and how they are checked."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

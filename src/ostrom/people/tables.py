@@ -4,8 +4,6 @@ Everything comes from the journal: random codes, offsets in milliseconds since a
 Personal data is in the register alone and never in a table.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """The text files of a study with people: read once, kept in the run, so that a changed one is noticed."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path, PurePosixPath
 

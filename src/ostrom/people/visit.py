@@ -5,8 +5,6 @@ match ended) is an answer too, of reading ``assigned``; so a visit is journaled,
 ``Book`` is what these assignments add up to: who came, which cell they belong to and which seats they took.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias

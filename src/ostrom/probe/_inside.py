@@ -7,8 +7,6 @@ other programs, open sockets or make namespaces.
 
 # Its paths are those of another root, as text.
 # ruff: noqa: PTH102, PTH103, PTH106, PTH112, PTH114, PTH115, PTH120, PTH123, PTH211
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

@@ -3,8 +3,6 @@
 Each file is written whole or not at all.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict

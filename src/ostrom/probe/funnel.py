@@ -3,8 +3,6 @@
 Pure: scores come in as a function that asks the judges, so that a test needs none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args

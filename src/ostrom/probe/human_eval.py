@@ -6,8 +6,6 @@ namespaces of its own (``_inside``): no network, nothing to read but Python itse
 in memory, no other programs. Where neither works, as on macOS, it is not run.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """The corpus of a probe from runs on disk: collect, ask the judges, run the funnel."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

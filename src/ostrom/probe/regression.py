@@ -5,8 +5,6 @@ exercises are generated and need no download, and from HumanEval. Answers are ke
 check goes on.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -11,8 +11,6 @@ that goes in circles scores low); specificity: 6 and one more for each round, op
 10. Echoes of the prompt do not count as terms.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@
 ``families`` (few replies that begin alike) come in this order; ``split`` parts training from validation.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ whole sentence that does. Case and punctuation do not matter. Echoes never count
 rounds" would otherwise carry every reply that repeats it through the funnel.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What flows through the funnel: one reasoned decision of a model, with its scores once it has been judged."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

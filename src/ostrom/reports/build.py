@@ -3,8 +3,6 @@
 A single chart can also be written as a file of its own: SVG, PNG, or a page that opens offline.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The first screen: the study and its state, what was found in words and one chart, and what the figures rest on."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the cells of a run are: agents, factors and their levels in the order of the study."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 

@@ -5,8 +5,6 @@ A kind of chart is one file in ``ostrom.reports.charts`` (constant ``CHART``) or
 ``ostrom.charts``. What cannot be declared is a panel in Python (``ostrom.reports.panel``).
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal

@@ -17,8 +17,6 @@ the file. Values are expressions and texts are templates of Jinja: in both, ``da
 ``each``, and the names of ``parameters`` and ``let`` mean what they say. A text that comes out empty is left out.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The kinds of drawings that a declared panel has, each from rows that say where their values belong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """From charts to files: SVG for the page, SVG and PNG beside it, rendered without a browser or a network."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

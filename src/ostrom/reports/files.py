@@ -1,7 +1,5 @@
 """Tables as files: CSV for machines, Markdown for people, LaTeX for papers."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

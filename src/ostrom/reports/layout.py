@@ -1,7 +1,5 @@
 """Where cells go on a chart: which factor makes blocks, which makes rows, and what gets a colour."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 An axis has a domain that holds the values, ticks at round numbers and enough digits.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a panel is: a title and a way to draw one aspect of a run."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field

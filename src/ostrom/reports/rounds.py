@@ -3,8 +3,6 @@
 Long matches are cut into bins of rounds in DuckDB; what comes into Python is one number per match and bin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil

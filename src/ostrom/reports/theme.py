@@ -4,8 +4,6 @@ The qualitative colours are those of Okabe & Ito (2008) without yellow, which is
 typeface is one that the renderer brings along, with its metric twins as the next choices of a browser.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What each level of a factor gains in one measure, and what it costs in another."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed

@@ -1,7 +1,5 @@
 """How names and numbers read on the page."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """One combination of levels, resolved: what is played in it, by whom, in how many units of work."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

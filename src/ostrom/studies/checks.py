@@ -1,7 +1,5 @@
 """Mistakes that are found before the first match: parameters that no model takes, strategies out of place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

@@ -5,8 +5,6 @@ in a folder of its own. Limits, retries, budget, journal and exact resume are th
 in an earlier session is asked for again.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Every look is written to ``looks.json`` before more seeds are played. A session 
 the journaled matches and refuses a run whose record says otherwise, so a kill at any moment changes no decision.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path

@@ -7,8 +7,6 @@ A room that reads a block of its own (``people``) keeps its schema in the folder
 block, constant ``SECTION``. So stating a study imports no room above, and what is not installed cannot be stated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Set
 from dataclasses import dataclass
 from pathlib import Path

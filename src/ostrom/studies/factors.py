@@ -1,7 +1,5 @@
 """What is varied: factors, their levels, the grid of all combinations, and how a level sets a field by its path."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ What a fork takes from its parent is copied into its own journal and marked, and
 comes from, so that it can be read without the parent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """From a file, a name or a mapping to a study, with presets and changes from the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path

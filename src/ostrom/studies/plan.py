@@ -3,8 +3,6 @@
 Units are numbered replicate by replicate, cell by cell, seating by seating, so that more seeds only append.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy

@@ -4,8 +4,6 @@ A manifest names the kind of its plan (``kind_of``), and each feature has the cl
 distribution adds a kind with an entry point of the group ``ostrom.plans`` that names a subclass of ``Plan``.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import cast

@@ -3,8 +3,6 @@
 To see what players will be asked, a match is rehearsed: scripts play it, nothing is called, nothing kept.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

@@ -4,8 +4,6 @@ Everything is checked here that can be known without asking a model: what `valid
 is played is kept beside it, so that `ostrom resume` needs few options.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """How many waves a study takes in batches: the longest chain of calls that wait for each other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Conformance check for games: run it on a game of your own, or on the function that builds it."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections import Counter

@@ -5,8 +5,6 @@ check_measure("cooperation")
 check_measure(my_package.trust.MEASURE, data=my_run)
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal

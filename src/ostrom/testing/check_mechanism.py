@@ -5,8 +5,6 @@ check_mechanism("mediation")
 check_mechanism(MyMechanism(rounds=3))
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """A battery that every memory has to pass; run it on your own ones too."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

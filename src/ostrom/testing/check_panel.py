@@ -6,8 +6,6 @@ check_panel(my_package.panels.trust.PANEL, data=my_run)
 check_chart({"chart": "curve", "measure": "cooperation", "x": "game"})
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath

@@ -5,8 +5,6 @@ check_strategy("tit_for_tat")
 check_strategy(lambda: MyStrategy(patience=3))
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy

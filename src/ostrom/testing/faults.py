@@ -1,7 +1,5 @@
 """Which requests to a test server go wrong, and how. Decided by the request, not by the order of arrival."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Mapping

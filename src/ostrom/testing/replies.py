@@ -3,8 +3,6 @@
 Words stand for tokens. A server may have a prompt cache: prompts that begin alike are read from it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import zlib

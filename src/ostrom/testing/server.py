@@ -10,8 +10,6 @@ As a process, for benchmarks (GET /stats tells its counts)::
     python -m ostrom.testing.server --port 0 --latency 0.05 --fault rate_limit=0.1
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

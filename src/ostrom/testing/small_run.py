@@ -1,7 +1,5 @@
 """Small runs for checks that need one, and the tables of a run as bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path

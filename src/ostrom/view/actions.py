@@ -4,8 +4,6 @@ The page makes the command that one would type, shows it with its budget, and st
 started makes a run of its own beside the others; the run that is looked at is only read.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections import defaultdict

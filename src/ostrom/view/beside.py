@@ -4,8 +4,6 @@ A branch pairs with the match that it comes from. Two runs of the same study pai
 analysis holds: the same seed, in cells that agree in every column that the runs have values in common of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ passwords are masked. Of people nothing is copied but what they chose: no visits
 person wrote any.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

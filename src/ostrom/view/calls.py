@@ -1,7 +1,5 @@
 """What was asked and answered in one match, read piece by piece: a reply may have ten million characters."""
 
-from __future__ import annotations
-
 import sqlite3
 from codecs import getincrementaldecoder
 from collections.abc import Iterator

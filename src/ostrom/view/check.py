@@ -4,8 +4,6 @@ It reads every row, which takes long for a large journal, and would hold up the 
 one JSON object: the number of entries, or the line that a command would print about this run.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import closing, suppress

@@ -1,7 +1,5 @@
 """`ostrom view`: every run, match, prompt and reply in a browser; `ostrom view bundle`: a static copy of a run."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Annotated, Any

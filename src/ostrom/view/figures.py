@@ -4,8 +4,6 @@ It reads one JSON request a line and writes one JSON reply a line. A process, be
 its whole journal and the libraries that read them take more memory than the server may; it ends when it is not needed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

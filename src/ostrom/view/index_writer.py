@@ -5,8 +5,6 @@ read. An index that does not belong to the journal (another study, fewer entries
 is thrown away and made anew.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sqlite3

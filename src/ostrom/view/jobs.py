@@ -1,7 +1,5 @@
 """Commands that were started from a page: they run as they would in a terminal, as processes of their own."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shlex

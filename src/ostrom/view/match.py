@@ -3,8 +3,6 @@
 A decision can be copied as text or as JSON, piece by piece: all words of its prompts, replies and reasoning.
 """
 
-from __future__ import annotations
-
 import shlex
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The matches of a run as action strips, hundreds at a time, sorted and filtered by any column."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

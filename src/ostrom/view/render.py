@@ -1,7 +1,5 @@
 """From plain data to a page. Everything that is filled in is text: markup, control and direction characters too."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The list of runs with the stream that keeps it up to date, and one run: how it stands, what it found, its cells."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ The typed text becomes a safe query, and hits are shown in their context. Words 
 a meaning, so nothing that is typed is an error.
 """
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import time

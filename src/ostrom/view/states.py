@@ -3,8 +3,6 @@
 All runs are kept up to date in the background, and their integrity is checked one by one.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import sys

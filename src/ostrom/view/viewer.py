@@ -3,8 +3,6 @@
 It asks one process for figures, started when it is needed and ended when it is not, and sends open pages what changed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import os

@@ -4,8 +4,6 @@ Of a prompt, the lines are indexed that the player's prompt before it in the sam
 the rules and all rounds so far, and a search should find the decision at which the words came up.
 """
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections import OrderedDict

@@ -1,7 +1,5 @@
 """One password for pages that only the researcher may see: scrypt, a signed cookie, few tries a minute."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

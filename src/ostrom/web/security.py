@@ -1,7 +1,5 @@
 """What every request has to pass, and what every reply carries."""
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import time

@@ -1,7 +1,5 @@
 """HTTP servers that stop at once on request, their passwords, and the static files of the pages."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

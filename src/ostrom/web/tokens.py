@@ -1,7 +1,5 @@
 """Tokens that cannot be guessed or forged: a name and a signature over it, by a key of the run's own."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

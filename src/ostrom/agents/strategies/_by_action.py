@@ -1,7 +1,5 @@
 """Rules about actions rather than about cooperation: they work in every game."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Rules about amounts, for games whose payoffs follow from a rule."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from math import fsum

@@ -4,8 +4,6 @@ A rule of memory one is its chances of cooperating in the first round and after 
 Sigmund 1993), the own move first: ``first, CC, CD, DC, DD``. The names of the table are those that studies use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, TypeAlias
 

@@ -5,8 +5,6 @@ with equal chance. Those who decide later are expected to do what theory says, o
 by the same search (backward induction).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import product

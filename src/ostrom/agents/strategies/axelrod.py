@@ -1,7 +1,5 @@
 """Any player of the Axelrod library in a seat, by replaying the history into it (``axelrod`` extra)."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from ostrom.agents.past import Past

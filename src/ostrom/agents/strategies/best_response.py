@@ -1,7 +1,5 @@
 """Myopic best response."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, ClassVar

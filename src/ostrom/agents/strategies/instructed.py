@@ -1,7 +1,5 @@
 """Instructed: plays the strategy that its instruction names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import ClassVar

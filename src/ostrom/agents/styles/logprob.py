@@ -1,7 +1,5 @@
 """Compare the options' log-probabilities: one call, one token."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar
 

@@ -1,8 +1,6 @@
 """Styles that ask a question first: predict what the others do (social chain of thought, Akata et al. 2025), or compute
 the best response; then choose."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar
 

@@ -14,8 +14,6 @@ and Tucker hold there), and is 1 there. With equal weights all m_i are m: condit
 they like. A difference is the weighted mean of the values of one side and of 1 - value of the other.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What an interval has to know of one group of values: its mean, the variance of that mean, and its shape."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace

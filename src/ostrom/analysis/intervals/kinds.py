@@ -1,7 +1,5 @@
 """From data to an inference: means, shares, differences, slopes, and combinations of group means."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -17,8 +17,6 @@ The constants were chosen by measured coverage and width (`make coverage`, docs/
 Quantiles are computed without SciPy: a run prints its first answer with the core packages alone.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

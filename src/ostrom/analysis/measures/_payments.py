@@ -1,7 +1,5 @@
 """Measures of what players are paid: in whole matches, together, and how evenly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from math import fsum

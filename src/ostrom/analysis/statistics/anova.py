@@ -6,8 +6,6 @@ Balanced designs give the same under both. Comparisons are of least-squares mean
 come from the studentised range (Tukey 1949; Kramer 1956 for unequal sizes).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Wilson's interval of a proportion; chi-square with Cramer's V, plain and without
 and the smallest drop that the pairs could have shown; Cohen's kappa, the agreement of two raters beyond chance.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

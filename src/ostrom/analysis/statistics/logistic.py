@@ -5,8 +5,6 @@ are found beforehand by a linear program (Albert & Anderson 1984) and raise `Und
 clustered error does not exist (`robust_errors`) keeps its estimate and says why it has no error.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Mapping, Sequence

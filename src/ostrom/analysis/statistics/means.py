@@ -14,8 +14,6 @@ Given g, the sign of the effect has a Student posterior in closed form, which gi
 prior; Morey & Wagenmakers 2014) from the same integral without a noncentral t density.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -9,8 +9,6 @@ and what a computer then returns is rounding error: a tiny number of either sign
   so nothing says how they vary between clusters. Criterion: a leverage of at least 1 - `FULL_LEVERAGE`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

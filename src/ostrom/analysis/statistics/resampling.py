@@ -11,8 +11,6 @@ of variance). Percentiles of such draws cover less than they say for a few clust
 share, a difference or a slope never takes them.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

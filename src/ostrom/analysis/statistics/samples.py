@@ -8,8 +8,6 @@ StatisticsError
 └── NotConverged      an iterative fit did not reach its optimum
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Any, TypeAlias
 

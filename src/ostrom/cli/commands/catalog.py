@@ -1,7 +1,5 @@
 """`ostrom list` and `ostrom show`: what there is."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterable, Sequence
 from importlib import import_module

@@ -3,8 +3,6 @@
 The script is written out whole, from the commands themselves: completing starts no Python.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

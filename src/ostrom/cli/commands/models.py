@@ -1,7 +1,5 @@
 """`ostrom models`: check one, fetch the embedded ones, list names."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Annotated, Any
 

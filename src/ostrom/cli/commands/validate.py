@@ -1,7 +1,5 @@
 """`ostrom validate`: whether a file is right, and what `ostrom run` would say to it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -4,8 +4,6 @@
 A batch that was planned and has no identifier may exist all the same; it is looked for before anything else is made.
 """
 
-from __future__ import annotations
-
 import secrets
 import time
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 A wave is sealed when every match in play waits for a reply. Nothing depends on that moment but the number of batches.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections import Counter, deque

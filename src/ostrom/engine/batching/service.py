@@ -1,7 +1,5 @@
 """One batch at its service, from the file to the results: made once, polled until it ends, read until whole."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -4,8 +4,6 @@
 of it, one message for all that happens at once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import platform
 from collections import Counter, deque

@@ -1,7 +1,5 @@
 """The batch executor: all matches in this process, their calls in batches at the services of the models."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from functools import partial

@@ -3,8 +3,6 @@
 An executor plays units of work; the runner owns the plan, the journal and the endings.
 """
 
-from __future__ import annotations
-
 import asyncio
 import resource
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@ effect on the worker only after the driver has made them durable. So nothing is 
 handed to other workers, which replay the acknowledged answers and continue.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

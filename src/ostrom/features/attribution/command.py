@@ -1,7 +1,5 @@
 """`ostrom attribute`: which remembered round moved a decision?"""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any

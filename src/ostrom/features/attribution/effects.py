@@ -4,8 +4,6 @@ A decision is looked at as one number between 0 and 1: the chance of cooperating
 cooperation, the chance of what the player did in the match; of an amount, its share of what was allowed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`ostrom author`: let a model write new stories for the payoff tables of scenarios."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

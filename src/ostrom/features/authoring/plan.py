@@ -6,8 +6,6 @@ those of the claim (after Manoranjan & Gaikwad 2026, Section 3.1.2). Files name 
 it wrote.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`ostrom batches`: the batches of a run, listed, asked for at their services, cancelled or given up."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial

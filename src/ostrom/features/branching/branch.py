@@ -1,7 +1,5 @@
 """Branches: play on from a round of a finished match, with something changed, as a new run."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """`ostrom branch`: what if a match had gone on otherwise?"""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated

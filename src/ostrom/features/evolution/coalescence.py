@@ -7,8 +7,6 @@ favoured if b (t(PPA) - t(A)) > c t(PP), where t(W) is the mean coalescence time
 anywhere. Large ring lattices of degree k give b/c > k for death-birth, b/c > k + 2 for imitation (Ohtsuki et al. 2006).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from math import inf

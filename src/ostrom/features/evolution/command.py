@@ -1,7 +1,5 @@
 """`ostrom evolve`: average payoffs of a tournament and the population that evolves on them."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@ then the next largest, and so on; the gain of deviating to a type is its rating:
 better.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 

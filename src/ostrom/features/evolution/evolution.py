@@ -1,7 +1,5 @@
 """Which types survive: a tournament under one of several dynamics, each with the settings it takes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path

@@ -6,8 +6,6 @@ process with frequency-dependent fitness (Moran, 1958; Nowak et al., 2004). Simu
 or without mutation.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

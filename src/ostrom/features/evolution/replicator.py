@@ -3,8 +3,6 @@
 The continuous form is dx_i/dt = x_i (f_i - fbar) (Taylor & Jonker, 1978).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

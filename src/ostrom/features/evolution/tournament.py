@@ -1,7 +1,5 @@
 """A tournament: the scored matches of agent types in one cell of a study, or in one file of payoffs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

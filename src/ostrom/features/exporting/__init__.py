@@ -1,7 +1,5 @@
 """Runs as files that other tools open: tables, Inspect logs, a dataset folder, oTree's wide table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ostrom.ground.errors import RunError, UsageError

@@ -1,7 +1,5 @@
 """`ostrom export`: a run as files for other tools."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

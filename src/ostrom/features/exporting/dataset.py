@@ -3,8 +3,6 @@
 ``datasets.load_dataset(PATH)`` loads the decisions, ``load_dataset(PATH, "matches")`` another table.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

@@ -5,8 +5,6 @@ The files follow the JSON form of Inspect's log (version 2), which ``inspect vie
 `ostrom import` makes a run again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ An app is a game; a participant is a player of a match, or a person with all mat
 names of oTree 5, so that scripts written for its exports find what they expect.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter

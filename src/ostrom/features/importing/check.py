@@ -1,7 +1,5 @@
 """Compare a recorded match with its game, find every bad row, and apply the policy for bad rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product

@@ -1,7 +1,5 @@
 """Logs that `ostrom export --format inspect` wrote, as a run again: what every player did and was paid."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

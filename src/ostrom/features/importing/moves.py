@@ -1,7 +1,5 @@
 """Reads the matches and games of a table: cells are put together into moves, and not checked yet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The plan of an imported run: its units are the matches of the file, and nothing is left to play."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy

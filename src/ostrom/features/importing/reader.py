@@ -1,7 +1,5 @@
 """Assembles and checks the matches of imported tables, and collects what is wrong with them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

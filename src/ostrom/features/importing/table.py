@@ -1,7 +1,5 @@
 """A foreign table: named cells by row, every cell in its place."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import json

@@ -1,7 +1,5 @@
 """From foreign files to a run on disk: read, check, report, and only then write."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Callable, Sequence

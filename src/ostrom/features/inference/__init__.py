@@ -3,8 +3,6 @@
 ``from ostrom.features.inference import infer_strategies`` is printed in the docs; it loads on demand.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,7 +1,5 @@
 """`ostrom infer`: which strategies the agents of a run followed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -6,8 +6,6 @@ percentile intervals come from a bootstrap over whole matches (both seats togeth
 Which candidates the data need is asked by leaving one out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ held which. With the player as the unit, every agent keeps one strategy for good
 agents hold which, as for the subjects of Dal Bo & Frechette (2011).
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple

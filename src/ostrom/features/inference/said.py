@@ -4,8 +4,6 @@ A statement becomes a machine over rounds whose chances are those of the first a
 the rounds as they were played, so that a slip moves it like any other move.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`ostrom judge`: label the motives in the reasoning of a run's players."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

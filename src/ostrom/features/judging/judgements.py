@@ -1,7 +1,5 @@
 """What a judge can label and what its labels come to: motives, judged corpora, shares of decisions, agreement."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -8,8 +8,6 @@ Decisions are judged in a shuffled order that depends on their places alone: wha
 judged is a random sample of all.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Populations of instructions: who descends from whom, and which sentences spread."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Each match is shown again, move by move. The recorded moves become scripts of a 
 journal, tables and reports are the usual ones. What the players were asked has no part in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`ostrom play`: a person at the terminal against a strategy or a model."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """How many seeds a study needs: its declared contrast simulated, with what each number of seeds costs."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

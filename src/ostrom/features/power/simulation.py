@@ -4,8 +4,6 @@ The analysis is the one of ``ostrom.analysis.estimate``: the same pairs, the sam
 the values are made up, from a mean, a spread and a correlation of partners that are stated or were seen in a pilot.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

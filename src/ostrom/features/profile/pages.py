@@ -1,7 +1,5 @@
 """The pages of a profile: one per model, and one that sets several models side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Play a battery for models, part by part; the same command goes on where it stopped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """`ostrom report --as-paper`: every table and figure of a paper under its name, with ours beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ostrom.analysis.claims import games_of, mapping_of, named_reference

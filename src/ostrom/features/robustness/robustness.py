@@ -6,8 +6,6 @@ factor). It survives if the difference surely has that sign in every framing, it
 has the other sign, and otherwise it is undecided at this sample size.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

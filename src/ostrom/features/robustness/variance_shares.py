@@ -11,8 +11,6 @@ The average over orders is the Shapley share of a value that depends on which te
 Merenda & Gold 1980).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Mapping

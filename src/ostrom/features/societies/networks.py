@@ -1,7 +1,5 @@
 """Societies as analysis reads them: who was linked to whom, who did what, round by round."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

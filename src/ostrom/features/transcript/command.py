@@ -1,7 +1,5 @@
 """`ostrom transcript`: what was asked and answered in a match."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

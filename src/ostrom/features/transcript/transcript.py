@@ -1,7 +1,5 @@
 """A match as it was said: what every player was asked, what came back, how it was read, and what it led to."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

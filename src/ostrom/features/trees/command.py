@@ -1,7 +1,5 @@
 """`ostrom tree`: ask all answers of a precomputed player before anybody plays."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated, Any

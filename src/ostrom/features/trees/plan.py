@@ -4,8 +4,6 @@ A tree is a run of its own in ``runs/trees/NAME``: calls are journaled, limited,
 other run. A study whose game, rules, agent or prompts differ from those of its tree is refused with the difference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """`ostrom traces`: the words of the reasoning in a run."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from pathlib import Path

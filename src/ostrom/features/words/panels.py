@@ -1,7 +1,5 @@
 """Traces on the page: why there are none, what is counted in them, and texts with the words of the lexicons marked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 

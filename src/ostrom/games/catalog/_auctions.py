@@ -1,7 +1,5 @@
 """Sealed-bid auctions of one good to bidders with private values, at the first and at the second price."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 Each function builds the game of its name; the table in ``ostrom.games`` names them all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from math import floor, fsum

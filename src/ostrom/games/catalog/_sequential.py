@@ -3,8 +3,6 @@
 Each function builds the game of its name; the table in ``ostrom.games`` names them all.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Mapping
 from typing import Annotated, Any

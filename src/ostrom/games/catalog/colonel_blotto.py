@@ -1,7 +1,5 @@
 """Colonel Blotto: troops are divided over battlefields, and the larger troop wins a field."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import comb
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The 144 strict ordinal 2x2 games, by number."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from ostrom.games.game import Game

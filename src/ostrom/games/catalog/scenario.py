@@ -1,7 +1,5 @@
 """A scenario that comes with Ostrom, as a game that carries its story."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ostrom.games.game import Game

@@ -1,7 +1,5 @@
 """Traveler's Dilemma: two claims for the same loss, and the lower one is believed and rewarded."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from ostrom.games.game import Game

@@ -1,7 +1,5 @@
 """Symmetric Trust: both seats trust or betray at once, so both are investor and trustee."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

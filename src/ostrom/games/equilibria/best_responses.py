@@ -1,7 +1,5 @@
 """Best responses: what pays a seat most, given what the others do. Ties are all named."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

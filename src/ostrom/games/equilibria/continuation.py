@@ -1,7 +1,5 @@
 """From which chance of another round on cooperation is an equilibrium of the repeated game (Friedman 1971)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ostrom.games.game import Game

@@ -3,8 +3,6 @@
 Domination by a mixture of actions is not looked at; for seats with two actions it adds nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

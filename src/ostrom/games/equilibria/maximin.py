@@ -1,7 +1,5 @@
 """Maximin: what a seat can be sure of whatever the others do (von Neumann 1928)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

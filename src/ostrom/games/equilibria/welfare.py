@@ -1,7 +1,5 @@
 """What is good for the group: the Pareto frontier and the social optimum. Ties are all named."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

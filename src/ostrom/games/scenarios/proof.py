@@ -4,8 +4,6 @@ A profile is a pure Nash equilibrium when no role gains by changing its own acti
 Manoranjan & Gaikwad 2026 count them); it is strict when every such change loses.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reads scenario files and refuses the ones whose parts do not agree, equilibrium claim included."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable

@@ -1,7 +1,5 @@
 """A scenario in memory: a short story, the people in it, and what every profile is worth to each of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 from math import prod

@@ -1,7 +1,5 @@
 """The payoff table of a scenario file: every profile once, one finite number per role."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 from math import isfinite, prod

@@ -1,7 +1,5 @@
 """Cheap talk: one public message each before play (Farrell and Rabin 1996)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar

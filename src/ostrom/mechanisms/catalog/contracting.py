@@ -1,7 +1,5 @@
 """Contracting: payments that depend on actions, in force if all sign (Tewolde et al. 2026)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache

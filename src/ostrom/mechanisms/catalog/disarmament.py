@@ -1,7 +1,5 @@
 """Disarmament: players cap, in turns, how often they will play an action (Deng and Conitzer 2017)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar
 

@@ -1,7 +1,5 @@
 """In turn: players decide one after another, in the order of the seats, and may read what came before."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 from ostrom.games.game import Game

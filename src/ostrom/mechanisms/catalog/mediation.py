@@ -1,7 +1,5 @@
 """Mediation: players may delegate to a mediator of their design (Tewolde et al. 2026)."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product

@@ -1,7 +1,5 @@
 """No mechanism: the game is played once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import ClassVar
 

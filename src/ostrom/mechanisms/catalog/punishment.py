@@ -1,7 +1,5 @@
 """Punishment: after each round players may pay to take points from others (Fehr and Gächter 2000)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar

@@ -1,7 +1,5 @@
 """Similarity: players may let their action depend on how alike they are (Oesterheld et al. 2023)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product

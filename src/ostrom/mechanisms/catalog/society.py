@@ -1,7 +1,5 @@
 """Society: many agents on a network who meet their neighbours, watch them, imitate them and choose them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 

@@ -4,8 +4,6 @@ The generators are our own: a network has to stay the same for as long as a run 
 library is installed, and none of them takes more than a few lines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 

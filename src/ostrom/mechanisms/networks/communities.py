@@ -1,7 +1,5 @@
 """Communities: groups with many links inside and few between them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Annotated
 

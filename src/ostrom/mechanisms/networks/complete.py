@@ -1,7 +1,5 @@
 """Complete: everybody is a neighbour of everybody."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ostrom.mechanisms.networks._base import Links

@@ -1,7 +1,5 @@
 """Ring: everybody is linked to the nearest members on a circle."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

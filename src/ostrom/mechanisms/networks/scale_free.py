@@ -1,7 +1,5 @@
 """Scale-free: newcomers link to those who have many links already (Barabási and Albert 1999)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ostrom.ground.parameters import Count, checked

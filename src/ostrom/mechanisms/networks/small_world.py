@@ -1,7 +1,5 @@
 """Small world: a ring some of whose links lead anywhere (Watts and Strogatz 1998)."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

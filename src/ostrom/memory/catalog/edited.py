@@ -1,7 +1,5 @@
 """Another memory with one round left out or changed: what would the player do had this not happened?"""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Rounds that are relevant to the present one."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

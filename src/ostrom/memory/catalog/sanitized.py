@@ -20,8 +20,6 @@ which points into the rounds played so far, and moves with them. Before the firs
 played, and a combination is drawn evenly among all.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

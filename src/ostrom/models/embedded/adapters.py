@@ -4,8 +4,6 @@ Metadata is read without any package, because a training machine may have none f
 in it are checked against the file before anything is allocated. An adapter is refused on any other model than its base.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import struct

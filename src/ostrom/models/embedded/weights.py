@@ -6,8 +6,6 @@ Python fetches the wheel in a process of its own, and a lock between processes, 
 holder dies, keeps two of them from fetching the same file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Anthropic's service, or any server that speaks its wire at ANTHROPIC_BASE_URL: messages and their batches."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Models that run in this process: known ones by name, any GGUF file by path (``embedded//path/x.gguf``)."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Any provider that Inspect AI can reach, as ``inspect/google/gemini-2.0-flash`` (extra ``inspect``)."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 The provider ``openai`` is OpenAI's own service, or whatever server OPENAI_BASE_URL names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial

@@ -13,8 +13,6 @@ asynchronous. It is asked for nothing but text: no constraint, no log-probabilit
 '[A0]'
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias

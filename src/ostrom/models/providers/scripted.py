@@ -10,8 +10,6 @@
 >>> unregister("echo")
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace

@@ -5,8 +5,6 @@ Trap: transformers 5.17.0 takes ``<|im_start|>`` for the end of a turn in SmolLM
 show it. So the end token comes from the file's own metadata, and ``preflight`` renders a conversation to prove it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From a corpus to tokens: examples read, made to fit, and put into batches that depend on the seed alone."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

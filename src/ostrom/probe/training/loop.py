@@ -5,8 +5,6 @@ Chance (order, dropout) depends on the seed and the number of the step alone, ne
 straight, resumed and repeated runs are the same to the bit on a CPU.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import os

@@ -4,8 +4,6 @@ Own modules, so that a training machine needs torch and transformers alone. y = 
 drawn on the CPU, the same on every device, and B starts at zero, so that training starts from the base model.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -7,8 +7,6 @@ training moved it. (On a quantised file the runtime rounds activations to 8 bits
 place, with an adapter or without.)
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Sequence

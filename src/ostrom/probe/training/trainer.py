@@ -4,8 +4,6 @@ Every step is skipped where its result is there already, so the same command goe
 the end. A machine without the package gguf leaves the conversion to the next one.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

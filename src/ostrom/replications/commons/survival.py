@@ -1,7 +1,5 @@
 """How often a common stock survives, over all models of a run: figures that are no mean of a measure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from ostrom.analysis.claims import DeclaredReference

@@ -3,8 +3,6 @@
 Delegating counts as a choice of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

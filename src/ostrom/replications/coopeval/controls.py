@@ -1,7 +1,5 @@
 """What a mechanism's effect is made of: incentives, words, length and their interaction, from its controls."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

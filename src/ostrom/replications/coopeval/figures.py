@@ -6,8 +6,6 @@ types weigh the same in the mean of all. Units of intervals are designs, or matc
 earns in the final population; the figure of all types weighs them by it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache

@@ -6,8 +6,6 @@ that then cooperates for all), and is the cooperative action (under a mediator: 
 for every seat? Designs that a policy put in place of unreadable ones are judged too, and marked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial

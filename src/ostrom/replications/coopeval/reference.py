@@ -1,7 +1,5 @@
 """What ``claims.yaml`` cannot say of CoopEval (Tewolde et al. 2026): figures of a run, doubts and remarks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from ostrom.analysis.claims import DeclaredReference

@@ -13,8 +13,6 @@ case), and never more than five, are set aside: what is more common than that is
 than eight matches is not searched.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

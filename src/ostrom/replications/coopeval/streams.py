@@ -1,7 +1,5 @@
 """Which types survive: populations over time, and paths in the triangle where there are three types."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any

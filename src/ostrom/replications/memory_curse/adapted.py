@@ -4,8 +4,6 @@ A study calls the base model's type ``base``; any other type with an adapter is 
 Liu et al. (2026, Table 1) print figures for.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Rewards are per round: the plain mean, and the discounted mean sum(d^(t-1) R_t) 
 (Liu et al. 2026). Both come from the payoffs of the rounds, whatever the study calls a score.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What ``claims.yaml`` cannot say of the memory study (Liu et al. 2026): the sweep, mixed tables, penalty, words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -15,8 +15,6 @@ its memory. So what is not immune is told apart by the change from the shortest 
 The forward-looking ratio by regime is ``word_ratio`` with the setting (agent and game) and its regime as columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -5,8 +5,6 @@ with hidden ones (Manoranjan & Gaikwad 2026). Interaction: how much larger the p
 payoffs than with hidden ones.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

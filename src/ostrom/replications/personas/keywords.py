@@ -3,8 +3,6 @@
 The measures say how often a category is used, and which reasoning the words stand for (Figure 6).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ A profile is a Nash equilibrium when no player gains by changing its own action 
 Manoranjan & Gaikwad 2026 count them). Works for any one-shot game, with or without a story.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

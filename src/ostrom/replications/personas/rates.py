@@ -4,8 +4,6 @@ Repetitions of a scenario are alike, and the statement is about scenarios in gen
 measures at the end have one value per match.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What ``claims.yaml`` cannot say of the personas (Manoranjan & Gaikwad 2026): rates, effects, contradictions."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

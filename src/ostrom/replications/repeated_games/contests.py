@@ -7,8 +7,6 @@ player in one match; the doubts of t state that test. A figure needs one tournam
 there would be several, and their rounds must not be thrown together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

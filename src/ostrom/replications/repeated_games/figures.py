@@ -9,8 +9,6 @@ Predictions are asked by the mechanism (of players or of an observer) or made on
 social). Each is held against what the predicted seat then did in that round.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 from statistics import fmean, median

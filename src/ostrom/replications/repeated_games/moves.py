@@ -4,8 +4,6 @@ Moves count where the games pay as printed; measures are against scripts, of the
 ordinal games.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean

@@ -1,7 +1,5 @@
 """Heat maps of a tournament, player 1 against player 2 (Akata et al. 2025, Figures 3 and 5)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimate

@@ -6,8 +6,6 @@ the same question clustered by match. Joint cooperation is what the word says: b
 counts mutual defection). Condition is the factor ``prompting``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

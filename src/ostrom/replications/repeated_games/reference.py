@@ -1,7 +1,5 @@
 """What ``claims.yaml`` cannot say of the repeated games (Akata et al. 2025): where rows belong, doubts, remarks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

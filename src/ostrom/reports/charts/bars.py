@@ -1,7 +1,5 @@
 """Bars from zero with whiskers, one per level of a column."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

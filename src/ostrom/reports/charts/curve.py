@@ -1,7 +1,5 @@
 """A curve with a band along the levels of a column, in small multiples."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Dots with whiskers, one row per combination of columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

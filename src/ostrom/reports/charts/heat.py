@@ -1,7 +1,5 @@
 """A map with its numbers: one tile per combination of two columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Dots of one measure against another, one per combination of columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Single matches as strips: one row per player, one square per round, coloured by what was done."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A table of estimates, without a drawing; with ``x`` in the shape that papers print."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The panels of an exhibit, drawn from the runs that can give them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ostrom.data.rundata import RunData, quoted

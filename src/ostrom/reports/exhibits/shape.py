@@ -1,7 +1,5 @@
 """Figures in the shape of a printed table: rows by columns, mean ± SD, ours under those of the paper."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The page: study, results, data quality, manifest. Everything is inside it and every value is escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files

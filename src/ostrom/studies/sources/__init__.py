@@ -5,8 +5,6 @@ function of its parameters that gives entries; another package adds one by an en
 ``ostrom.sources``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The 144 strict ordinal 2x2 games, all or chosen ones, as games."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from ostrom.games.ordinal import FAMILIES, ordinal_games

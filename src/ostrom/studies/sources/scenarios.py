@@ -1,7 +1,5 @@
 """The scenarios of a family, shipped or own, as games."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import get_args

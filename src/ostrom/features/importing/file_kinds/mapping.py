@@ -1,7 +1,5 @@
 """A mapping: what the columns of somebody else's files mean."""
 
-from __future__ import annotations
-
 from collections.abc import Set
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A motives file: what a judge may find in the reasoning of players."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A society's network over time: small multiples of the same circle, coloured by what members do or play as."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import cos, pi, sin

@@ -1,7 +1,5 @@
 """A lexicon file: lists of terms to count in reasoning."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

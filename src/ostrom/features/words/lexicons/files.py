@@ -11,8 +11,6 @@ lexicons:
     source: Table 3                    (optional)
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace

@@ -12,8 +12,6 @@ and irregular forms are not found; a list that means them prints them.
 Two plurals of game theory are irregular and included: -ium to -ia (equilibria) and -rix to -rices (matrices).
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping

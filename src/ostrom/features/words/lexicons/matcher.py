@@ -7,8 +7,6 @@ theirs, and so do all white space and all hyphens. Codes are bytes for every lis
 four bytes each where the terms hold more than about 250 different letters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -3,8 +3,6 @@
 Also how much a count depends on the matching rule: every list under every rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 

@@ -6,8 +6,6 @@ asked for within a decision, and ends that were forced on a model, are none. ``t
 the table was made: it is made again when the run has grown or other lexicons are asked for.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile
