@@ -22,11 +22,10 @@ import orjson
 from chaos.faults import UNREADABLE, WAYS
 from chaos.finding import Finding, verdict
 from chaos.kills import LATENCY, kill_once, moody
-from chaos.player import processes, start
+from chaos.player import StallingServer, processes, start
 from ostrom.engine.journal import Journal
 from ostrom.testing.faults import Faults
 from ostrom.testing.http1 import Received, ServedConnection
-from ostrom.testing.server import LoopbackServer
 
 KILLS, SHORT_KILLS = 60, 4
 SHARE = 0.3
@@ -63,7 +62,7 @@ class Connection(ServedConnection):
         super().connection_lost(exc)
 
 
-class Bookkeeper(LoopbackServer):
+class Bookkeeper(StallingServer):
     """A loopback server that keeps books."""
 
     def __init__(self, share: float) -> None:
@@ -87,7 +86,7 @@ class Bookkeeper(LoopbackServer):
 
     def _reply(self, data: bytes, connection: ServedConnection, fault: str | None) -> None:
         asked = self._last.get(connection)
-        there = connection in self._waiting
+        there = connection in self._waiting and (self.stall_at is None or self.count < self.stall_at)
         super()._reply(data, connection, fault)
         if asked is not None:
             asked.fault, asked.sent = fault, there and fault not in ("hang", "reset", "cut_body")
@@ -122,14 +121,16 @@ def kept_books(kills: int, matches: int, rounds: int = 15, share: float = SHARE,
     with server, tempfile.TemporaryDirectory() as home:
         study = study_of(server.model, matches, rounds)
         journal = Path(home) / "run" / "journal.db"
-        calls = round(CALLS_A_DECISION * rounds * matches / (1 - share))
+        spare = round(CALLS_A_DECISION * rounds * matches / (1 - share))
         for left in range(kills, 0, -1):
             server.session = kills - left
-            if not kill_once(context, server, study, Path(home), calls, left, chance):
+            quota = 1 + chance.randrange(max(1, spare // (left + 1)))
+            spare -= quota
+            if not kill_once(context, server, study, Path(home), quota, chance):
                 return verdict("asked", check, kills - left, False, "it ended before it was killed")
             server.settle()
             books.compare(server, journal, killed=True)
-        server.session = kills
+        server.session, server.stall_at = kills, None
         last = start(context, study, Path(home))
         last.join(300)
         if last.exitcode != 0:
