@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import count
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
@@ -38,6 +39,16 @@ class Branched(Mechanism):
     def most_decisions(self, game: Game) -> int:
         """As the rules say."""
         return self.rules.most_decisions(game)
+
+    def lasting(self, rounds: int) -> Self:
+        """With matches of so many rounds."""
+        changed = copy(self)
+        changed.rules = self.rules.lasting(rounds)
+        return changed
+
+    def survival(self, number: int) -> float:
+        """As the rules say."""
+        return self.rules.survival(number)
 
     def longest_history(self, game: Game) -> int:
         """As the rules say."""

@@ -1,4 +1,4 @@
-"""What a study will take: cells, matches, and bounds of calls, tokens and money; whether a budget suffices.
+"""What a study will take: the expectation and the bound of calls, tokens and money; whether a budget suffices.
 
 Lengths of replies are those that styles usually take, or those of an earlier run that was measured.
 """
@@ -6,58 +6,57 @@ Lengths of replies are those that styles usually take, or those of an earlier ru
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.explained import is_explained
-from ostrom.agents.factory import renderer_of
 from ostrom.agents.language import styles
-from ostrom.answers import Form
-from ostrom.answers.forms import TOKENS_PER_WORD, answer_tokens
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.plan import Budget, Seated, Unit
-from ostrom.framing import PromptRenderer
 from ostrom.ground.errors import UsageError
-from ostrom.mechanisms.protocol import Decision
-from ostrom.memory import Memory, Shown, memories
+from ostrom.memory import memories
 from ostrom.models.batches import may_batch
 from ostrom.models.prices import batch_share, price_of_calls, rates_of
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.prompts import formed, rehearse
+from ostrom.studies.rehearsal import CHARACTERS, CHARACTERS_PER_TOKEN, Rehearsal, Share, rehearsed, reply_of
 from ostrom.studies.run import Run, open_run
 from ostrom.studies.waves import HOURS, Chains, Waves
 
-CHARACTERS_PER_TOKEN = 3.5
-"""A low value, so that the bound on tokens holds for the tokenisers in use."""
-QUESTION = 60
-"""Characters of a question without its instruction, in a later turn of a dialogue."""
-QUESTIONS = 3
-"""Questions to a player from which the length of its prompts is estimated."""
-REHEARSED = 12
-"""Questions to each player from which the length of its shown history is estimated."""
-FAR = 10_000
-"""A number of rounds beyond the reach of every bounded memory."""
+__all__ = [
+    "CHARACTERS_PER_TOKEN",
+    "CostSum",
+    "Forecast",
+    "Measured",
+    "PerCall",
+    "add_up",
+    "forecast",
+    "measure",
+    "reply_of",
+]
+
+CORRECTION = 300
+"""Tokens of the message that says why a reply could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class PerCall:
-    """What one call of a player takes: its prompt, a usual reply, and the longest one that is possible."""
+    """What one call of a player takes on average: its prompt and its reply, at most and likely."""
 
     tokens_in: float
     likely_out: float
     most_out: float | None
     likely_in: float | None = None
-    """The prompt with replies of the usual length in it, where it holds earlier replies (a dialogue)."""
+    """None: at most and likely are the same text, in which only the characters of a token are uncertain."""
 
 
 @dataclass(slots=True)
 class Forecast:
-    """The upper bounds of a study's calls, tokens and cost, and likely values for replies of usual length.
+    """What a study takes: the expectation (``likely_...``) and the bound of calls, tokens and cost (the others).
 
-    Replies that have to be asked for again come on top, as the retries say.
+    Replies that have to be asked for again come on top of the bound, as the retries say.
     """
 
     cells: int = 0
@@ -86,16 +85,49 @@ class Forecast:
     """How often matches wait for a batch; None where they cannot be played in batches."""
     measured: str | None = None
     """The earlier run that the likely figures are from; None: what the styles usually take."""
+    likely_decisions: int = 0
+    assumes: tuple[str, ...] = ()
+    """What the likely figures take for granted, in words."""
+
+    @property
+    def likely(self) -> dict[str, float | None]:
+        """The expectation by what is counted."""
+        return {
+            "decisions": self.likely_decisions, "calls": self.likely_calls, "tokens_in": self.likely_tokens_in,
+            "tokens_out": self.likely_tokens_out, "usd": self.likely_usd,
+        }  # fmt: skip
+
+    @property
+    def at_most(self) -> dict[str, float | None]:
+        """The bound by what is counted, if every reply can be read; None where nothing bounds it."""
+        return {
+            "decisions": self.decisions, "calls": self.calls, "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out, "usd": self.usd,
+        }  # fmt: skip
+
+    @property
+    def with_retries(self) -> dict[str, float | None]:
+        """The bound if no reply can be read but the last that is asked for; a reply is shown when it is asked again."""
+        times = self.retries_per_decision + 1
+        out = self.tokens_out
+        more = None if out is None else self.retries_per_decision * (out + CORRECTION * self.calls)
+        return {
+            "calls": times * self.calls,
+            "tokens_in": None if more is None else times * self.tokens_in + more,
+            "tokens_out": None if out is None else times * out,
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return asdict(self)
+        return {
+            **asdict(self), "likely": self.likely, "at_most": self.at_most, "with_retries": self.with_retries,
+        }  # fmt: skip
 
 
 def forecast(
     plan: StudyPlan, prices: Mapping[str, Any] | None = None, measured: Measured | None = None
 ) -> Forecast:
-    """Bound a study without playing it: one unit of each seating is looked at, seeds multiply.
+    """Forecast a study without playing it: one unit of each kind is rehearsed, seeds multiply.
 
     What is likely comes from the replies of an earlier run where one was measured.
     """
@@ -105,23 +137,39 @@ def forecast(
         designs=plan.preparations,
         retries_per_decision=plan.retries,
     )
-    units = (plan.unit(index) for index in range(len(plan) // plan.study.seeds))
-    known: dict[tuple[Any, ...], PerCall] = {}
-
-    def per_call(unit: Unit, seated: Seated, player: int) -> PerCall:
-        """Members of a society are many and asked alike, in all generations: one of each type and seat is looked at."""
-        alike = player % unit.game.seats if unit.mechanism.society and not seated.observes else player
-        told = tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
-        key = (told, unit.kind, unit.game.name, id(seated.config), alike, len(unit.players), unit.seat)
-        if key not in known:
-            known[key] = _per_call(plan, unit, seated, player)
-            reply = None if measured is None else measured.reply(seated.config)
-            if reply is not None:
-                known[key] = replace(known[key], likely_out=reply)
-        return known[key]
-
+    cost, seeds = CostSum(total, prices, measured), plan.study.seeds
+    known: dict[tuple[Any, ...], Rehearsal] = {}
     chains = Chains(plan) if plan.models and all(may_batch(model) for model in plan.models) else None
-    found = add_up(total, _seen(units, chains), per_call, prices, times=plan.study.seeds, measured=measured)
+    decisions, varies, chance, words = 0.0, dict[str, None](), False, _Words()
+    for index in range(len(plan) // seeds):
+        unit = plan.unit(index)
+        if chains is not None:
+            chains.add(unit)
+        most = unit.mechanism.most_decisions(unit.game)
+        total.decisions += most * seeds
+        rounds = unit.mechanism.most_rounds(unit.game)
+        taking_place = sum(unit.mechanism.survival(number) for number in range(1, rounds + 1)) / rounds
+        chance = chance or taking_place < 1
+        if not any(_asks(seated.config) for seated in unit.players):
+            decisions += seeds * taking_place * most
+            continue
+        # Prompts of generations have the same length; only the last one breeds no other.
+        told = tuple(words.of(seated.config, measured) for seated in unit.players)
+        key = (cell_of(unit), unit.kind, unit.game.name, told, unit.seat, most)
+        if key not in known:
+            known[key] = rehearsed(plan, unit, _no_reply if measured is None else measured.reply)
+        match = known[key]
+        played = None if measured is None or not match.varies else measured.played(unit)
+        if match.varies and played is None:
+            varies[unit.game.name] = None
+        longer = 1.0 if played is None else played.calls / sum(share.calls for share in match.likely)
+        decisions += seeds * match.decisions * longer
+        for seated, likely, bound in zip(playing(unit), match.likely, match.most, strict=True):
+            if _asks(seated.config):
+                cost.add_share(str(seated.config.model), bound, match.bounded, seeds, likely, longer, played)
+    found = cost.finished()
+    found.likely_decisions = round(decisions)
+    found.assumes = _assumptions(measured, list(varies), chance=chance, models=bool(plan.models))
     if chains is None:
         found.batch_usd = found.likely_batch_usd = None
     else:
@@ -129,11 +177,53 @@ def forecast(
     return found
 
 
-def _seen(units: Iterable[Unit], chains: Chains | None) -> Iterator[Unit]:
-    for unit in units:
-        if chains is not None:
-            chains.add(unit)
-        yield unit
+def _asks(config: AgentConfig) -> bool:
+    return config.model is not None and config.tree is None
+
+
+def _no_reply(config: AgentConfig) -> None:  # noqa: ARG001
+    return None
+
+
+def cell_of(unit: Unit) -> tuple[tuple[str, str], ...]:
+    """The cell of a unit, whatever its generation."""
+    return tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
+
+
+class _Words:
+    """Tells apart configurations whose prompts or replies have another length: models alone do not."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[AgentConfig, str]] = {}
+
+    def of(self, config: AgentConfig, measured: Measured | None) -> str:
+        """The same text for configurations that are asked in the same words; scripts are asked nothing."""
+        if not _asks(config):
+            return ""
+        if id(config) not in self._known:
+            own = set() if measured is not None else {"model"}
+            self._known[id(config)] = config, config.model_dump_json(exclude={*own, "settings"})
+        return self._known[id(config)][1]
+
+
+def _assumptions(
+    measured: Measured | None, varies: Sequence[str], *, chance: bool, models: bool
+) -> tuple[str, ...]:
+    """What likely figures take for granted, a line each."""
+    lines = []
+    if models and measured is None:
+        lines.append(
+            f"replies as long as their style usually makes them, and {CHARACTERS:g} characters a token of a prompt "
+            "(--from RUN measures both)"
+        )
+    if chance:
+        lines.append("matches end when chance ends them on average; at most: in their last round")
+    if varies:
+        lines.append(
+            f"how much is asked in {', '.join(varies)} depends on what the players do, and they choose at random "
+            "(--from RUN takes it from a played run)"
+        )
+    return tuple(lines)
 
 
 def playing(unit: Unit) -> Sequence[Seated]:
@@ -152,33 +242,52 @@ class CostSum:
     ) -> None:
         self.total, self._prices = total, prices
         self._again = 1.0 if measured is None else measured.again
-        self._dense = 1.0
-        if measured is not None and measured.characters is not None:
-            self._dense = CHARACTERS_PER_TOKEN / measured.characters
+        self._dense = CHARACTERS_PER_TOKEN / ((measured and measured.characters) or CHARACTERS)
         self._unpriced: dict[str, None] = {}
         self._unbounded: dict[str, None] = {}
         self._usual_price: dict[str, None] = {}
-        self._usd = self._likely_usd = self._batch_usd = self._likely_batch_usd = 0.0
-        self._tokens_out = 0
+        self._sums: dict[str, float] = defaultdict(float)
         total.measured = None if measured is None else str(measured)
 
-    def add(self, model: str, calls: float, call: PerCall, times: int = 1) -> None:
-        """Add so many calls of a model, all of it so many times."""
-        total, again, dense = self.total, self._again, self._dense
-        tokens_in, likely = calls * call.tokens_in, calls * call.likely_out * again
-        usual = call.tokens_in if call.likely_in is None else call.likely_in
-        likely_in = calls * usual * dense * again
-        total.calls += round(calls * times)
-        total.tokens_in += round(tokens_in * times)
-        total.likely_tokens_out += round(likely * times)
-        total.likely_tokens_in += round(likely_in * times)
-        total.likely_calls += round(calls * again * times)
+    def add_share(
+        self, model: str, bound: Share, bounded: bool, times: int, likely: Share, longer: float, played: Played | None
+    ) -> None:  # fmt: skip
+        """Add what a player takes in a match, all of it so many times; ``longer`` is how much longer matches were."""
+        most, calls = bound.calls, likely.calls * longer
+        if not most and not calls:
+            return
+        usual = Share(1.0) if not likely.calls else Share(*(part / likely.calls for part in astuple(likely)))
+        longest = usual if not most else Share(*(part / most for part in astuple(bound)))
+        tokens_in = usual.characters / CHARACTERS_PER_TOKEN
+        if played is not None:
+            tokens_in = played.tokens_in / self._dense
+        call = PerCall(
+            max(longest.characters / CHARACTERS_PER_TOKEN * max(1.0, self._dense), tokens_in),
+            usual.tokens_out if played is None else played.tokens_out,
+            longest.tokens_out if bounded else None,
+            tokens_in,
+        )
+        self.add(model, max(most, calls), call, times, calls)
+
+    def add(
+        self, model: str, calls: float, call: PerCall, times: int = 1, likely_calls: float | None = None
+    ) -> None:
+        """Add so many calls of a model, all of it so many times; fewer of them may be likely."""
+        dense, sums = self._dense, self._sums
+        expected = (calls if likely_calls is None else likely_calls) * self._again * times
+        calls *= times
+        usual = (call.tokens_in if call.likely_in is None else call.likely_in) * dense
+        longest = call.likely_out if call.most_out is None else call.most_out
         if call.most_out is None:
             self._unbounded[model] = None
-        longest = call.likely_out if call.most_out is None else call.most_out
-        self._tokens_out += round(calls * longest * times)
+        sums["calls"] += calls
+        sums["tokens_in"] += calls * call.tokens_in
+        sums["tokens_out"] += calls * longest
+        sums["likely_calls"] += expected
+        sums["likely_tokens_in"] += expected * usual
+        sums["likely_tokens_out"] += expected * call.likely_out
         most = price_of_calls(model, calls, call.tokens_in, longest, self._prices)
-        usually = price_of_calls(model, calls * again, usual * dense, call.likely_out, self._prices)
+        usually = price_of_calls(model, expected, usual, call.likely_out, self._prices)
         if most is None or usually is None:
             self._unpriced[model] = None
             return
@@ -186,22 +295,25 @@ class CostSum:
         if share is None:
             self._usual_price[model] = None
             share = 1.0
-        self._usd += most * times
-        self._likely_usd += usually * times
-        self._batch_usd += most * times * share
-        self._likely_batch_usd += usually * times * share
+        sums["usd"] += most
+        sums["likely_usd"] += usually
+        sums["batch_usd"] += most * share
+        sums["likely_batch_usd"] += usually * share
 
     def finished(self) -> Forecast:
         """The forecast, with None where a price or a bound is not known."""
-        total, priced = self.total, not self._unpriced
+        total, sums, priced = self.total, self._sums, not self._unpriced
         bounded = not self._unbounded
         total.unpriced, total.unbounded = tuple(self._unpriced), tuple(self._unbounded)
         total.usual_price = tuple(self._usual_price)
-        total.tokens_out = self._tokens_out if bounded else None
-        total.usd = self._usd if priced and bounded else None
-        total.likely_usd = self._likely_usd if priced else None
-        total.batch_usd = self._batch_usd if priced and bounded else None
-        total.likely_batch_usd = self._likely_batch_usd if priced else None
+        for name in ("likely_calls", "likely_tokens_in", "likely_tokens_out"):
+            setattr(total, name, round(sums[name]))
+        total.calls, total.tokens_in = ceil(sums["calls"] - 1e-6), ceil(sums["tokens_in"] - 1e-6)
+        total.tokens_out = ceil(sums["tokens_out"] - 1e-6) if bounded else None
+        total.usd = sums["usd"] if priced and bounded else None
+        total.likely_usd = sums["likely_usd"] if priced else None
+        total.batch_usd = sums["batch_usd"] if priced and bounded else None
+        total.likely_batch_usd = sums["likely_batch_usd"] if priced else None
         return total
 
 
@@ -226,84 +338,6 @@ def add_up(
             calls = asked * styles.build(seated.config.style).calls + notes
             cost.add(model, calls, per_call(unit, seated, player), times)
     return cost.finished()
-
-
-def _per_call(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> PerCall:
-    """A mean prompt over a match: the fixed part plus the lines that memory shows, which grow.
-
-    The fixed part is that of the player's first questions in a match that scripts play.
-    """
-    config = seated.config
-    renderer = renderer_of(config, plan.library)
-    asked = rehearse(plan, unit, enough=REHEARSED)
-    rehearsed = asked[player] or [decision for others in asked.values() for decision in others[:QUESTIONS]]
-    questions = rehearsed[:QUESTIONS] if asked[player] else rehearsed
-    prompts = [renderer.prompt(decision, Shown(span=0), None, config.facts) for decision in questions]
-    texts = [prompt.whole for prompt in prompts]
-    memory = memories.build(config.memory)
-    rounds = unit.mechanism.longest_history(unit.game)
-    lines = sum(memory.most_lines(t) for t in range(rounds + 1)) / (rounds + 1) if rounds else 0
-    line, heading = _remembered(renderer, rehearsed, config, memory) if lines else (0.0, 0.0)
-    tokens_in = (sum(map(len, texts)) / len(texts) + heading + lines * line) / CHARACTERS_PER_TOKEN
-    replies = [reply_of(config, formed(decision, config).form) for decision in questions]
-    bounds = [most for _, most in replies if most is not None]
-    found = PerCall(
-        tokens_in,
-        sum(likely for likely, _ in replies) / len(replies),
-        sum(bounds) / len(replies) if len(bounds) == len(replies) else None,
-    )
-    if config.conversation == "prompt":
-        return found
-    calls = (
-        unit.mechanism.decisions_of(unit.game, player, len(unit.players)) * styles.build(config.style).calls
-    )
-    told = sum(len(prompt.instruction) for prompt in prompts) / len(prompts) + QUESTION
-    answers = sum(answer_tokens(formed(decision, config).form) for decision in questions) / len(questions)
-    return _with_turns(found, config, calls / (rounds + 1), lines, told / CHARACTERS_PER_TOKEN, answers)
-
-
-def _remembered(
-    renderer: PromptRenderer, questions: Sequence[Decision], config: AgentConfig, memory: Memory
-) -> tuple[float, float]:
-    """Characters of a remembered round, and of what stands above all of them, in the longest history asked about."""
-    decision = max(questions, key=lambda question: len(question.view.history))
-    past = decision.view.history[:]
-    if len(past) < 2:
-        return 12 + 9 * decision.view.game.seats + 8, 0.0
-    reach = memory.most_lines(FAR)
-    none, one, most = (
-        len(renderer.prompt(decision, shown, None, config.facts).whole)
-        for shown in (
-            Shown(span=0),
-            *(Shown(past[:count], None if reach == FAR else reach) for count in (1, len(past))),
-        )
-    )
-    line = max(0.0, (most - one) / (len(past) - 1))
-    return line, max(0.0, one - none - line)
-
-
-def _with_turns(
-    call: PerCall, config: AgentConfig, per_round: float, rounds: float, question: float, answer: float
-) -> PerCall:
-    """A call with the earlier turns of its dialogue: those of the rounds shown, and half of those of its own round."""
-    turns = rounds * per_round + max(0.0, per_round - 1) / 2
-    if config.earlier_reasoning == "dropped":
-        likely = most = answer
-    else:
-        likely, most = call.likely_out, call.likely_out if call.most_out is None else call.most_out
-    grown = call.tokens_in + turns * (question + most)
-    return replace(call, tokens_in=grown, likely_in=call.tokens_in + turns * (question + likely))
-
-
-def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
-    """Tokens of a usual reply to a question, and of the longest one that is possible."""
-    style, allowed = styles.build(config.style), config.params.get("max_tokens")
-    most = style.most_tokens(form, None if allowed is None else int(allowed))
-    answer = answer_tokens(form)
-    if is_explained(form):
-        answer += round(TOKENS_PER_WORD * config.framing.words)
-    likely = style.likely_tokens(answer, config.framing.words)
-    return (likely, None) if most is None else (min(likely, most), most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +394,15 @@ SAMPLE = 200
 
 
 @dataclass(frozen=True, slots=True)
+class Played:
+    """Means over the finished matches of a run: calls of a match, tokens of a call."""
+
+    calls: float
+    tokens_in: float
+    tokens_out: float
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """Means of an earlier run."""
 
@@ -373,6 +416,12 @@ class Measured:
     """Characters per token of a prompt."""
     hours: float | None = None
     """Hours from the creation of a batch to its end."""
+    matches: dict[tuple[Any, ...], Played] = field(default_factory=dict)
+    """What matches took, by cell and by rules."""
+
+    def played(self, unit: Unit) -> Played | None:
+        """What a match took in the cell of a unit, or else under its rules; repeated calls are not counted."""
+        return next((self.matches[key] for key in _alike(unit) if key in self.matches), None)
 
     def reply(self, config: AgentConfig) -> float | None:
         """Mean tokens of a reply of this model in this style, else of all models; None if not measured."""
@@ -397,13 +446,19 @@ def measure(run: str | Path, runs: str | Path = "runs") -> Measured:
 def _measured(run: Run) -> Measured:
     sums: dict[tuple[str | None, str], list[int]] = defaultdict(lambda: [0, 0])
     ids: list[tuple[int, int]] = []
-    calls, unit = 0, None
+    calls, unit, states = 0, None, run.journal.states()
+    matches: dict[tuple[Any, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
     for call in run.journal.call_rows(run.name):
         if call["reply"] is None or call["tokens_out"] is None or call["error"] is not None:
             continue
         if unit is None or unit.index != call["match"]:
             unit = run.plan.unit(call["match"])
         calls += 1
+        for key in _alike(unit) if states.get(unit.index) == "done" else ():
+            of = matches[key][unit.index]
+            of[0] += 1
+            of[1] += call["tokens_in"] or 0
+            of[2] += call["tokens_out"]
         config = unit.players[call["player"] - 1].config
         for model in (call["model"], None):
             tally = sums[model, config.style]
@@ -413,15 +468,27 @@ def _measured(run: Run) -> Measured:
             ids.append((call["id"], call["tokens_in"]))
     if not calls:
         raise UsageError(f"--from {run.name}: this run has no replies whose tokens were counted")
-    complaints = run.journal.spent()["complaints"]
+    again = calls / max(1.0, calls - run.journal.spent()["complaints"])
+    means = {}
+    for key, units in matches.items():
+        made, tokens_in, tokens_out = (sum(of) for of in zip(*units.values(), strict=True))
+        means[key] = Played(made / len(units) / again, tokens_in / made, tokens_out / made)
     return Measured(
         run.name,
         calls,
         {key: total / count for key, (count, total) in sums.items()},
-        calls / max(1.0, calls - complaints),
+        again,
         _characters(run, ids),
         _hours(run),
+        means,
     )
+
+
+def _alike(unit: Unit) -> list[tuple[Any, ...]]:
+    """What matches are alike in, the closest first: cell and rules, with as many models."""
+    models = sum(_asks(seated.config) for seated in unit.players)
+    rules = (unit.kind, unit.game.name, unit.mechanism.name, models)
+    return [(cell_of(unit), *rules), rules]
 
 
 def _characters(run: Run, ids: list[tuple[int, int]]) -> float | None:
