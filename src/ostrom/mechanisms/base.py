@@ -127,6 +127,10 @@ class Mechanism(ABC):
             changed.rounds = rounds  # type: ignore[attr-defined]
         return changed
 
+    def brief(self) -> Mechanism:
+        """These rules, shorter where that leaves every kind of question in them: societies take long to rehearse."""
+        return self
+
     def survival(self, number: int) -> float:  # noqa: ARG002
         """The chance that a round takes place, as far as chance alone ends a match."""
         return 1.0
@@ -318,6 +322,10 @@ class Around(Mechanism):
     def lasting(self, rounds: int) -> Self:
         """This wrapper around rules that last so many rounds."""
         return self.around(self.rules.lasting(rounds))
+
+    def brief(self) -> Mechanism:
+        """This wrapper around brief rules."""
+        return self.around(self.rules.brief())
 
     def survival(self, number: int) -> float:
         """Delegates to the wrapped rules."""

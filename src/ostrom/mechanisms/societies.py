@@ -24,6 +24,8 @@ from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, 
 from ostrom.mechanisms.rounds import settled
 from ostrom.mechanisms.statements import StatementForm, asked_times, check_stating, statements, times_of
 
+FEW_ROUNDS = 4
+"""Rounds of a brief society."""
 ByPlayer = Mapping[int, Round]
 """The match of every player in one round; whoever met nobody has none."""
 
@@ -149,6 +151,13 @@ class SocietyRules(Mechanism):
         grown = copy(self)
         grown.players = players
         return grown
+
+    between_every: int = 1
+    """Something may be asked between rounds, after every so many of them."""
+
+    def brief(self) -> Self:
+        """So many rounds that records are full and that something was asked between them."""
+        return self.lasting(min(self.rounds, max(FEW_ROUNDS, self.between_every + 1)))
 
     def members(self, game: Game) -> int:
         """How many players there are; without a study, one per seat."""

@@ -255,9 +255,12 @@ MOST_STEPS = 200
 
 
 def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
-    """What each player of a unit is asked when all play at random: its first ``enough`` decisions, or all."""
+    """What each player of a unit is asked when all play at random: its first ``enough`` decisions, or all.
+
+    A society is played briefly.
+    """
     asked: dict[int, list[Decision]] = {player: [] for player in range(len(unit.players))}
-    for step, decisions in enumerate(_steps(unit, prepared(plan, unit))):
+    for step, decisions in enumerate(_steps(unit, prepared(plan, unit).brief())):
         if isinstance(decisions, Outcome) or step == MOST_STEPS:
             break
         for decision in decisions:

@@ -30,7 +30,7 @@ from ostrom.framing.prompt_renderer import Prompt
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.talk import SILENT
-from ostrom.memory import Shown, memories
+from ostrom.memory import Shown
 from ostrom.models.base import Abilities, Message, Reply, Request
 from ostrom.studies.prompts import prepared
 
@@ -38,7 +38,7 @@ CHARACTERS = 4.0
 """Characters of a token in a usual text."""
 CHARACTERS_PER_TOKEN = 3.5
 """A low value, so that the bound on tokens holds for the tokenisers in use."""
-REHEARSED, FEWEST = 480, 5
+REHEARSED, FEWEST = 240, 5
 """Decisions of a match that are rehearsed, and rounds at least."""
 MOST_STEPS = 2000
 """Steps after which rules that cannot be shortened are left."""
@@ -287,16 +287,19 @@ class _Match:
         for key, config in self.configs.items():
             if config.model is not None and config.tree is None:
                 self.agents[key] = RehearsingAgent(plan, config, reply(config), longest=longest)
+        self.memories = {key: agent.memory for key, agent in self.agents.items()}
         self.nodes = self._nodes()
-        self._tables: dict[_Key, tuple[list[int], Any, float]] = {}
+        self.steps = 0
+        self._means: dict[_Key, dict[int, _Sample]] = {}
+        self._lines: dict[_Key, float] = {}
 
     def _nodes(self) -> set[int]:
         """The rounds in which prompts are written: fewer and fewer, and where a memory has its full length."""
         nodes, number = {self.played, self.played + 1}, 1
         while number < self.played:
             nodes.add(number)
-            number = max(number + 1, round(1.6 * number))
-        reaches = {memories.build(config.memory).most_lines(FAR) + 1 for config in self.configs.values()}
+            number = 3 if number == 2 else 2 * number
+        reaches = {memory.most_lines(FAR) + 1 for memory in self.memories.values()}
         return nodes | reaches
 
     def speaks(self, place: int) -> bool:
@@ -306,7 +309,7 @@ class _Match:
     @property
     def texts(self) -> bool:
         """Whether prompts depend on the length of texts, or on how much memory happens to show."""
-        return any(agent.texts for agent in self.agents.values())
+        return self.steps > 1 and any(agent.texts for agent in self.agents.values())
 
     def decisions(self, number: int) -> int:
         """How many decisions a rehearsal had."""
@@ -333,39 +336,49 @@ class _Match:
         samples = self.samples.get(key)
         if not samples:
             return
-        mean, line = self._mean(key, number)
-        memory = memories.build(self.configs[key[0]].memory)
-        shown = memory.most_lines(number - 1)
         weights = self._weights(key, number, survival)
-        more = sum(
-            weight * (memory.most_lines(number - 1 + later) - shown) for later, weight in enumerate(weights)
-        )
-        total = sum(weights)
+        total, mean, more = sum(weights), self._mean(key, number), 0.0
+        if len(weights) > 1:
+            memory = self.memories[key[0]]
+            shown = memory.most_lines(number - 1)
+            more = sum(
+                weight * (memory.most_lines(number - 1 + later) - shown)
+                for later, weight in enumerate(weights)
+            )
         if total:
-            yield total, replace(mean, characters=mean.characters + line * more / total)
+            more *= self._lines[key] / total
+            yield total, replace(mean, characters=mean.characters + more) if more else mean
 
-    def _mean(self, key: _Key, number: int) -> tuple[_Sample, float]:
-        """What a question takes in a round, between the rounds that were written; and what a shown round adds."""
-        if key not in self._tables:
-            rounds = sorted({sample.round for sample in self.samples[key]})
-            rows = [
-                np.mean([astuple(s)[1:] for s in self.samples[key] if s.round == at], axis=0) for at in rounds
-            ]
-            memory = memories.build(self.configs[key[0]].memory)
-            lines = [memory.most_lines(at - 1) for at in rounds]
-            line = 0.0
-            if len(rounds) > 1 and lines[-1] > lines[-2]:
-                line = max(0.0, float(rows[-1][1] - rows[-2][1]) / (lines[-1] - lines[-2]))
-            self._tables[key] = rounds, np.array(rows), line
-        rounds, table, line = self._tables[key]
-        values = [float(np.interp(number, rounds, column)) for column in table.T]
-        return _Sample(number, *values), line
+    def _mean(self, key: _Key, number: int) -> _Sample:
+        """What a question takes in a round, between the rounds that were written."""
+        if key not in self._means:
+            self._tabulate(key)
+        return self._means[key][number]
+
+    def _tabulate(self, key: _Key) -> None:
+        """What a question takes in every round, and what a shown round adds to it."""
+        samples, memory = self.samples[key], self.memories[key[0]]
+        rounds = sorted({sample.round for sample in samples})
+        rows = np.array(
+            [np.mean([astuple(s)[1:] for s in samples if s.round == at], axis=0) for at in rounds]
+        )
+        every = range(1, max(self.played + 1, rounds[-1]) + 1)
+        columns = [np.interp(every, rounds, column).tolist() for column in rows.T]
+        self._means[key] = {
+            at: _Sample(at, *values) for at, *values in zip(every, *columns, strict=True)
+        }  # fmt: skip
+        lines, line = [memory.most_lines(at - 1) for at in rounds], 0.0
+        if len(rounds) > 1 and lines[-1] > lines[-2]:
+            line = max(0.0, float(rows[-1][1] - rows[-2][1]) / (lines[-1] - lines[-2]))
+        self._lines[key] = line
 
     def growth(self, config: AgentConfig) -> float:
         """Characters that the rounds which were not rehearsed can add to a prompt."""
-        memory, keys = memories.build(config.memory), [key for key in self.samples if key[0] == id(config)]
+        memory, keys = self.memories[id(config)], [key for key in self.samples if key[0] == id(config)]
+        for key in keys:
+            self._mean(key, self.played)
         lines = memory.most_lines(self.rounds - 1) - memory.most_lines(self.played - 1)
-        return lines * max(self._mean(key, self.played)[1] for key in keys)
+        return lines * max(self._lines[key] for key in keys)
 
     def rehearse(self, times: int, extreme: _Extreme | None = None) -> None:
         """Play the match until it was played so many times, each with chances of its own."""
@@ -385,10 +398,11 @@ class _Match:
         }
         asked: list[tuple[int, _Key, int]] = []
         self.asked.append(asked)
-        play = self.rules.play(unit.game, streams)
+        play, self._rng = self.rules.play(unit.game, streams), streams.at(0, 0, "rehearsal")
         try:
             due = next(play)
             for step in range(MOST_STEPS):
+                self.steps = max(self.steps, step + 1)
                 due = play.send([
                     self._answer(decision, step, streams, known, scripts, asked) for decision in due
                 ])  # fmt: skip
@@ -410,15 +424,13 @@ class _Match:
             context = _Context(streams, step, decision.player, known[decision.player])
             if script is not None:
                 return script.reply(decision, context)  # type: ignore[arg-type]
-            return random_answer(decision.form, streams.at(step, decision.player), 40)
+            return random_answer(decision.form, self._rng, 40)
         alike = sum(sample.round == number for sample in self.samples[key])
         if alike < (ALIKE if society else 1) and (number in self.nodes or not self.samples[key]):
             return self._written(
                 decision, agent, key, _Context(streams, step, decision.player, known[who]), known[who]
             )
-        return self._unwritten(
-            decision, agent, key, streams.at(step, decision.player), known[who], asked, who
-        )
+        return self._unwritten(decision, agent, key, self._rng, known[who], asked, who)
 
     def _written(
         self, decision: Decision, agent: RehearsingAgent, key: _Key, context: _Context, known: _Player
@@ -479,24 +491,27 @@ def rehearsed(plan: Plan, unit: Unit, reply: Callable[[AgentConfig], float | Non
     """Rehearse a unit; ``reply`` gives the measured length of replies in tokens where there is one."""
     match = _Match(plan, unit, reply, longest=False)
     match.rehearse(1)
-    exact = match.decisions(0) >= match.rules.most_decisions(unit.game) and not unit.mechanism.spreads
-    if not exact:
+    rules = unit.mechanism
+    exact = match.decisions(0) >= match.rules.most_decisions(unit.game) and not rules.spreads
+    again = not exact and not rules.society  # a society has so many members that once is enough
+    if again:
         match.rehearse(TIMES)
     longest = match
-    if match.texts or not exact:
+    if match.texts or again:
         longest = _Match(plan, unit, reply, longest=True)
         longest.rehearse(1)
-    if not exact:  # the longest match may be one that chance does not come to
+    if again:  # the longest match may be one that chance does not come to
         longest.rehearse(2, _Extreme(last=False))
         longest.rehearse(3, _Extreme(last=True))
+    counts = [of.decisions(number) for of in (match, longest) for number in range(len(of.asked))]
+    spread = rules.spreads and len(match.agents) < len(match.configs)
     numbers = range(len(match.asked))
-    spread = unit.mechanism.spreads and len(match.agents) < len(match.configs)
     return Rehearsal(
         _likely(match),
         _exact_bound(longest) if exact else _loose_bound(longest),
         all(agent.bounded for agent in longest.agents.values()),
         sum(match.weighted(number) for number in numbers) / len(numbers),
-        spread or len({match.decisions(number) for number in numbers}) > 1,
+        spread or min(counts) < max(counts),
     )
 
 
@@ -542,7 +557,7 @@ def _loose_bound(match: _Match) -> list[Share]:
         asked = max(
             rules.decisions_of(game, place, players), *(round(count[place] * stretch) for count in seen)
         )
-        notes = memories.build(config.memory).most_notes(rules.longest_history(game))
+        notes = match.memories[id(config)].most_notes(rules.longest_history(game))
         calls = asked * max(mean.calls for mean in means) + notes
         longest = max(mean.characters / mean.calls for mean in means) + match.growth(config)
         reply = max(mean.most_out / mean.calls for mean in means)
@@ -551,10 +566,7 @@ def _loose_bound(match: _Match) -> list[Share]:
         (sample.calls for samples in match.samples.values() for sample in samples), default=0
     )
     total = sum(share.calls for share in shares)
-    if (
-        len(speaking) < players
-        or total <= most
-        or any(agent.memory.takes_notes for agent in match.agents.values())
-    ):
+    whole = rules.spreads or len(speaking) == players
+    if not whole or total <= most or any(memory.takes_notes for memory in match.memories.values()):
         return shares
     return [Share(*(most / total * part for part in astuple(share))) for share in shares]
