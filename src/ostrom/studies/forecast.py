@@ -5,6 +5,7 @@ Lengths of replies are those that styles usually take, or those of an earlier ru
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
@@ -21,22 +22,11 @@ from ostrom.memory import memories
 from ostrom.models.batches import may_batch
 from ostrom.models.prices import batch_share, price_of_calls, rates_of
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.rehearsal import CHARACTERS, CHARACTERS_PER_TOKEN, Rehearsal, Share, rehearsed, reply_of
+from ostrom.studies.rehearsal import CHARACTERS, CHARACTERS_PER_TOKEN, Rehearsal, Share, rehearsed
 from ostrom.studies.run import Run, open_run
 from ostrom.studies.waves import HOURS, Chains, Waves
 
-__all__ = [
-    "CHARACTERS_PER_TOKEN",
-    "CostSum",
-    "Forecast",
-    "Measured",
-    "PerCall",
-    "add_up",
-    "forecast",
-    "measure",
-    "reply_of",
-]
-
+_REPEATED = re.compile(r"try[1-9]")
 CORRECTION = 300
 """Tokens of the message that says why a reply could not be read."""
 
@@ -54,9 +44,10 @@ class PerCall:
 
 @dataclass(slots=True)
 class Forecast:
-    """What a study takes: the expectation (``likely_...``) and the bound of calls, tokens and cost (the others).
+    """What a study takes: the expectation (``likely``) and the bound (``at_most``) of calls, tokens and cost.
 
-    Replies that have to be asked for again come on top of the bound, as the retries say.
+    ``calls``, ``tokens_in``, ``tokens_out`` and ``usd`` are the bound if every reply can be read; ``at_most`` has the
+    retries too.
     """
 
     cells: int = 0
@@ -86,6 +77,8 @@ class Forecast:
     measured: str | None = None
     """The earlier run that the likely figures are from; None: what the styles usually take."""
     likely_decisions: int = 0
+    usd_with_retries: float | None = None
+    batch_usd_with_retries: float | None = None
     assumes: tuple[str, ...] = ()
     """What the likely figures take for granted, in words."""
 
@@ -98,7 +91,7 @@ class Forecast:
         }  # fmt: skip
 
     @property
-    def at_most(self) -> dict[str, float | None]:
+    def readable(self) -> dict[str, float | None]:
         """The bound by what is counted, if every reply can be read; None where nothing bounds it."""
         return {
             "decisions": self.decisions, "calls": self.calls, "tokens_in": self.tokens_in,
@@ -106,16 +99,20 @@ class Forecast:
         }  # fmt: skip
 
     @property
-    def with_retries(self) -> dict[str, float | None]:
-        """The bound if no reply can be read but the last that is asked for; a reply is shown when it is asked again."""
-        times = self.retries_per_decision + 1
-        out = self.tokens_out
-        more = None if out is None else self.retries_per_decision * (out + CORRECTION * self.calls)
+    def at_most(self) -> dict[str, float | None]:
+        """The bound by what is counted, with all retries; None where nothing bounds it."""
+        retries, out = self.retries_per_decision, self.tokens_out
         return {
-            "calls": times * self.calls,
-            "tokens_in": None if more is None else times * self.tokens_in + more,
-            "tokens_out": None if out is None else times * out,
+            "decisions": self.decisions,
+            "calls": (retries + 1) * self.calls,
+            "tokens_in": None if out is None else self.tokens_in + retries * self._asked_again(out),
+            "tokens_out": None if out is None else (retries + 1) * out,
+            "usd": self.usd_with_retries,
         }
+
+    def _asked_again(self, out: int) -> int:
+        """Tokens of all prompts when every question is asked once more: with the reply, and why it cannot be read."""
+        return self.tokens_in + out + CORRECTION * self.calls
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -171,7 +168,7 @@ def forecast(
     found.likely_decisions = round(decisions)
     found.assumes = _assumptions(measured, list(varies), chance=chance, models=bool(plan.models))
     if chains is None:
-        found.batch_usd = found.likely_batch_usd = None
+        found.batch_usd = found.likely_batch_usd = found.batch_usd_with_retries = None
     else:
         found.waves = chains.waves((measured and measured.hours) or HOURS)
     return found
@@ -213,8 +210,9 @@ def _assumptions(
     lines = []
     if models and measured is None:
         lines.append(
-            f"replies as long as their style usually makes them, and {CHARACTERS:g} characters a token of a prompt "
-            "(--from RUN measures both)"
+            "every reply can be read and is as long as its style usually makes it, and a prompt has "
+            f"{CHARACTERS:g} characters a token "
+            "(--from RUN measures all three)"
         )
     if chance:
         lines.append("matches end when chance ends them on average; at most: in their last round")
@@ -241,7 +239,8 @@ class CostSum:
         self, total: Forecast, prices: Mapping[str, Any] | None = None, measured: Measured | None = None
     ) -> None:
         self.total, self._prices = total, prices
-        self._again = 1.0 if measured is None else measured.again
+        self._again, again_in = (1.0, 1.0) if measured is None else (measured.again, measured.again_in)
+        self._longer = again_in / self._again
         self._dense = CHARACTERS_PER_TOKEN / ((measured and measured.characters) or CHARACTERS)
         self._unpriced: dict[str, None] = {}
         self._unbounded: dict[str, None] = {}
@@ -260,7 +259,7 @@ class CostSum:
         longest = usual if not most else Share(*(part / most for part in astuple(bound)))
         tokens_in = usual.characters / CHARACTERS_PER_TOKEN
         if played is not None:
-            tokens_in = played.tokens_in / self._dense
+            tokens_in = played.tokens_in / self._dense / self._longer
         call = PerCall(
             max(longest.characters / CHARACTERS_PER_TOKEN * max(1.0, self._dense), tokens_in),
             usual.tokens_out if played is None else played.tokens_out,
@@ -276,7 +275,7 @@ class CostSum:
         dense, sums = self._dense, self._sums
         expected = (calls if likely_calls is None else likely_calls) * self._again * times
         calls *= times
-        usual = (call.tokens_in if call.likely_in is None else call.likely_in) * dense
+        usual = (call.tokens_in if call.likely_in is None else call.likely_in) * dense * self._longer
         longest = call.likely_out if call.most_out is None else call.most_out
         if call.most_out is None:
             self._unbounded[model] = None
@@ -296,8 +295,13 @@ class CostSum:
             self._usual_price[model] = None
             share = 1.0
         sums["usd"] += most
+        again = self.total.retries_per_decision
+        longer = call.tokens_in + again / (again + 1) * (longest + CORRECTION)
+        retried = price_of_calls(model, (again + 1) * calls, longer, longest, self._prices) or 0.0
         sums["likely_usd"] += usually
         sums["batch_usd"] += most * share
+        sums["usd_with_retries"] += retried
+        sums["batch_usd_with_retries"] += retried * share
         sums["likely_batch_usd"] += usually * share
 
     def finished(self) -> Forecast:
@@ -310,10 +314,10 @@ class CostSum:
             setattr(total, name, round(sums[name]))
         total.calls, total.tokens_in = ceil(sums["calls"] - 1e-6), ceil(sums["tokens_in"] - 1e-6)
         total.tokens_out = ceil(sums["tokens_out"] - 1e-6) if bounded else None
-        total.usd = sums["usd"] if priced and bounded else None
-        total.likely_usd = sums["likely_usd"] if priced else None
-        total.batch_usd = sums["batch_usd"] if priced and bounded else None
-        total.likely_batch_usd = sums["likely_batch_usd"] if priced else None
+        for name in ("usd", "usd_with_retries", "batch_usd", "batch_usd_with_retries"):
+            setattr(total, name, sums[name] if priced and bounded else None)
+            if not name.endswith("retries"):
+                setattr(total, f"likely_{name}", sums[f"likely_{name}"] if priced else None)
         return total
 
 
@@ -355,18 +359,22 @@ class BudgetForecast:
         if self.verdict == "unknown":
             return f"budget of {self.budget:g} {unit}: the price is not known, so nobody can say whether it suffices"
         most = "no bound" if self.most is None else f"at most {_short(self.most)}"
-        needed = f"{most}, likely {_short(self.likely or 0)}, before retries"
+        needed = f"likely {_short(self.likely or 0)}, {most}"
         return f"budget of {self.budget:g} {unit}: {self.verdict} ({needed})"
 
 
 def verdicts(bound: Forecast, budget: Budget, *, batch: bool = False) -> list[BudgetForecast]:
     """What a forecast says about every bound of a budget, at the prices of batches where they are used."""
-    most_tokens = None if bound.tokens_out is None else bound.tokens_in + bound.tokens_out
+    tokens = [bound.at_most[name] for name in ("tokens_in", "tokens_out")]
     needs: dict[str, tuple[float | None, float | None]] = {
-        "usd": (bound.likely_batch_usd, bound.batch_usd) if batch else (bound.likely_usd, bound.usd),
-        "calls": (bound.likely_calls or bound.calls, max(bound.calls, bound.likely_calls)),
-        "tokens": ((bound.likely_tokens_in or bound.tokens_in) + bound.likely_tokens_out, most_tokens),
-    }
+        "usd": (bound.likely_batch_usd, bound.batch_usd_with_retries) if batch
+        else (bound.likely_usd, bound.usd_with_retries),
+        "calls": (bound.likely_calls, bound.at_most["calls"]),
+        "tokens": (
+            bound.likely_tokens_in + bound.likely_tokens_out,
+            None if None in tokens else sum(filter(None, tokens)),
+        ),
+    }  # fmt: skip
     found = []
     for of, (likely, most) in needs.items():
         allowed = getattr(budget, of)
@@ -411,7 +419,9 @@ class Measured:
     replies: dict[tuple[str | None, str], float] = field(default_factory=dict)
     """Tokens of a reply, by model and style; with None for the model, over all models of the run."""
     again: float = 1.0
-    """Calls made per answer: unreadable replies are asked for again."""
+    """Calls made per question: unreadable replies are asked for again."""
+    again_in: float = 1.0
+    """Tokens of all prompts over those of the first prompt of every question."""
     characters: float | None = None
     """Characters per token of a prompt."""
     hours: float | None = None
@@ -447,6 +457,8 @@ def _measured(run: Run) -> Measured:
     sums: dict[tuple[str | None, str], list[int]] = defaultdict(lambda: [0, 0])
     ids: list[tuple[int, int]] = []
     calls, unit, states = 0, None, run.journal.states()
+    all_in, firsts = 0, (0, 0)
+    """Tokens of all prompts; number and tokens of the first prompts of questions."""
     matches: dict[tuple[Any, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
     for call in run.journal.call_rows(run.name):
         if call["reply"] is None or call["tokens_out"] is None or call["error"] is not None:
@@ -454,6 +466,9 @@ def _measured(run: Run) -> Measured:
         if unit is None or unit.index != call["match"]:
             unit = run.plan.unit(call["match"])
         calls += 1
+        all_in += call["tokens_in"] or 0
+        if not _REPEATED.search(call["part"]):
+            firsts = firsts[0] + 1, firsts[1] + (call["tokens_in"] or 0)
         for key in _alike(unit) if states.get(unit.index) == "done" else ():
             of = matches[key][unit.index]
             of[0] += 1
@@ -468,7 +483,7 @@ def _measured(run: Run) -> Measured:
             ids.append((call["id"], call["tokens_in"]))
     if not calls:
         raise UsageError(f"--from {run.name}: this run has no replies whose tokens were counted")
-    again = calls / max(1.0, calls - run.journal.spent()["complaints"])
+    again, again_in = calls / max(1, firsts[0]), all_in / firsts[1] if firsts[1] else 1.0
     means = {}
     for key, units in matches.items():
         made, tokens_in, tokens_out = (sum(of) for of in zip(*units.values(), strict=True))
@@ -478,6 +493,7 @@ def _measured(run: Run) -> Measured:
         calls,
         {key: total / count for key, (count, total) in sums.items()},
         again,
+        again_in,
         _characters(run, ids),
         _hours(run),
         means,
