@@ -101,7 +101,7 @@ def leave(result: Result) -> None:
 def print_forecast(
     name: str, counted: Mapping[str, int], bound: Forecast, budget: Budget, *, batch: bool = False
 ) -> None:
-    """A table with what is likely and what is possible at most; what likely takes for granted; a line for each bound."""
+    """A table of what is likely and what is possible at most; what likely takes for granted; a line per bound."""
     from ostrom.studies.forecast import verdicts
 
     def row(title: str, of: Mapping[str, float | None], no_price: str) -> list[Any]:

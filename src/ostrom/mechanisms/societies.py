@@ -39,20 +39,19 @@ def record_of(
         played = past[index].get(player)
         if played is None:
             continue  # it met nobody
-        moves = {move["seat"]: {"value": move["value"]} for move in played.facts.get("moves", ())}
-        line: dict[str, Any] = {
-            "round": played.number,
-            "players": [
-                {
-                    "name": called(who, names, reader),
-                    "seat": seat,
-                    "action": None if played.void else played.actions[seat],
-                    "payoff": played.payoffs[seat],
-                    **moves.get(seat, {}),
-                }
-                for seat, who in enumerate(played.players)
-            ],
-        }
+        void, actions, payoffs = played.void, played.actions, played.payoffs
+        at_table: list[dict[str, Any]] = [
+            {
+                "name": "You" if who == reader else names[who],
+                "seat": seat,
+                "action": None if void else actions[seat],
+                "payoff": payoffs[seat],
+            }
+            for seat, who in enumerate(played.players)
+        ]
+        for move in played.facts.get("moves", ()):
+            at_table[move["seat"]]["value"] = move["value"]
+        line: dict[str, Any] = {"round": played.number, "players": at_table}
         if played.missed:
             line["missed"] = [called(played.players[seat], names, reader) for seat in played.missed]
         if depth > 1 and index > oldest:

@@ -22,7 +22,16 @@ from ostrom.memory import memories
 from ostrom.models.batches import may_batch
 from ostrom.models.prices import batch_share, price_of_calls, rates_of
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.rehearsal import CHARACTERS, CHARACTERS_PER_TOKEN, Rehearsal, Share, rehearsed
+from ostrom.studies.rehearsal import (
+    CHARACTERS,
+    CHARACTERS_PER_TOKEN,
+    Lengths,
+    Rehearsal,
+    Share,
+    rehearsed,
+    text_lengths,
+    text_name,
+)
 from ostrom.studies.run import Run, open_run
 from ostrom.studies.waves import HOURS, Chains, Waves
 
@@ -136,6 +145,7 @@ def forecast(
     )
     cost, seeds = CostSum(total, prices, measured), plan.study.seeds
     known: dict[tuple[Any, ...], Rehearsal] = {}
+    lengths = Lengths() if measured is None else Lengths(measured.reply, measured.texts)
     chains = Chains(plan) if plan.models and all(may_batch(model) for model in plan.models) else None
     decisions, varies, chance, words = 0.0, dict[str, None](), False, _Words()
     for index in range(len(plan) // seeds):
@@ -154,7 +164,7 @@ def forecast(
         told = tuple(words.of(seated.config, measured) for seated in unit.players)
         key = (cell_of(unit), unit.kind, unit.game.name, told, unit.seat, most)
         if key not in known:
-            known[key] = rehearsed(plan, unit, _no_reply if measured is None else measured.reply)
+            known[key] = rehearsed(plan, unit, lengths, plan.cells)
         match = known[key]
         played = None if measured is None or not match.varies else measured.played(unit)
         if match.varies and played is None:
@@ -176,10 +186,6 @@ def forecast(
 
 def _asks(config: AgentConfig) -> bool:
     return config.model is not None and config.tree is None
-
-
-def _no_reply(config: AgentConfig) -> None:  # noqa: ARG001
-    return None
 
 
 def cell_of(unit: Unit) -> tuple[tuple[str, str], ...]:
@@ -397,8 +403,8 @@ def _short(value: float) -> str:
     return f"{value:.2f}" if value != int(value) else str(int(value))
 
 
-SAMPLE = 200
-"""Calls whose prompts are measured."""
+SAMPLE, MATCHES = 200, 20
+"""Calls whose prompts, and matches whose texts are measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,6 +434,8 @@ class Measured:
     """Hours from the creation of a batch to its end."""
     matches: dict[tuple[Any, ...], Played] = field(default_factory=dict)
     """What matches took, by cell and by rules."""
+    texts: dict[str, float] = field(default_factory=dict)
+    """Characters of a text that players wrote, by the name of its form."""
 
     def played(self, unit: Unit) -> Played | None:
         """What a match took in the cell of a unit, or else under its rules; repeated calls are not counted."""
@@ -497,7 +505,21 @@ def _measured(run: Run) -> Measured:
         _characters(run, ids),
         _hours(run),
         means,
+        _texts(run, [index for index, state in states.items() if state == "done"]),
     )
+
+
+def _texts(run: Run, done: Sequence[int]) -> dict[str, float]:
+    """Mean lengths of what was written in some matches, by the name of the form that asked for it."""
+    lengths: dict[str, list[int]] = defaultdict(list)
+    for index in done[:: max(1, len(done) // MATCHES)][:MATCHES]:
+        steps, _, answers = run.rows.replayed(run.plan.unit(index))
+        for step, decisions in enumerate(steps):
+            for decision in decisions:
+                journaled = answers.get((step, decision.player, ""))
+                if journaled is not None and journaled[0].reading != "scripted":
+                    lengths[text_name(decision.form)] += text_lengths(decision.form, journaled[0].value)
+    return {name: sum(of) / len(of) for name, of in lengths.items() if of}
 
 
 def _alike(unit: Unit) -> list[tuple[Any, ...]]:

@@ -8,7 +8,7 @@ long matches that are not played repeat the last one that was.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
@@ -36,10 +36,14 @@ from ostrom.studies.prompts import prepared
 
 CHARACTERS = 4.0
 """Characters of a token in a usual text."""
+MESSAGE = 25
+"""Tokens of a usual message."""
 CHARACTERS_PER_TOKEN = 3.5
 """A low value, so that the bound on tokens holds for the tokenisers in use."""
 REHEARSED, FEWEST = 240, 5
 """Decisions of a match that are rehearsed, and rounds at least."""
+REHEARSED_IN_ALL = 5000
+"""Decisions of societies that are rehearsed in all cells together."""
 MOST_STEPS = 2000
 """Steps after which rules that cannot be shortened are left."""
 TIMES = 12
@@ -122,6 +126,14 @@ class _Extreme:
         return range(count)
 
 
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Lengths that were measured: tokens of a reply of an agent, characters of texts by the name of their form."""
+
+    reply: Callable[[AgentConfig], float | None] = lambda config: None  # noqa: ARG005
+    texts: Mapping[str, float] = field(default_factory=dict)
+
+
 class _NoModel:
     """Stands where a model would: it can do everything and is never called."""
 
@@ -132,13 +144,13 @@ class _NoModel:
 class RehearsingAgent(LanguageAgent):
     """A language agent whose questions are answered by chance; what it would send is measured.
 
-    ``reply`` is the usual length of a reply in tokens where it was measured. With ``longest`` all texts are as long as
+    ``lengths`` are those of replies and texts where they were measured. With ``longest`` all texts are as long as
     they can be, and memory shows as much as it ever can.
     """
 
-    def __init__(self, plan: Plan, config: AgentConfig, reply: float | None, *, longest: bool) -> None:
+    def __init__(self, plan: Plan, config: AgentConfig, lengths: Lengths, *, longest: bool) -> None:
         super().__init__(config, _NoModel(), Invalidity(), renderer_of(config, plan.library))  # type: ignore[arg-type]
-        self.measured, self.longest = reply, longest
+        self.reply_tokens, self.said, self.longest = lengths.reply(config), lengths.texts, longest
         self.texts, self.bounded = config.conversation == "dialogue", True
         """Whether some prompt depends on the length of a text; whether all replies are bounded."""
         self.calls: list[tuple[str, int, float, float]] = []
@@ -149,7 +161,7 @@ class RehearsingAgent(LanguageAgent):
     def lengths(self, form: Form) -> tuple[float, float]:
         """Tokens of the usual reply and of the longest one; an unbounded one counts as usual."""
         likely, most = reply_of(self.config, form)
-        usual = float(likely) if self.measured is None else self.measured
+        usual = float(likely) if self.reply_tokens is None else self.reply_tokens
         self.bounded = self.bounded and most is not None
         return usual, float(usual if most is None else most)
 
@@ -205,14 +217,37 @@ class RehearsingAgent(LanguageAgent):
         """An answer by chance, with texts of the usual or of the greatest length."""
         if isinstance(form, Text) or (isinstance(form, Record) and _says(form)):
             self.texts = True
-        usual = answer_tokens(form) if isinstance(form, Text) else 25
+        usual = CHARACTERS * (answer_tokens(form) if isinstance(form, Text) else MESSAGE)
+        usual = self.said.get(text_name(form), usual)
         rng = rng if self.extreme is None else self.extreme  # type: ignore[assignment]
-        return random_answer(form, rng, 10**6 if self.longest else round(usual * CHARACTERS))
+        return random_answer(form, rng, 10**6 if self.longest else round(usual))
 
 
 def _says(form: Record) -> bool:
-    parts = form.schema.get("properties", {}).values()
-    return any(part.get("type") == "string" and "enum" not in part for part in parts)
+    return any(map(_free, form.schema.get("properties", {}).values()))
+
+
+def _free(part: Mapping[str, Any]) -> bool:
+    return part.get("type") == "string" and "enum" not in part
+
+
+def text_name(form: Form) -> str:
+    """What texts are told apart by that players write in answers of a form."""
+    return form.name if isinstance(form, Record) else type(form).__name__
+
+
+def text_lengths(form: Form, value: Any) -> list[int]:
+    """Characters of every text that a player wrote in an answer.
+
+    >>> text_lengths(Text(), "So be it."), text_lengths(Choice(("C", "D")), "C")
+    ([9], [])
+    """
+    if isinstance(form, Text):
+        return [len(str(value))]
+    if not isinstance(form, Record) or not isinstance(value, Mapping):
+        return []
+    parts = form.schema.get("properties", {})
+    return [len(str(value[name])) for name, part in parts.items() if name in value and _free(part)]
 
 
 def _characters(messages: Sequence[Message]) -> int:
@@ -270,9 +305,7 @@ _Key = tuple[int, int, str]
 class _Match:
     """One unit under rehearsal: its agents, and the samples of all times that it is rehearsed."""
 
-    def __init__(
-        self, plan: Plan, unit: Unit, reply: Callable[[AgentConfig], float | None], *, longest: bool
-    ):
+    def __init__(self, plan: Plan, unit: Unit, lengths: Lengths, *, longest: bool):
         self.unit, self.longest = unit, longest
         rules, game = prepared(plan, unit), unit.game
         self.rounds = rules.most_rounds(game)
@@ -286,7 +319,7 @@ class _Match:
         self.configs = {id(seated.config): seated.config for seated in unit.players}
         for key, config in self.configs.items():
             if config.model is not None and config.tree is None:
-                self.agents[key] = RehearsingAgent(plan, config, reply(config), longest=longest)
+                self.agents[key] = RehearsingAgent(plan, config, lengths, longest=longest)
         self.memories = {key: agent.memory for key, agent in self.agents.items()}
         self.nodes = self._nodes()
         self.steps = 0
@@ -487,18 +520,19 @@ def _run(work: Any) -> Any:
     raise AssertionError("a rehearsal waits for nothing")
 
 
-def rehearsed(plan: Plan, unit: Unit, reply: Callable[[AgentConfig], float | None]) -> Rehearsal:
-    """Rehearse a unit; ``reply`` gives the measured length of replies in tokens where there is one."""
-    match = _Match(plan, unit, reply, longest=False)
+def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehearsal:
+    """Rehearse a unit of one of so many cells, with the lengths that were measured."""
+    match = _Match(plan, unit, lengths, longest=False)
     match.rehearse(1)
     rules = unit.mechanism
     exact = match.decisions(0) >= match.rules.most_decisions(unit.game) and not rules.spreads
-    again = not exact and not rules.society  # a society has so many members that once is enough
-    if again:
-        match.rehearse(TIMES)
+    again = not exact and not rules.society
+    if not exact:  # societies have many members, and many cells, which make up for times
+        enough = TIMES if again else REHEARSED_IN_ALL // (cells * match.decisions(0))
+        match.rehearse(max(1, min(TIMES, enough)))
     longest = match
     if match.texts or again:
-        longest = _Match(plan, unit, reply, longest=True)
+        longest = _Match(plan, unit, lengths, longest=True)
         longest.rehearse(1)
     if again:  # the longest match may be one that chance does not come to
         longest.rehearse(2, _Extreme(last=False))
