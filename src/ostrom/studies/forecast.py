@@ -125,9 +125,7 @@ class Forecast:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            **asdict(self), "likely": self.likely, "at_most": self.at_most, "with_retries": self.with_retries,
-        }  # fmt: skip
+        return {**asdict(self), "likely": self.likely, "at_most": self.at_most}
 
 
 def forecast(
@@ -176,7 +174,7 @@ def forecast(
                 cost.add_share(str(seated.config.model), bound, match.bounded, seeds, likely, longer, played)
     found = cost.finished()
     found.likely_decisions = round(decisions)
-    found.assumes = _assumptions(measured, list(varies), chance=chance, models=bool(plan.models))
+    found.assumes = assumptions(measured, list(varies), chance=chance) if plan.models else ()
     if chains is None:
         found.batch_usd = found.likely_batch_usd = found.batch_usd_with_retries = None
     else:
@@ -209,16 +207,15 @@ class _Words:
         return self._known[id(config)][1]
 
 
-def _assumptions(
-    measured: Measured | None, varies: Sequence[str], *, chance: bool, models: bool
+def assumptions(
+    measured: Measured | None = None, varies: Sequence[str] = (), *, chance: bool = False
 ) -> tuple[str, ...]:
     """What likely figures take for granted, a line each."""
     lines = []
-    if models and measured is None:
+    if measured is None:
         lines.append(
             "every reply can be read and is as long as its style usually makes it, and a prompt has "
-            f"{CHARACTERS:g} characters a token "
-            "(--from RUN measures all three)"
+            f"{CHARACTERS:g} characters a token (--from RUN measures all three)"
         )
     if chance:
         lines.append("matches end when chance ends them on average; at most: in their last round")
@@ -457,11 +454,19 @@ class Measured:
 
 def measure(run: str | Path, runs: str | Path = "runs") -> Measured:
     """The means of a run on disk; one without a reply of a model is refused."""
+    measured = measured_replies(run, runs)
+    if measured is None:
+        raise UsageError(f"--from {run}: this run has no replies whose tokens were counted")
+    return measured
+
+
+def measured_replies(run: str | Path, runs: str | Path = "runs") -> Measured | None:
+    """The same, or None where no model replied."""
     with open_run(run, runs) as opened:
         return _measured(opened)
 
 
-def _measured(run: Run) -> Measured:
+def _measured(run: Run) -> Measured | None:
     sums: dict[tuple[str | None, str], list[int]] = defaultdict(lambda: [0, 0])
     ids: list[tuple[int, int]] = []
     calls, unit, states = 0, None, run.journal.states()
@@ -490,7 +495,7 @@ def _measured(run: Run) -> Measured:
         if call["tokens_in"]:
             ids.append((call["id"], call["tokens_in"]))
     if not calls:
-        raise UsageError(f"--from {run.name}: this run has no replies whose tokens were counted")
+        return None
     again, again_in = calls / max(1, firsts[0]), all_in / firsts[1] if firsts[1] else 1.0
     means = {}
     for key, units in matches.items():

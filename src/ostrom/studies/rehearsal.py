@@ -26,7 +26,7 @@ from ostrom.answers import Answer, Choice, Form, Invalid, Number, Record, Text
 from ostrom.answers.forms import TOKENS_PER_WORD, answer_tokens
 from ostrom.answers.random_answers import filler, random_answer
 from ostrom.engine.plan import Plan, Unit
-from ostrom.framing.prompt_renderer import Prompt
+from ostrom.framing.prompt import Prompt
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.talk import SILENT
@@ -411,7 +411,7 @@ class _Match:
         for key in keys:
             self._mean(key, self.played)
         lines = memory.most_lines(self.rounds - 1) - memory.most_lines(self.played - 1)
-        return lines * max(self._lines[key] for key in keys)
+        return float(lines * max(self._lines[key] for key in keys))
 
     def rehearse(self, times: int, extreme: _Extreme | None = None) -> None:
         """Play the match until it was played so many times, each with chances of its own."""

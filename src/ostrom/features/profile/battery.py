@@ -196,8 +196,22 @@ class SizedPart:
 
     @property
     def calls(self) -> int:
-        """Calls of all models together."""
-        return self.seeds * sum(cost.calls for cost in self.costs)
+        """Likely calls of all models together."""
+        return self.seeds * sum(cost.likely_calls for cost in self.costs)
+
+    @property
+    def at_most(self) -> dict[str, float | None]:
+        """The most calls and money of all models together; None where nothing bounds it."""
+        found: dict[str, float | None] = {}
+        for name in ("calls", "usd"):
+            parts = [cost.at_most[name] for cost in self.costs]
+            found[name] = None if None in parts else self.seeds * sum(filter(None, parts))
+        return found
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What the likely figures take for granted."""
+        return tuple(dict.fromkeys(line for cost in self.costs for line in cost.assumes))
 
 
 def resolved(
