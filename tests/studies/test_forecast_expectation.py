@@ -33,10 +33,10 @@ class CountingServer(LoopbackServer):
     """A server whose tokens are four characters, and which counts what it was asked and what it wrote."""
 
     def __init__(self, more: str = "") -> None:
-        super().__init__(self._reply, record=False)
+        super().__init__(self._counted, record=False)
         self.more, self.spent = more, [0, 0, 0]
 
-    def _reply(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _counted(self, body: dict[str, Any]) -> dict[str, Any]:
         text = self.more + answer(body)
         document = openai_document(body, text)
         into, out = sum(len(message["content"]) for message in body["messages"]) // 4, len(text) // 4 + 1
@@ -113,7 +113,7 @@ def test_a_collapse_names_its_assumption_and_a_played_run_takes_its_place() -> N
         {"mechanism": {**GEOMETRIC, "talk": "before"}, "seeds": 30},
         {"mechanism": GEOMETRIC, "seeds": 30, "agent": {"conversation": "dialogue"}},
         {"game": "common_pool", "mechanism": {"name": "repetition", "rounds": 6}, "seeds": 3},
-        {"mechanism": "mediation", "seeds": 4, "agent": {"settings": {"dialect": "vllm"}}},
+        {"mechanism": {"name": "mediation", "designs": [[1, 0], [1, 0]]}, "seeds": 4},
     ],
     ids=["random end", "talk", "dialogue", "common pool", "mediation"],
 )
