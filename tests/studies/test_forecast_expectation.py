@@ -111,11 +111,11 @@ def test_a_collapse_names_its_assumption_and_a_played_run_takes_its_place() -> N
     [
         {"mechanism": GEOMETRIC, "seeds": 40},
         {"mechanism": {**GEOMETRIC, "talk": "before"}, "seeds": 30},
-        {"mechanism": GEOMETRIC, "seeds": 30, "agent": {"conversation": "dialogue"}},
+        {"mechanism": {"name": "repetition", "rounds": 9}, "seeds": 2, "agent": {"conversation": "dialogue"}},
         {"game": "common_pool", "mechanism": {"name": "repetition", "rounds": 6}, "seeds": 3},
-        {"mechanism": {"name": "mediation", "designs": [[1, 0], [1, 0]]}, "seeds": 4},
+        {"mechanism": {"name": "repetition", "rounds": 4, "predict": "players"}, "seeds": 2},
     ],
-    ids=["random end", "talk", "dialogue", "common pool", "mediation"],
+    ids=["random end", "talk", "dialogue", "common pool", "predictions"],
 )
 def test_a_server_counts_what_was_forecast(changes: dict[str, Any], tmp_path: Path) -> None:
     with CountingServer() as server:
