@@ -25,9 +25,9 @@ from ostrom.studies.plan import StudyPlan
 from ostrom.studies.rehearsal import (
     CHARACTERS,
     CHARACTERS_PER_TOKEN,
+    CallSum,
     Lengths,
     Rehearsal,
-    Share,
     rehearsed,
     text_lengths,
     text_name,
@@ -252,14 +252,16 @@ class CostSum:
         total.measured = None if measured is None else str(measured)
 
     def add_share(
-        self, model: str, bound: Share, bounded: bool, times: int, likely: Share, longer: float, played: Played | None
+        self, model: str, bound: CallSum, bounded: bool, times: int, likely: CallSum, longer: float, played: MatchMeans | None
     ) -> None:  # fmt: skip
         """Add what a player takes in a match, all of it so many times; ``longer`` is how much longer matches were."""
         most, calls = bound.calls, likely.calls * longer
         if not most and not calls:
             return
-        usual = Share(1.0) if not likely.calls else Share(*(part / likely.calls for part in astuple(likely)))
-        longest = usual if not most else Share(*(part / most for part in astuple(bound)))
+        usual = (
+            CallSum(1.0) if not likely.calls else CallSum(*(part / likely.calls for part in astuple(likely)))
+        )
+        longest = usual if not most else CallSum(*(part / most for part in astuple(bound)))
         tokens_in = usual.characters / CHARACTERS_PER_TOKEN
         if played is not None:
             tokens_in = played.tokens_in / self._dense / self._longer
@@ -405,7 +407,7 @@ SAMPLE, MATCHES = 200, 20
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class MatchMeans:
     """Means over the finished matches of a run: calls of a match, tokens of a call."""
 
     calls: float
@@ -429,12 +431,12 @@ class Measured:
     """Characters per token of a prompt."""
     hours: float | None = None
     """Hours from the creation of a batch to its end."""
-    matches: dict[tuple[Any, ...], Played] = field(default_factory=dict)
+    matches: dict[tuple[Any, ...], MatchMeans] = field(default_factory=dict)
     """What matches took, by cell and by rules."""
     texts: dict[str, float] = field(default_factory=dict)
     """Characters of a text that players wrote, by the name of its form."""
 
-    def played(self, unit: Unit) -> Played | None:
+    def played(self, unit: Unit) -> MatchMeans | None:
         """What a match took in the cell of a unit, or else under its rules; repeated calls are not counted."""
         return next((self.matches[key] for key in _alike(unit) if key in self.matches), None)
 
@@ -500,7 +502,7 @@ def _measured(run: Run) -> Measured | None:
     means = {}
     for key, units in matches.items():
         made, tokens_in, tokens_out = (sum(of) for of in zip(*units.values(), strict=True))
-        means[key] = Played(made / len(units) / again, tokens_in / made, tokens_out / made)
+        means[key] = MatchMeans(made / len(units) / again, tokens_in / made, tokens_out / made)
     return Measured(
         run.name,
         calls,

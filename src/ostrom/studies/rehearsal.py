@@ -68,7 +68,7 @@ def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
 
 
 @dataclass(slots=True)
-class Share:
+class CallSum:
     """What one player takes in a match: calls, characters of their prompts, tokens of their replies."""
 
     calls: float = 0.0
@@ -80,9 +80,9 @@ class Share:
 class Rehearsal:
     """What a match takes, by the place of the player whose agent is asked."""
 
-    likely: list[Share]
+    likely: list[CallSum]
     """The expectation, over random ends too."""
-    most: list[Share]
+    most: list[CallSum]
     """The bound."""
     bounded: bool
     """Whether something bounds every reply."""
@@ -549,9 +549,9 @@ def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehea
     )
 
 
-def _likely(match: _Match) -> list[Share]:
+def _likely(match: _Match) -> list[CallSum]:
     """The mean over all rehearsals, in which every round counts as often as it takes place."""
-    shares, part = [Share() for _ in match.unit.players], 1 / len(match.asked)
+    shares, part = [CallSum() for _ in match.unit.players], 1 / len(match.asked)
     for asked in match.asked:
         for (who, key, number), count in Counter(asked).items():
             for weight, mean in match.weighed(key, number, match.unit.mechanism.survival):
@@ -562,9 +562,9 @@ def _likely(match: _Match) -> list[Share]:
     return shares
 
 
-def _exact_bound(match: _Match) -> list[Share]:
+def _exact_bound(match: _Match) -> list[CallSum]:
     """Every round takes place, and every player is asked in it as often as it was."""
-    shares = [Share() for _ in match.unit.players]
+    shares = [CallSum() for _ in match.unit.players]
     for (who, key, number), count in Counter(match.asked[0]).items():
         for weight, mean in match.weighed(key, number, lambda _: 1.0):
             share = shares[who]
@@ -574,9 +574,9 @@ def _exact_bound(match: _Match) -> list[Share]:
     return shares
 
 
-def _loose_bound(match: _Match) -> list[Share]:
+def _loose_bound(match: _Match) -> list[CallSum]:
     """As often as the rules can ask a player, or more often where that was seen, with the longest prompt every time."""
-    unit, shares = match.unit, list[Share]()
+    unit, shares = match.unit, list[CallSum]()
     rules, game, players = unit.mechanism, unit.game, len(unit.players)
     speaking = [place for place in range(players) if match.speaks(place)]
     stretch = match.rounds / match.played
@@ -586,7 +586,7 @@ def _loose_bound(match: _Match) -> list[Share]:
         config = unit.players[own].config
         means = [sample for key, of in match.samples.items() if key[0] == id(config) for sample in of]
         if not means:
-            shares.append(Share())
+            shares.append(CallSum())
             continue
         asked = max(
             rules.decisions_of(game, place, players), *(round(count[place] * stretch) for count in seen)
@@ -595,7 +595,7 @@ def _loose_bound(match: _Match) -> list[Share]:
         calls = asked * max(mean.calls for mean in means) + notes
         longest = max(mean.characters / mean.calls for mean in means) + match.growth(config)
         reply = max(mean.most_out / mean.calls for mean in means)
-        shares.append(Share(calls, calls * longest * MARGIN, calls * reply))
+        shares.append(CallSum(calls, calls * longest * MARGIN, calls * reply))
     most = rules.most_decisions(game) * max(
         (sample.calls for samples in match.samples.values() for sample in samples), default=0
     )
@@ -603,4 +603,4 @@ def _loose_bound(match: _Match) -> list[Share]:
     whole = rules.spreads or len(speaking) == players
     if not whole or total <= most or any(memory.takes_notes for memory in match.memories.values()):
         return shares
-    return [Share(*(most / total * part for part in astuple(share))) for share in shares]
+    return [CallSum(*(most / total * part for part in astuple(share))) for share in shares]
