@@ -46,6 +46,10 @@ class Branched(Mechanism):
         changed.rules = self.rules.lasting(rounds)
         return changed
 
+    def most_rounds(self, game: Game) -> int:
+        """As the rules say."""
+        return self.rules.most_rounds(game)
+
     def survival(self, number: int) -> float:
         """As the rules say."""
         return self.rules.survival(number)

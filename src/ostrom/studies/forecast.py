@@ -252,7 +252,8 @@ class CostSum:
         total.measured = None if measured is None else str(measured)
 
     def add_share(
-        self, model: str, bound: CallSum, bounded: bool, times: int, likely: CallSum, longer: float, played: MatchMeans | None
+        self, model: str, bound: CallSum, bounded: bool, times: int, likely: CallSum, longer: float,
+        played: MatchMeans | None,
     ) -> None:  # fmt: skip
         """Add what a player takes in a match, all of it so many times; ``longer`` is how much longer matches were."""
         most, calls = bound.calls, likely.calls * longer
@@ -271,7 +272,7 @@ class CostSum:
             longest.tokens_out if bounded else None,
             tokens_in,
         )
-        self.add(model, max(most, calls), call, times, calls)
+        self.add(model, most or calls, call, times, calls)
 
     def add(
         self, model: str, calls: float, call: PerCall, times: int = 1, likely_calls: float | None = None
