@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -35,6 +35,10 @@ class CountingServer(LoopbackServer):
     def __init__(self, more: str = "") -> None:
         super().__init__(self._counted, record=False)
         self.more, self.spent = more, [0, 0, 0]
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        return self
 
     def _counted(self, body: dict[str, Any]) -> dict[str, Any]:
         text = self.more + answer(body)
