@@ -18,9 +18,10 @@ from ostrom.ground.errors import StudyError
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, forecast
+from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
+from ostrom.studies.rehearsal import CHARACTERS_PER_TOKEN
 from ostrom.studies.run import Run, open_run, play
 
 SEEN = re.compile(r"\bR(\d+):|[Rr]ound (\d+)\b|mark-(\d+)-")

@@ -60,7 +60,7 @@ class ScriptedAgent:
         view, form = decision.view, decision.form
         if decision.kind != "act" and not self._asks_for_action(decision.kind, view, form):
             return self._say(decision.kind, view, form)
-        if "records" in view.facts:
+        if "records" in view.facts and self.strategy.memory_depth:  # else nobody looks at it
             rounds = shared_past(view, rounds)
         if rounds is not None and rounds is not view.history:
             self.strategy.forget()

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def show_sizes(sizes: "Sequence[SizedPart[Any]]", title: str, json: bool) -> None:
-    """Print the parts with their seeds, calls and likely prices."""
+    """Print the parts with their seeds, and what they take likely and at most."""
     rows = [
         {
             "part": one.part.name,
@@ -18,18 +18,22 @@ def show_sizes(sizes: "Sequence[SizedPart[Any]]", title: str, json: bool) -> Non
             "seeds": one.seeds,
             "calls": one.calls,
             "usd": one.usd(),
+            "at_most": one.at_most,
         }
         for one in sizes
     ]
+    assumes = list(dict.fromkeys(line for one in sizes for line in one.assumes))
     if json:
-        print_json(
-            {"parts": rows, "usd": sum(one.usd() for one in sizes), "calls": sum(one.calls for one in sizes)}
-        )
+        likely = {"usd": sum(one.usd() for one in sizes), "calls": sum(one.calls for one in sizes)}
+        print_json({"parts": rows, **likely, "assumes": assumes})
         return
     print_table(
-        f"{title}: what it takes (likely, before retries, all models together)",
-        ["part", "study", "seeds", "calls", "USD"],
-        [[row["part"], row["study"], row["seeds"] or "left out", row["calls"], round(one.usd(), 4)]
+        f"{title}: what it takes (all models together)",
+        ["part", "study", "seeds", "calls, likely", "at most", "USD, likely", "at most"],
+        [[row["part"], row["study"], row["seeds"] or "left out", row["calls"], one.at_most["calls"],
+          round(one.usd(), 4), "no bound" if one.at_most["usd"] is None else round(one.at_most["usd"], 2)]
          for row, one in zip(rows, sizes, strict=True)],
     )  # fmt: skip
-    say(f"{sum(one.calls for one in sizes)} calls, {sum(one.usd() for one in sizes):.2f} USD")
+    for line in assumes:
+        say(f"likely: {line}")
+    say(f"likely {sum(one.calls for one in sizes)} calls, {sum(one.usd() for one in sizes):.2f} USD")

@@ -105,23 +105,25 @@ def leave(result: Result) -> None:
 def print_forecast(
     name: str, counted: Mapping[str, int], bound: Forecast, budget: Budget, *, batch: bool = False
 ) -> None:
-    """A table of one line (what is counted, then calls, tokens and money), and a line for each bound."""
+    """A table of what is likely and what is possible at most; what likely takes for granted; a line per bound."""
     from ostrom.studies.forecast import verdicts
 
+    def row(title: str, of: Mapping[str, float | None], no_price: str) -> list[Any]:
+        numbers = [of[key] for key in ("decisions", "calls", "tokens_in", "tokens_out")]
+        usd = no_price if of["usd"] is None else f"{of['usd']:.2f}"
+        return [title, *("no bound" if number is None else number for number in numbers), usd]
+
+    unpriced = "unknown" if bound.unpriced else "no bound"
+    rows = [row("likely", bound.likely, "unknown"), row("at most", bound.at_most, unpriced)]
+    if bound.retries_per_decision:
+        rows.insert(1, row("at most, without retries", bound.readable, unpriced))
     print_table(
-        f"{name}: what it takes (before retries)",
-        [
-            *counted, "calls", "tokens in", "tokens out, likely", "at most", "USD, likely", "at most",
-        ],
-        [
-            [
-                *counted.values(), bound.calls, bound.tokens_in, bound.likely_tokens_out,
-                "no bound" if bound.tokens_out is None else bound.tokens_out,
-                "unknown" if bound.likely_usd is None else round(bound.likely_usd, 2),
-                ("unknown" if bound.unpriced else "no bound") if bound.usd is None else round(bound.usd, 2),
-            ]
-        ],
-    )  # fmt: skip
+        f"{name}: what it takes: {', '.join(f'{n:,} {what}' for what, n in counted.items())}",
+        ["", "decisions", "calls", "tokens in", "tokens out", "USD"],
+        rows,
+    )
+    for line in bound.assumes:
+        say(f"likely: {line}")
     if bound.unpriced:
         say(f"no price known for {', '.join(bound.unpriced)}: give one with --prices FILE")
     if bound.unbounded:
@@ -142,7 +144,8 @@ def print_forecast(
 def _batch_price(bound: Forecast) -> str:
     if bound.likely_batch_usd is None:
         return ""
-    most = "no bound" if bound.batch_usd is None else f"at most {bound.batch_usd:.2f}"
+    usd = bound.batch_usd_with_retries
+    most = "no bound" if usd is None else f"at most {usd:.2f}"
     return f"{bound.likely_batch_usd:.2f} USD likely, {most}; "
 
 

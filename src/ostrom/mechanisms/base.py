@@ -120,6 +120,21 @@ class Mechanism(ABC):
         """An upper bound of the rounds of a match."""
         return max(1, int(getattr(self, "rounds", 1)), self.longest_history(game) + 1)
 
+    def lasting(self, rounds: int) -> Self:
+        """These rules for a match of exactly so many rounds, where they have rounds; what players are told stays."""
+        changed = copy(self)
+        if "rounds" in vars(changed):
+            changed.rounds = rounds  # type: ignore[attr-defined]
+        return changed
+
+    def brief(self) -> Mechanism:
+        """These rules, shorter where that leaves every kind of question in them: societies take long to rehearse."""
+        return self
+
+    def survival(self, number: int) -> float:  # noqa: ARG002
+        """The chance that a round takes place, as far as chance alone ends a match."""
+        return 1.0
+
     may_talk: ClassVar[bool] = True
     """Whether players can talk around these rules (``talk: {...}``)."""
 
@@ -303,6 +318,18 @@ class Around(Mechanism):
     def longest_history(self, game: Game) -> int:
         """Delegates to the wrapped rules."""
         return self.rules.longest_history(game)
+
+    def lasting(self, rounds: int) -> Self:
+        """This wrapper around rules that last so many rounds."""
+        return self.around(self.rules.lasting(rounds))
+
+    def brief(self) -> Mechanism:
+        """This wrapper around brief rules."""
+        return self.around(self.rules.brief())
+
+    def survival(self, number: int) -> float:
+        """Delegates to the wrapped rules."""
+        return self.rules.survival(number)
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """The decisions of the wrapped rules, which do not count added observers."""

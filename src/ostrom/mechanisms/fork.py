@@ -1,8 +1,9 @@
 """Rules for matches that go on from, or look back at, a point of another match."""
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import count
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
@@ -36,6 +37,20 @@ class Branched(Mechanism):
     def most_decisions(self, game: Game) -> int:
         """As the rules say."""
         return self.rules.most_decisions(game)
+
+    def lasting(self, rounds: int) -> Self:
+        """With matches of so many rounds."""
+        changed = copy(self)
+        changed.rules = self.rules.lasting(rounds)
+        return changed
+
+    def most_rounds(self, game: Game) -> int:
+        """As the rules say."""
+        return self.rules.most_rounds(game)
+
+    def survival(self, number: int) -> float:
+        """As the rules say."""
+        return self.rules.survival(number)
 
     def longest_history(self, game: Game) -> int:
         """As the rules say."""

@@ -22,6 +22,8 @@ from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, 
 from ostrom.mechanisms.rounds import settled
 from ostrom.mechanisms.statements import StatementForm, asked_times, check_stating, statements, times_of
 
+FEW_ROUNDS = 4
+"""Rounds of a brief society."""
 ByPlayer = Mapping[int, Round]
 """The match of every player in one round; whoever met nobody has none."""
 
@@ -35,20 +37,19 @@ def record_of(
         played = past[index].get(player)
         if played is None:
             continue  # it met nobody
-        moves = {move["seat"]: {"value": move["value"]} for move in played.facts.get("moves", ())}
-        line: dict[str, Any] = {
-            "round": played.number,
-            "players": [
-                {
-                    "name": called(who, names, reader),
-                    "seat": seat,
-                    "action": None if played.void else played.actions[seat],
-                    "payoff": played.payoffs[seat],
-                    **moves.get(seat, {}),
-                }
-                for seat, who in enumerate(played.players)
-            ],
-        }
+        void, actions, payoffs = played.void, played.actions, played.payoffs
+        at_table: list[dict[str, Any]] = [
+            {
+                "name": "You" if who == reader else names[who],
+                "seat": seat,
+                "action": None if void else actions[seat],
+                "payoff": payoffs[seat],
+            }
+            for seat, who in enumerate(played.players)
+        ]
+        for move in played.facts.get("moves", ()):
+            at_table[move["seat"]]["value"] = move["value"]
+        line: dict[str, Any] = {"round": played.number, "players": at_table}
         if played.missed:
             line["missed"] = [called(played.players[seat], names, reader) for seat in played.missed]
         if depth > 1 and index > oldest:
@@ -147,6 +148,13 @@ class SocietyRules(Mechanism):
         grown = copy(self)
         grown.players = players
         return grown
+
+    between_every: int = 1
+    """Something may be asked between rounds, after every so many of them."""
+
+    def brief(self) -> Self:
+        """So many rounds that records are full and that something was asked between them."""
+        return self.lasting(min(self.rounds, max(FEW_ROUNDS, self.between_every + 1)))
 
     def members(self, game: Game) -> int:
         """How many players there are; without a study, one per seat."""

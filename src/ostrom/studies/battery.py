@@ -105,8 +105,22 @@ class SizedPart(Generic[P]):
 
     @property
     def calls(self) -> int:
-        """Calls of all models together."""
-        return self.seeds * sum(cost.calls for cost in self.costs)
+        """Likely calls of all models together."""
+        return self.seeds * sum(cost.likely_calls for cost in self.costs)
+
+    @property
+    def at_most(self) -> dict[str, float | None]:
+        """The most calls and money of all models together; None where nothing bounds it."""
+        bounds = {name: [cost.at_most[name] for cost in self.costs] for name in ("calls", "usd")}
+        return {
+            name: None if None in parts else self.seeds * sum(filter(None, parts))
+            for name, parts in bounds.items()
+        }
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What the likely figures take for granted."""
+        return tuple(dict.fromkeys(line for cost in self.costs for line in cost.assumes))
 
 
 def sized(

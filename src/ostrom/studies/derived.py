@@ -26,7 +26,8 @@ from ostrom.mechanisms.protocol import Decision, Outcome, Play
 from ostrom.memory import Shown
 from ostrom.models.base import Model
 from ostrom.models.batches import may_batch
-from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, Forecast, PerCall, add_up, reply_of
+from ostrom.studies.forecast import Forecast, PerCall, add_up, assumptions
+from ostrom.studies.rehearsal import CHARACTERS_PER_TOKEN, reply_of
 from ostrom.studies.run import Watch, check_same, play_plan
 from ostrom.studies.waves import AT_ONCE, HOURS, MOST_HOURS, Waves
 
@@ -155,11 +156,12 @@ class DerivedPlan(Plan):
         left = [index for index in range(len(self)) if states.get(index) not in ("done", "skipped")][:limit]
         total = Forecast(matches=len(left), retries_per_decision=self.retries)
         bound = add_up(total, map(self.unit, left), self._per_call, prices)
+        bound.likely_decisions, bound.assumes = bound.decisions, assumptions()
         if all(may_batch(model) for model in self.models):
             count = -(-len(left) // AT_ONCE)
             bound.waves = Waves(count, count * HOURS, count * MOST_HOURS)
         else:
-            bound.batch_usd = bound.likely_batch_usd = None
+            bound.batch_usd = bound.likely_batch_usd = bound.batch_usd_with_retries = None
         return bound
 
     def _per_call(self, unit: Unit, seated: Seated, player: int) -> PerCall:  # noqa: ARG002

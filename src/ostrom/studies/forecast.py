@@ -1,63 +1,62 @@
-"""What a study will take: cells, matches, and bounds of calls, tokens and money; whether a budget suffices.
+"""What a study will take: the expectation and the bound of calls, tokens and money; whether a budget suffices.
 
 Lengths of replies are those that styles usually take, or those of an earlier run that was measured.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.explained import is_explained
-from ostrom.agents.factory import renderer_of
 from ostrom.agents.language import styles
-from ostrom.answers import Form
-from ostrom.answers.forms import TOKENS_PER_WORD, answer_tokens
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.plan import Budget, Seated, Unit
-from ostrom.framing import PromptRenderer
 from ostrom.ground.errors import UsageError
-from ostrom.mechanisms.protocol import Decision
-from ostrom.memory import Memory, Shown, memories
+from ostrom.memory import memories
 from ostrom.models.batches import may_batch
 from ostrom.models.prices import batch_share, price_of_calls, rates_of
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.prompts import formed, rehearse
+from ostrom.studies.rehearsal import (
+    CHARACTERS,
+    CHARACTERS_PER_TOKEN,
+    CallSum,
+    Lengths,
+    Rehearsal,
+    rehearsed,
+    text_lengths,
+    text_name,
+)
 from ostrom.studies.run import Run, open_run
 from ostrom.studies.waves import HOURS, Chains, Waves
 
-CHARACTERS_PER_TOKEN = 3.5
-"""A low value, so that the bound on tokens holds for the tokenisers in use."""
-QUESTION = 60
-"""Characters of a question without its instruction, in a later turn of a dialogue."""
-QUESTIONS = 3
-"""Questions to a player from which the length of its prompts is estimated."""
-REHEARSED = 12
-"""Questions to each player from which the length of its shown history is estimated."""
-FAR = 10_000
-"""A number of rounds beyond the reach of every bounded memory."""
+_REPEATED = re.compile(r"try[1-9]")
+CORRECTION = 300
+"""Tokens of the message that says why a reply could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class PerCall:
-    """What one call of a player takes: its prompt, a usual reply, and the longest one that is possible."""
+    """What one call of a player takes on average: its prompt and its reply, at most and likely."""
 
     tokens_in: float
     likely_out: float
     most_out: float | None
     likely_in: float | None = None
-    """The prompt with replies of the usual length in it, where it holds earlier replies (a dialogue)."""
+    """None: at most and likely are the same text, in which only the characters of a token are uncertain."""
 
 
 @dataclass(slots=True)
 class Forecast:
-    """The upper bounds of a study's calls, tokens and cost, and likely values for replies of usual length.
+    """What a study takes: the expectation (``likely``) and the bound (``at_most``) of calls, tokens and cost.
 
-    Replies that have to be asked for again come on top, as the retries say.
+    ``calls``, ``tokens_in``, ``tokens_out`` and ``usd`` are the bound if every reply can be read; ``at_most`` has the
+    retries too.
     """
 
     cells: int = 0
@@ -86,16 +85,53 @@ class Forecast:
     """How often matches wait for a batch; None where they cannot be played in batches."""
     measured: str | None = None
     """The earlier run that the likely figures are from; None: what the styles usually take."""
+    likely_decisions: int = 0
+    usd_with_retries: float | None = None
+    batch_usd_with_retries: float | None = None
+    assumes: tuple[str, ...] = ()
+    """What the likely figures take for granted, in words."""
+
+    @property
+    def likely(self) -> dict[str, float | None]:
+        """The expectation by what is counted."""
+        return {
+            "decisions": self.likely_decisions, "calls": self.likely_calls, "tokens_in": self.likely_tokens_in,
+            "tokens_out": self.likely_tokens_out, "usd": self.likely_usd,
+        }  # fmt: skip
+
+    @property
+    def readable(self) -> dict[str, float | None]:
+        """The bound by what is counted, if every reply can be read; None where nothing bounds it."""
+        return {
+            "decisions": self.decisions, "calls": self.calls, "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out, "usd": self.usd,
+        }  # fmt: skip
+
+    @property
+    def at_most(self) -> dict[str, float | None]:
+        """The bound by what is counted, with all retries; None where nothing bounds it."""
+        retries, out = self.retries_per_decision, self.tokens_out
+        return {
+            "decisions": self.decisions,
+            "calls": (retries + 1) * self.calls,
+            "tokens_in": None if out is None else self.tokens_in + retries * self._asked_again(out),
+            "tokens_out": None if out is None else (retries + 1) * out,
+            "usd": self.usd_with_retries,
+        }
+
+    def _asked_again(self, out: int) -> int:
+        """Tokens of all prompts when every question is asked once more: with the reply, and why it cannot be read."""
+        return self.tokens_in + out + CORRECTION * self.calls
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return asdict(self)
+        return {**asdict(self), "likely": self.likely, "at_most": self.at_most}
 
 
 def forecast(
     plan: StudyPlan, prices: Mapping[str, Any] | None = None, measured: Measured | None = None
 ) -> Forecast:
-    """Bound a study without playing it: one unit of each seating is looked at, seeds multiply.
+    """Forecast a study without playing it: one unit of each kind is rehearsed, seeds multiply.
 
     What is likely comes from the replies of an earlier run where one was measured.
     """
@@ -105,35 +141,90 @@ def forecast(
         designs=plan.preparations,
         retries_per_decision=plan.retries,
     )
-    units = (plan.unit(index) for index in range(len(plan) // plan.study.seeds))
-    known: dict[tuple[Any, ...], PerCall] = {}
-
-    def per_call(unit: Unit, seated: Seated, player: int) -> PerCall:
-        """Members of a society are many and asked alike, in all generations: one of each type and seat is looked at."""
-        alike = player % unit.game.seats if unit.mechanism.society and not seated.observes else player
-        told = tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
-        key = (told, unit.kind, unit.game.name, id(seated.config), alike, len(unit.players), unit.seat)
-        if key not in known:
-            known[key] = _per_call(plan, unit, seated, player)
-            reply = None if measured is None else measured.reply(seated.config)
-            if reply is not None:
-                known[key] = replace(known[key], likely_out=reply)
-        return known[key]
-
+    cost, seeds = CostSum(total, prices, measured), plan.study.seeds
+    known: dict[tuple[Any, ...], Rehearsal] = {}
+    lengths = Lengths() if measured is None else Lengths(measured.reply, measured.texts)
     chains = Chains(plan) if plan.models and all(may_batch(model) for model in plan.models) else None
-    found = add_up(total, _seen(units, chains), per_call, prices, times=plan.study.seeds, measured=measured)
+    decisions, varies, chance, words = 0.0, dict[str, None](), False, _Words()
+    for index in range(len(plan) // seeds):
+        unit = plan.unit(index)
+        if chains is not None:
+            chains.add(unit)
+        most = unit.mechanism.most_decisions(unit.game)
+        total.decisions += most * seeds
+        rounds = unit.mechanism.most_rounds(unit.game)
+        taking_place = sum(unit.mechanism.survival(number) for number in range(1, rounds + 1)) / rounds
+        chance = chance or taking_place < 1
+        if not any(_asks(seated.config) for seated in unit.players):
+            decisions += seeds * taking_place * most
+            continue
+        # Prompts of generations have the same length; only the last one breeds no other.
+        told = tuple(words.of(seated.config, measured) for seated in unit.players)
+        key = (cell_of(unit), unit.kind, unit.game.name, told, unit.seat, most)
+        if key not in known:
+            known[key] = rehearsed(plan, unit, lengths, plan.cells)
+        match = known[key]
+        played = None if measured is None or not match.varies else measured.played(unit)
+        if match.varies and played is None:
+            varies[unit.game.name] = None
+        longer = 1.0 if played is None else played.calls / sum(share.calls for share in match.likely)
+        decisions += seeds * match.decisions * longer
+        for seated, likely, bound in zip(playing(unit), match.likely, match.most, strict=True):
+            if _asks(seated.config):
+                cost.add_share(str(seated.config.model), bound, match.bounded, seeds, likely, longer, played)
+    found = cost.finished()
+    found.likely_decisions = round(decisions)
+    found.assumes = assumptions(measured, list(varies), chance=chance) if plan.models else ()
     if chains is None:
-        found.batch_usd = found.likely_batch_usd = None
+        found.batch_usd = found.likely_batch_usd = found.batch_usd_with_retries = None
     else:
         found.waves = chains.waves((measured and measured.hours) or HOURS)
     return found
 
 
-def _seen(units: Iterable[Unit], chains: Chains | None) -> Iterator[Unit]:
-    for unit in units:
-        if chains is not None:
-            chains.add(unit)
-        yield unit
+def _asks(config: AgentConfig) -> bool:
+    return config.model is not None and config.tree is None
+
+
+def cell_of(unit: Unit) -> tuple[tuple[str, str], ...]:
+    """The cell of a unit, whatever its generation."""
+    return tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
+
+
+class _Words:
+    """Tells apart configurations whose prompts or replies have another length: models alone do not."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[AgentConfig, str]] = {}
+
+    def of(self, config: AgentConfig, measured: Measured | None) -> str:
+        """The same text for configurations that are asked in the same words; scripts are asked nothing."""
+        if not _asks(config):
+            return ""
+        if id(config) not in self._known:
+            own = set() if measured is not None else {"model"}
+            self._known[id(config)] = config, config.model_dump_json(exclude={*own, "settings"})
+        return self._known[id(config)][1]
+
+
+def assumptions(
+    measured: Measured | None = None, varies: Sequence[str] = (), *, chance: bool = False
+) -> tuple[str, ...]:
+    """What likely figures take for granted, a line each."""
+    lines = []
+    if measured is None:
+        lines.append(
+            "every reply can be read and is as long as its style usually makes it, and a prompt has "
+            f"{CHARACTERS:g} characters a token (--from RUN measures all three)"
+        )
+    if chance:
+        lines.append("matches end when chance ends them on average; at most: in their last round")
+    if varies:
+        lines.append(
+            f"how much is asked in {', '.join(varies)} depends on what the players do, and they choose at random "
+            "(--from RUN takes it from a played run)"
+        )
+    return tuple(lines)
 
 
 def playing(unit: Unit) -> Sequence[Seated]:
@@ -151,34 +242,57 @@ class CostSum:
         self, total: Forecast, prices: Mapping[str, Any] | None = None, measured: Measured | None = None
     ) -> None:
         self.total, self._prices = total, prices
-        self._again = 1.0 if measured is None else measured.again
-        self._dense = 1.0
-        if measured is not None and measured.characters is not None:
-            self._dense = CHARACTERS_PER_TOKEN / measured.characters
+        self._again, again_in = (1.0, 1.0) if measured is None else (measured.again, measured.again_in)
+        self._longer = again_in / self._again
+        self._dense = CHARACTERS_PER_TOKEN / ((measured and measured.characters) or CHARACTERS)
         self._unpriced: dict[str, None] = {}
         self._unbounded: dict[str, None] = {}
         self._usual_price: dict[str, None] = {}
-        self._usd = self._likely_usd = self._batch_usd = self._likely_batch_usd = 0.0
-        self._tokens_out = 0
+        self._sums: dict[str, float] = defaultdict(float)
         total.measured = None if measured is None else str(measured)
 
-    def add(self, model: str, calls: float, call: PerCall, times: int = 1) -> None:
-        """Add so many calls of a model, all of it so many times."""
-        total, again, dense = self.total, self._again, self._dense
-        tokens_in, likely = calls * call.tokens_in, calls * call.likely_out * again
-        usual = call.tokens_in if call.likely_in is None else call.likely_in
-        likely_in = calls * usual * dense * again
-        total.calls += round(calls * times)
-        total.tokens_in += round(tokens_in * times)
-        total.likely_tokens_out += round(likely * times)
-        total.likely_tokens_in += round(likely_in * times)
-        total.likely_calls += round(calls * again * times)
+    def add_share(
+        self, model: str, bound: CallSum, bounded: bool, times: int, likely: CallSum, longer: float,
+        played: MatchMeans | None,
+    ) -> None:  # fmt: skip
+        """Add what a player takes in a match, all of it so many times; ``longer`` is how much longer matches were."""
+        most, calls = bound.calls, likely.calls * longer
+        if not most and not calls:
+            return
+        usual = (
+            CallSum(1.0) if not likely.calls else CallSum(*(part / likely.calls for part in astuple(likely)))
+        )
+        longest = usual if not most else CallSum(*(part / most for part in astuple(bound)))
+        tokens_in = usual.characters / CHARACTERS_PER_TOKEN
+        if played is not None:
+            tokens_in = played.tokens_in / self._dense / self._longer
+        call = PerCall(
+            max(longest.characters / CHARACTERS_PER_TOKEN * max(1.0, self._dense), tokens_in),
+            usual.tokens_out if played is None else played.tokens_out,
+            longest.tokens_out if bounded else None,
+            tokens_in,
+        )
+        self.add(model, most or calls, call, times, calls)
+
+    def add(
+        self, model: str, calls: float, call: PerCall, times: int = 1, likely_calls: float | None = None
+    ) -> None:
+        """Add so many calls of a model, all of it so many times; fewer of them may be likely."""
+        dense, sums = self._dense, self._sums
+        expected = (calls if likely_calls is None else likely_calls) * self._again * times
+        calls *= times
+        usual = (call.tokens_in if call.likely_in is None else call.likely_in) * dense * self._longer
+        longest = call.likely_out if call.most_out is None else call.most_out
         if call.most_out is None:
             self._unbounded[model] = None
-        longest = call.likely_out if call.most_out is None else call.most_out
-        self._tokens_out += round(calls * longest * times)
+        sums["calls"] += calls
+        sums["tokens_in"] += calls * call.tokens_in
+        sums["tokens_out"] += calls * longest
+        sums["likely_calls"] += expected
+        sums["likely_tokens_in"] += expected * usual
+        sums["likely_tokens_out"] += expected * call.likely_out
         most = price_of_calls(model, calls, call.tokens_in, longest, self._prices)
-        usually = price_of_calls(model, calls * again, usual * dense, call.likely_out, self._prices)
+        usually = price_of_calls(model, expected, usual, call.likely_out, self._prices)
         if most is None or usually is None:
             self._unpriced[model] = None
             return
@@ -186,22 +300,30 @@ class CostSum:
         if share is None:
             self._usual_price[model] = None
             share = 1.0
-        self._usd += most * times
-        self._likely_usd += usually * times
-        self._batch_usd += most * times * share
-        self._likely_batch_usd += usually * times * share
+        sums["usd"] += most
+        again = self.total.retries_per_decision
+        longer = call.tokens_in + again / (again + 1) * (longest + CORRECTION)
+        retried = price_of_calls(model, (again + 1) * calls, longer, longest, self._prices) or 0.0
+        sums["likely_usd"] += usually
+        sums["batch_usd"] += most * share
+        sums["usd_with_retries"] += retried
+        sums["batch_usd_with_retries"] += retried * share
+        sums["likely_batch_usd"] += usually * share
 
     def finished(self) -> Forecast:
         """The forecast, with None where a price or a bound is not known."""
-        total, priced = self.total, not self._unpriced
+        total, sums, priced = self.total, self._sums, not self._unpriced
         bounded = not self._unbounded
         total.unpriced, total.unbounded = tuple(self._unpriced), tuple(self._unbounded)
         total.usual_price = tuple(self._usual_price)
-        total.tokens_out = self._tokens_out if bounded else None
-        total.usd = self._usd if priced and bounded else None
-        total.likely_usd = self._likely_usd if priced else None
-        total.batch_usd = self._batch_usd if priced and bounded else None
-        total.likely_batch_usd = self._likely_batch_usd if priced else None
+        for name in ("likely_calls", "likely_tokens_in", "likely_tokens_out"):
+            setattr(total, name, round(sums[name]))
+        total.calls, total.tokens_in = ceil(sums["calls"] - 1e-6), ceil(sums["tokens_in"] - 1e-6)
+        total.tokens_out = ceil(sums["tokens_out"] - 1e-6) if bounded else None
+        for name in ("usd", "usd_with_retries", "batch_usd", "batch_usd_with_retries"):
+            setattr(total, name, sums[name] if priced and bounded else None)
+            if not name.endswith("retries"):
+                setattr(total, f"likely_{name}", sums[f"likely_{name}"] if priced else None)
         return total
 
 
@@ -228,84 +350,6 @@ def add_up(
     return cost.finished()
 
 
-def _per_call(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> PerCall:
-    """A mean prompt over a match: the fixed part plus the lines that memory shows, which grow.
-
-    The fixed part is that of the player's first questions in a match that scripts play.
-    """
-    config = seated.config
-    renderer = renderer_of(config, plan.library)
-    asked = rehearse(plan, unit, enough=REHEARSED)
-    rehearsed = asked[player] or [decision for others in asked.values() for decision in others[:QUESTIONS]]
-    questions = rehearsed[:QUESTIONS] if asked[player] else rehearsed
-    prompts = [renderer.prompt(decision, Shown(span=0), None, config.facts) for decision in questions]
-    texts = [prompt.whole for prompt in prompts]
-    memory = memories.build(config.memory)
-    rounds = unit.mechanism.longest_history(unit.game)
-    lines = sum(memory.most_lines(t) for t in range(rounds + 1)) / (rounds + 1) if rounds else 0
-    line, heading = _remembered(renderer, rehearsed, config, memory) if lines else (0.0, 0.0)
-    tokens_in = (sum(map(len, texts)) / len(texts) + heading + lines * line) / CHARACTERS_PER_TOKEN
-    replies = [reply_of(config, formed(decision, config).form) for decision in questions]
-    bounds = [most for _, most in replies if most is not None]
-    found = PerCall(
-        tokens_in,
-        sum(likely for likely, _ in replies) / len(replies),
-        sum(bounds) / len(replies) if len(bounds) == len(replies) else None,
-    )
-    if config.conversation == "prompt":
-        return found
-    calls = (
-        unit.mechanism.decisions_of(unit.game, player, len(unit.players)) * styles.build(config.style).calls
-    )
-    told = sum(len(prompt.instruction) for prompt in prompts) / len(prompts) + QUESTION
-    answers = sum(answer_tokens(formed(decision, config).form) for decision in questions) / len(questions)
-    return _with_turns(found, config, calls / (rounds + 1), lines, told / CHARACTERS_PER_TOKEN, answers)
-
-
-def _remembered(
-    renderer: PromptRenderer, questions: Sequence[Decision], config: AgentConfig, memory: Memory
-) -> tuple[float, float]:
-    """Characters of a remembered round, and of what stands above all of them, in the longest history asked about."""
-    decision = max(questions, key=lambda question: len(question.view.history))
-    past = decision.view.history[:]
-    if len(past) < 2:
-        return 12 + 9 * decision.view.game.seats + 8, 0.0
-    reach = memory.most_lines(FAR)
-    none, one, most = (
-        len(renderer.prompt(decision, shown, None, config.facts).whole)
-        for shown in (
-            Shown(span=0),
-            *(Shown(past[:count], None if reach == FAR else reach) for count in (1, len(past))),
-        )
-    )
-    line = max(0.0, (most - one) / (len(past) - 1))
-    return line, max(0.0, one - none - line)
-
-
-def _with_turns(
-    call: PerCall, config: AgentConfig, per_round: float, rounds: float, question: float, answer: float
-) -> PerCall:
-    """A call with the earlier turns of its dialogue: those of the rounds shown, and half of those of its own round."""
-    turns = rounds * per_round + max(0.0, per_round - 1) / 2
-    if config.earlier_reasoning == "dropped":
-        likely = most = answer
-    else:
-        likely, most = call.likely_out, call.likely_out if call.most_out is None else call.most_out
-    grown = call.tokens_in + turns * (question + most)
-    return replace(call, tokens_in=grown, likely_in=call.tokens_in + turns * (question + likely))
-
-
-def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
-    """Tokens of a usual reply to a question, and of the longest one that is possible."""
-    style, allowed = styles.build(config.style), config.params.get("max_tokens")
-    most = style.most_tokens(form, None if allowed is None else int(allowed))
-    answer = answer_tokens(form)
-    if is_explained(form):
-        answer += round(TOKENS_PER_WORD * config.framing.words)
-    likely = style.likely_tokens(answer, config.framing.words)
-    return (likely, None) if most is None else (min(likely, most), most)
-
-
 @dataclass(frozen=True, slots=True)
 class BudgetForecast:
     """Whether a budget suffices, as far as that can be known before the first call."""
@@ -321,18 +365,22 @@ class BudgetForecast:
         if self.verdict == "unknown":
             return f"budget of {self.budget:g} {unit}: the price is not known, so nobody can say whether it suffices"
         most = "no bound" if self.most is None else f"at most {_short(self.most)}"
-        needed = f"{most}, likely {_short(self.likely or 0)}, before retries"
+        needed = f"likely {_short(self.likely or 0)}, {most}"
         return f"budget of {self.budget:g} {unit}: {self.verdict} ({needed})"
 
 
 def verdicts(bound: Forecast, budget: Budget, *, batch: bool = False) -> list[BudgetForecast]:
     """What a forecast says about every bound of a budget, at the prices of batches where they are used."""
-    most_tokens = None if bound.tokens_out is None else bound.tokens_in + bound.tokens_out
+    tokens = [bound.at_most[name] for name in ("tokens_in", "tokens_out")]
     needs: dict[str, tuple[float | None, float | None]] = {
-        "usd": (bound.likely_batch_usd, bound.batch_usd) if batch else (bound.likely_usd, bound.usd),
-        "calls": (bound.likely_calls or bound.calls, max(bound.calls, bound.likely_calls)),
-        "tokens": ((bound.likely_tokens_in or bound.tokens_in) + bound.likely_tokens_out, most_tokens),
-    }
+        "usd": (bound.likely_batch_usd, bound.batch_usd_with_retries) if batch
+        else (bound.likely_usd, bound.usd_with_retries),
+        "calls": (bound.likely_calls, bound.at_most["calls"]),
+        "tokens": (
+            bound.likely_tokens_in + bound.likely_tokens_out,
+            None if None in tokens else sum(filter(None, tokens)),
+        ),
+    }  # fmt: skip
     found = []
     for of, (likely, most) in needs.items():
         allowed = getattr(budget, of)
@@ -355,8 +403,17 @@ def _short(value: float) -> str:
     return f"{value:.2f}" if value != int(value) else str(int(value))
 
 
-SAMPLE = 200
-"""Calls whose prompts are measured."""
+SAMPLE, MATCHES = 200, 20
+"""Calls whose prompts, and matches whose texts are measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchMeans:
+    """Means over the finished matches of a run: calls of a match, tokens of a call."""
+
+    calls: float
+    tokens_in: float
+    tokens_out: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,11 +425,21 @@ class Measured:
     replies: dict[tuple[str | None, str], float] = field(default_factory=dict)
     """Tokens of a reply, by model and style; with None for the model, over all models of the run."""
     again: float = 1.0
-    """Calls made per answer: unreadable replies are asked for again."""
+    """Calls made per question: unreadable replies are asked for again."""
+    again_in: float = 1.0
+    """Tokens of all prompts over those of the first prompt of every question."""
     characters: float | None = None
     """Characters per token of a prompt."""
     hours: float | None = None
     """Hours from the creation of a batch to its end."""
+    matches: dict[tuple[Any, ...], MatchMeans] = field(default_factory=dict)
+    """What matches took, by cell and by rules."""
+    texts: dict[str, float] = field(default_factory=dict)
+    """Characters of a text that players wrote, by the name of its form."""
+
+    def played(self, unit: Unit) -> MatchMeans | None:
+        """What a match took in the cell of a unit, or else under its rules; repeated calls are not counted."""
+        return next((self.matches[key] for key in _alike(unit) if key in self.matches), None)
 
     def reply(self, config: AgentConfig) -> float | None:
         """Mean tokens of a reply of this model in this style, else of all models; None if not measured."""
@@ -390,20 +457,39 @@ class Measured:
 
 def measure(run: str | Path, runs: str | Path = "runs") -> Measured:
     """The means of a run on disk; one without a reply of a model is refused."""
+    measured = measured_replies(run, runs)
+    if measured is None:
+        raise UsageError(f"--from {run}: this run has no replies whose tokens were counted")
+    return measured
+
+
+def measured_replies(run: str | Path, runs: str | Path = "runs") -> Measured | None:
+    """The same, or None where no model replied."""
     with open_run(run, runs) as opened:
         return _measured(opened)
 
 
-def _measured(run: Run) -> Measured:
+def _measured(run: Run) -> Measured | None:
     sums: dict[tuple[str | None, str], list[int]] = defaultdict(lambda: [0, 0])
     ids: list[tuple[int, int]] = []
-    calls, unit = 0, None
+    calls, unit, states = 0, None, run.journal.states()
+    all_in, firsts = 0, (0, 0)
+    """Tokens of all prompts; number and tokens of the first prompts of questions."""
+    matches: dict[tuple[Any, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
     for call in run.journal.call_rows(run.name):
         if call["reply"] is None or call["tokens_out"] is None or call["error"] is not None:
             continue
         if unit is None or unit.index != call["match"]:
             unit = run.plan.unit(call["match"])
         calls += 1
+        all_in += call["tokens_in"] or 0
+        if not _REPEATED.search(call["part"]):
+            firsts = firsts[0] + 1, firsts[1] + (call["tokens_in"] or 0)
+        for key in _alike(unit) if states.get(unit.index) == "done" else ():
+            of = matches[key][unit.index]
+            of[0] += 1
+            of[1] += call["tokens_in"] or 0
+            of[2] += call["tokens_out"]
         config = unit.players[call["player"] - 1].config
         for model in (call["model"], None):
             tally = sums[model, config.style]
@@ -412,16 +498,43 @@ def _measured(run: Run) -> Measured:
         if call["tokens_in"]:
             ids.append((call["id"], call["tokens_in"]))
     if not calls:
-        raise UsageError(f"--from {run.name}: this run has no replies whose tokens were counted")
-    complaints = run.journal.spent()["complaints"]
+        return None
+    again, again_in = calls / max(1, firsts[0]), all_in / firsts[1] if firsts[1] else 1.0
+    means = {}
+    for key, units in matches.items():
+        made, tokens_in, tokens_out = (sum(of) for of in zip(*units.values(), strict=True))
+        means[key] = MatchMeans(made / len(units) / again, tokens_in / made, tokens_out / made)
     return Measured(
         run.name,
         calls,
         {key: total / count for key, (count, total) in sums.items()},
-        calls / max(1.0, calls - complaints),
+        again,
+        again_in,
         _characters(run, ids),
         _hours(run),
+        means,
+        _texts(run, [index for index, state in states.items() if state == "done"]),
     )
+
+
+def _texts(run: Run, done: Sequence[int]) -> dict[str, float]:
+    """Mean lengths of what was written in some matches, by the name of the form that asked for it."""
+    lengths: dict[str, list[int]] = defaultdict(list)
+    for index in done[:: max(1, len(done) // MATCHES)][:MATCHES]:
+        steps, _, answers = run.rows.replayed(run.plan.unit(index))
+        for step, decisions in enumerate(steps):
+            for decision in decisions:
+                journaled = answers.get((step, decision.player, ""))
+                if journaled is not None and journaled[0].reading != "scripted":
+                    lengths[text_name(decision.form)] += text_lengths(decision.form, journaled[0].value)
+    return {name: sum(of) / len(of) for name, of in lengths.items() if of}
+
+
+def _alike(unit: Unit) -> list[tuple[Any, ...]]:
+    """What matches are alike in, the closest first: cell and rules, with as many models."""
+    models = sum(_asks(seated.config) for seated in unit.players)
+    rules = (unit.kind, unit.game.name, unit.mechanism.name, models)
+    return [(cell_of(unit), *rules), rules]
 
 
 def _characters(run: Run, ids: list[tuple[int, int]]) -> float | None:

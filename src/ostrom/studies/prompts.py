@@ -253,9 +253,12 @@ MOST_STEPS = 200
 
 
 def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
-    """What each player of a unit is asked when all play at random: its first ``enough`` decisions, or all."""
+    """What each player of a unit is asked when all play at random: its first ``enough`` decisions, or all.
+
+    A society is played briefly.
+    """
     asked: dict[int, list[Decision]] = {player: [] for player in range(len(unit.players))}
-    for step, decisions in enumerate(_steps(unit, _prepared(plan, unit))):
+    for step, decisions in enumerate(_steps(unit, prepared(plan, unit).brief())):
         if isinstance(decisions, Outcome) or step == MOST_STEPS:
             break
         for decision in decisions:
@@ -270,13 +273,13 @@ def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
 
 def every_step(plan: Plan, unit: Unit) -> Iterator[list[Decision]]:
     """What is asked in each step when all play at random, at most so many steps."""
-    for step, decisions in enumerate(_steps(unit, _prepared(plan, unit))):
+    for step, decisions in enumerate(_steps(unit, prepared(plan, unit))):
         if isinstance(decisions, Outcome) or step == MOST_STEPS:
             return
         yield decisions
 
 
-def _prepared(plan: Plan, unit: Unit) -> Mechanism:
+def prepared(plan: Plan, unit: Unit) -> Mechanism:
     """The mechanism of a unit, with the outcomes of its preparations when scripts play them."""
     if not unit.needs:
         return unit.mechanism

@@ -191,7 +191,7 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
     units = {"cells": bound.cells, "matches": bound.matches}
     if bound.designs:
         units["designs"] = bound.designs
-    print_forecast(plan.name, {**units, "decisions": bound.decisions}, bound, plan.budget, batch=batch)
+    print_forecast(plan.name, units, bound, plan.budget, batch=batch)
 
 
 def _finish(result: Result, folder: Path, json: bool) -> None:

@@ -37,7 +37,11 @@ def power(
     ] = None,
     from_: Annotated[
         str | None,
-        typer.Option("--from", metavar="RUN", help="Take baseline, spread and correlation from this run."),
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="Take spreads, means and lengths of replies from this run.",
+        ),
     ] = None,
     seeds: Annotated[str, typer.Option(help="Numbers of seeds, separated by commas.")] = "3,5,10,20,50",
     target: Annotated[
@@ -89,6 +93,7 @@ def power(
     from ostrom.features.power import simulation as assuming
     from ostrom.ground.validation import validate
     from ostrom.reports.build import check_chart_file
+    from ostrom.studies.forecast import measured_replies
     from ostrom.studies.resolve import resolve
 
     check_level(level)
@@ -117,13 +122,14 @@ def power(
     given_query = {"measure": measure, "contrast": contrast, "where": _where(where or ())}
     query = validate(Query, given_query, "--contrast") if rule is None else rule
     design = powering.design_of(found.plan, query)
-    pace, source = seconds_per_call, "stated"
+    pace, source, measured = seconds_per_call, "stated", None
     if from_ is None:
         assumed = assuming.assumed_of(design, baseline, sd, correlation)
     else:
         with opened_runs([from_], runs) as data:
             assumed, source = assuming.assumed_from(data[0], query)
             pace = assuming.pace_of(data[0]) if pace is None else pace
+        measured = measured_replies(from_, runs)
         given = {"baseline": baseline, "sd": sd, "correlation": correlation}
         changed: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         assumed = assuming.stated_over(assumed, changed, design.comparison.bounds)
@@ -138,12 +144,14 @@ def power(
             simulations=simulations,
             seed=seed,
             prices=options.rates,
+            measured=measured,
         )
         _tell_sequences(told, found.plan.name, rule, assumed, source, simulations, json)
         return
     asked = powering.PowerQuestion(true, within, level, target, simulations, seed)
     made = powering.power_curve(
-        found.plan, query, asked, numbers, assumed, source, design=design, prices=options.rates, seconds_per_call=pace,
+        found.plan, query, asked, numbers, assumed, source, design=design, prices=options.rates, measured=measured,
+        seconds_per_call=pace,
         progress=(lambda n: None) if json else (lambda n: say(f"simulating {n} seeds")),  # noqa: ARG005
     )  # fmt: skip
     if chart is not None:
@@ -175,7 +183,7 @@ def _tell_sequences(
     print_table(
         f"{study}: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, looked every {rule.every}",
         ["true difference", "mean seeds", "median", "criterion met", "excludes 0", "95 %", "covers the truth", "95 %",
-         "mean calls", "mean USD"],
+         "mean calls, likely", "mean USD, likely"],
         [
             [one.truth, round(one.seeds, 1), one.middle, one.met.value, one.excludes.value, _interval(one.excludes),
              one.covers.value, _interval(one.covers), round(one.calls),
@@ -206,7 +214,7 @@ def _show(made: PowerCurve, study: str, words: str, asked: Any) -> None:
     print_table(
         f"{study}: power for {words}, true difference {made.truth:.3g}",
         ["seeds", "pairs" if made.paired else "matches compared", "power", "95 %", "error", "95 %", "matches",
-         "calls", "USD, likely", *(["time"] if timed else [])],
+         "calls, likely", "USD, likely", *(["time"] if timed else [])],
         [_row(point, timed) for point in made.points],
     )  # fmt: skip
     for point in made.points:
@@ -220,6 +228,10 @@ def _show(made: PowerCurve, study: str, words: str, asked: Any) -> None:
     write(
         f"power: how often {made.found}; error: how often {made.wrong} ({asked.simulations} simulated runs each)"
     )
+    if made.cost.measured is not None:
+        write(f"calls and USD: as in {made.cost.measured}")
+    for line in made.cost.assumes:
+        write(f"calls and USD: {line}")
     if made.needed is None:
         write(f"no number of seeds that was tried reaches a power of {made.target:g}: try more with --seeds")
     else:

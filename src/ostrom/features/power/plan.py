@@ -22,7 +22,7 @@ from ostrom.features.power.simulation import (
 )
 from ostrom.ground.errors import UsageError
 from ostrom.studies.design import condition_of, planned_contrast
-from ostrom.studies.forecast import Forecast, forecast
+from ostrom.studies.forecast import Forecast, Measured, forecast
 from ostrom.studies.plan import StudyPlan
 
 MOST_SEEDS = 10_000
@@ -40,9 +40,11 @@ class PowerAt:
     """How often it says the same where the statement is not true."""
     matches: int
     calls: int
+    """Likely ones, as are money and time."""
     usd: float | None
-    """Likely, before retries; None where a price is not known."""
+    """None where a price is not known."""
     seconds: float | None
+    calls_at_most: int
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -53,7 +55,7 @@ class PowerAt:
         }
         return {
             "seeds": self.seeds, "n": self.n, **shares, "matches": self.matches, "calls": self.calls,
-            "usd": self.usd, "seconds": self.seconds,
+            "calls_at_most": self.calls_at_most, "usd": self.usd, "seconds": self.seconds,
         }  # fmt: skip
 
 
@@ -77,6 +79,8 @@ class PowerCurve:
     """What counts as an error, in words."""
     gate: str
     """What a gate on the contrast needs at best, in words."""
+    cost: Forecast
+    """What one seed takes."""
 
 
 def design_of(plan: StudyPlan, query: Query) -> SeedLayout:
@@ -112,6 +116,7 @@ def power_curve(
     *,
     design: SeedLayout | None = None,
     prices: Mapping[str, Any] | None = None,
+    measured: Measured | None = None,
     seconds_per_call: float | None = None,
     progress: Callable[[int], None] = lambda seeds: None,  # noqa: ARG005
 ) -> PowerCurve:
@@ -127,7 +132,7 @@ def power_curve(
     # What must not be found: a difference where there is none, or equivalence where the difference is the margin.
     absent = Simulation(made, known, 0.0 if asked.within is None else _margin(made, known, asked.within))
     one = StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file)
-    cost = forecast(one, prices)
+    cost = forecast(one, prices, measured)
     powers: dict[int, Estimate] = {}
 
     def power(n: int) -> Estimate:
@@ -142,8 +147,9 @@ def power_curve(
     points = tuple(
         PowerAt(
             n, n * (sizes[0] if made.paired else sum(sizes)), power(n), _found(absent, n, asked, asked.seed + 1),
-            n * cost.matches, n * cost.calls, None if cost.likely_usd is None else n * cost.likely_usd,
-            None if seconds_per_call is None else n * cost.calls * seconds_per_call,
+            n * cost.matches, n * cost.likely_calls, None if cost.likely_usd is None else n * cost.likely_usd,
+            None if seconds_per_call is None else n * cost.likely_calls * seconds_per_call,
+            n * int(cost.at_most["calls"] or 0),
         )
         for n in shown
     )  # fmt: skip
@@ -158,7 +164,16 @@ def power_curve(
             "it does where the true difference is the margin",
         )
     return PowerCurve(
-        points, needed, asked.target, there.truth, known, source, made.paired, *words, gate_price(made, asked)
+        points,
+        needed,
+        asked.target,
+        there.truth,
+        known,
+        source,
+        made.paired,
+        *words,
+        gate_price(made, asked),
+        cost,
     )
 
 
@@ -252,10 +267,11 @@ def sequences(
     simulations: int,
     seed: int,
     prices: Mapping[str, Any] | None = None,
+    measured: Measured | None = None,
 ) -> list[SequentialResult]:
     """The rule of a study on simulated runs, for each true difference."""
     one = StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file)
-    cost = forecast(one, prices)
+    cost = forecast(one, prices, measured)
     return [
         sequential(rule, Simulation(layout, assumed, effect), simulations, seed + number, cost)
         for number, effect in enumerate(effects)
@@ -283,7 +299,7 @@ def sequential(
     met = sum(look.why == MET for look in ends)
     return SequentialResult(
         truth, mean, numbers[len(numbers) // 2], share(met, times), share(apart, times), share(holds, times),
-        0.0 if cost is None else mean * cost.calls,
+        0.0 if cost is None else mean * cost.likely_calls,
         None if cost is None or cost.likely_usd is None else mean * cost.likely_usd,
     )  # fmt: skip
 

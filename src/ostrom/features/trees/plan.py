@@ -26,9 +26,10 @@ from ostrom.mechanisms.protocol import Decision, History, Round, View
 from ostrom.mechanisms.walk import Walk
 from ostrom.memory import memories
 from ostrom.studies.derived import DerivedPlan
-from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, CostSum, Forecast, PerCall, reply_of
+from ostrom.studies.forecast import CostSum, Forecast, PerCall, assumptions
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import formed, prompts_of, refuse_other_prompts
+from ostrom.studies.rehearsal import CHARACTERS_PER_TOKEN, reply_of
 from ostrom.studies.run import changed
 
 FOLDER = "trees"
@@ -153,7 +154,8 @@ class TreePlan(DerivedPlan):
             made = calls * walk.nodes
             total.add(str(config.model), made, PerCall(tokens_in / made, *reply_of(config, decision.form)))
         bound = total.finished()
-        bound.batch_usd = bound.likely_batch_usd = None
+        bound.likely_decisions, bound.assumes = bound.decisions, assumptions()
+        bound.batch_usd = bound.likely_batch_usd = bound.batch_usd_with_retries = None
         return bound
 
     def known(self) -> int:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from copy import copy
 from math import ceil
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -323,6 +323,20 @@ class Evolution(Mechanism):
         if player >= self.members:
             return self.members * self._most_paraphrases()
         return self._playing(game) + (0 if self.observers else self._most_paraphrases())
+
+    def lasting(self, rounds: int) -> Self:
+        """With matches of so many rounds."""
+        changed = copy(self)
+        changed.rules = self.rules.lasting(rounds)
+        return changed
+
+    def most_rounds(self, game: Game) -> int:
+        """As the rules say."""
+        return self.rules.most_rounds(game)
+
+    def survival(self, number: int) -> float:
+        """As the rules say."""
+        return self.rules.survival(number)
 
     def longest_history(self, game: Game) -> int:
         """As the rules that are played under say."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from copy import copy
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from ostrom.games.game import Game
 from ostrom.games.steps import decides_at_once
@@ -121,6 +121,18 @@ class Repetition(Mechanism):
 
     def _ends(self, number: int, streams: Streams) -> bool:
         return self.continuation is not None and streams.chance(number, 0, "continue") >= self.continuation
+
+    def lasting(self, rounds: int) -> Self:
+        """Chance does not end the match before."""
+        changed = super().lasting(rounds)
+        changed.stopping = "fixed"
+        return changed
+
+    def survival(self, number: int) -> float:
+        """Every round but the first needs that the match went on after each one before it."""
+        if self.stopping == "fixed" or self.continuation is None:
+            return 1.0
+        return float(self.continuation ** (number - 1))
 
     def most_decisions(self, game: Game) -> int:
         """As many as the rounds have."""

@@ -73,6 +73,7 @@ class Society(SocietyRules):
         self.imitation = Imitation.of(imitation)
         self.links = None if links is None else options_of(Rewiring, links, "links")
         self.spreads = self.imitation is not None
+        self.between_every = 1 if self.links is None else self.links.every
         self.told |= {"meeting": meeting, "pay": pay, "observe": observe, "chooses": self.links is not None}
 
     def check(self, game: Game) -> None:

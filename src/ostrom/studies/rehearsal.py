@@ -1,0 +1,606 @@
+"""A match rehearsed in words: how often its players are asked, and how long their prompts and replies are.
+
+The rules play, chance answers in place of models, and agents write the prompts that they would send; nothing is called
+and nothing is kept. Prompts are written in some rounds only: in those between them lengths are interpolated. Rounds of
+long matches that are not played repeat the last one that was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import orjson
+
+from ostrom.agents.config import AgentConfig
+from ostrom.agents.dialogue import Chat, turn_of, with_turn
+from ostrom.agents.explained import is_explained
+from ostrom.agents.factory import renderer_of
+from ostrom.agents.language import Invalidity, LanguageAgent, styles
+from ostrom.agents.scripted import ScriptedAgent
+from ostrom.agents.strategies import strategies
+from ostrom.answers import Answer, Choice, Form, Invalid, Number, Record, Text
+from ostrom.answers.forms import TOKENS_PER_WORD, answer_tokens
+from ostrom.answers.random_answers import filler, random_answer
+from ostrom.engine.plan import Plan, Unit
+from ostrom.framing.prompt import Prompt
+from ostrom.ground.streams import Streams
+from ostrom.mechanisms.protocol import Decision
+from ostrom.mechanisms.talk import SILENT
+from ostrom.memory import Shown
+from ostrom.models.base import Abilities, Message, Reply, Request
+from ostrom.studies.prompts import prepared
+
+CHARACTERS = 4.0
+"""Characters of a token in a usual text."""
+MESSAGE = 25
+"""Tokens of a usual message."""
+CHARACTERS_PER_TOKEN = 3.5
+"""A low value, so that the bound on tokens holds for the tokenisers in use."""
+REHEARSED, FEWEST = 240, 5
+"""Decisions of a match that are rehearsed, and rounds at least."""
+REHEARSED_IN_ALL = 5000
+"""Decisions of societies that are rehearsed in all cells together."""
+MOST_STEPS = 2000
+"""Steps after which rules that cannot be shortened are left."""
+TIMES = 12
+"""Rehearsals where the number of decisions differs from one to the next."""
+ALIKE = 3
+"""Members of a society that are asked alike: so many of their prompts are written in a round."""
+MARGIN = 1.03
+"""What the longest names of actions may add to a prompt in which others were drawn."""
+FAR = 10_000
+"""A number of rounds beyond the reach of every bounded memory."""
+
+
+def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
+    """Tokens of a usual reply to a question, and of the longest one that is possible."""
+    style, allowed = styles.build(config.style), config.params.get("max_tokens")
+    most = style.most_tokens(form, None if allowed is None else int(allowed))
+    answer = answer_tokens(form)
+    if is_explained(form):
+        answer += round(TOKENS_PER_WORD * config.framing.words)
+    likely = style.likely_tokens(answer, config.framing.words)
+    return (likely, None) if most is None else (min(likely, most), most)
+
+
+@dataclass(slots=True)
+class CallSum:
+    """What one player takes in a match: calls, characters of their prompts, tokens of their replies."""
+
+    calls: float = 0.0
+    characters: float = 0.0
+    tokens_out: float = 0.0
+
+
+@dataclass(slots=True)
+class Rehearsal:
+    """What a match takes, by the place of the player whose agent is asked."""
+
+    likely: list[CallSum]
+    """The expectation, over random ends too."""
+    most: list[CallSum]
+    """The bound."""
+    bounded: bool
+    """Whether something bounds every reply."""
+    decisions: float
+    varies: bool
+    """Whether the number of decisions depends on what the players do."""
+
+
+@dataclass(slots=True)
+class _Sample:
+    """One decision whose prompts were written."""
+
+    round: int
+    calls: float = 0
+    characters: float = 0
+    tokens_out: float = 0.0
+    most_out: float = 0.0
+
+
+@dataclass(slots=True)
+class _Player:
+    """What a player has done so far in a rehearsed match."""
+
+    parts: dict[str, list[Answer]] = field(default_factory=lambda: defaultdict(list))
+    turns: list[Answer] = field(default_factory=list)
+    left: dict[str, list[Answer]] = field(default_factory=dict)
+    """The answers with turns that the last written decision of a kind left."""
+
+
+class _Extreme:
+    """In place of a generator: always the first of what can be drawn, or always the last."""
+
+    def __init__(self, *, last: bool) -> None:
+        self.last = last
+
+    def integers(self, low: int, high: int | None = None) -> int:
+        low, high = (0, low) if high is None else (low, high)
+        return high - 1 if self.last else low
+
+    def permutation(self, count: int) -> range:
+        return range(count)
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Lengths that were measured: tokens of a reply of an agent, characters of texts by the name of their form."""
+
+    reply: Callable[[AgentConfig], float | None] = lambda config: None  # noqa: ARG005
+    texts: Mapping[str, float] = field(default_factory=dict)
+
+
+class _NoModel:
+    """Stands where a model would: it can do everything and is never called."""
+
+    name, connections = "rehearsal", 1
+    abilities = Abilities(choices=True, schema=True, logprobs=True)
+
+
+class RehearsingAgent(LanguageAgent):
+    """A language agent whose questions are answered by chance; what it would send is measured.
+
+    ``lengths`` are those of replies and texts where they were measured. With ``longest`` all texts are as long as
+    they can be, and memory shows as much as it ever can.
+    """
+
+    def __init__(self, plan: Plan, config: AgentConfig, lengths: Lengths, *, longest: bool) -> None:
+        super().__init__(config, _NoModel(), Invalidity(), renderer_of(config, plan.library))  # type: ignore[arg-type]
+        self.reply_tokens, self.said, self.longest = lengths.reply(config), lengths.texts, longest
+        self.texts, self.bounded = config.conversation == "dialogue", True
+        """Whether some prompt depends on the length of a text; whether all replies are bounded."""
+        self.calls: list[tuple[str, int, float, float]] = []
+        self.extreme: _Extreme | None = None
+        """What takes the place of chance, where that does."""
+        self._asked = Prompt("", {}, "")
+
+    def lengths(self, form: Form) -> tuple[float, float]:
+        """Tokens of the usual reply and of the longest one; an unbounded one counts as usual."""
+        likely, most = reply_of(self.config, form)
+        usual = float(likely) if self.reply_tokens is None else self.reply_tokens
+        self.bounded = self.bounded and most is not None
+        return usual, float(usual if most is None else most)
+
+    def shown(self, decision: Decision, context: Any) -> Shown:
+        """What memory shows, or the most that it can."""
+        shown = super().shown(decision, context)
+        history = decision.view.history
+        lines = min(self.memory.most_lines(len(history)), len(history))
+        if len(shown.rounds) >= lines or shown.counts is not None or self.memory.takes_notes:
+            return shown
+        self.texts = True
+        return replace(shown, rounds=history[len(history) - lines :]) if self.longest else shown
+
+    def prompt(self, decision: Decision, context: Any, shown: Shown | None = None) -> Prompt:
+        """As ever."""
+        self._asked = super().prompt(decision, context, shown)
+        return self._asked
+
+    def chat(self, decision: Decision, context: Any) -> Chat | None:
+        """As ever."""
+        chat = super().chat(decision, context)
+        if chat is not None:
+            self._asked = chat.prompt
+        return chat
+
+    async def _once(
+        self,
+        messages: list[Message],
+        prompt: Prompt,
+        form: Form,
+        context: Any,
+        think: bool,
+        part: str,
+        lasting: int,
+    ) -> tuple[str, Answer | Invalid]:
+        del think, lasting
+        usual, most = self.lengths(form)
+        self.calls.append((part, _characters(messages), usual, most))
+        answer = self.drawn(form, context.draw(f"answer:{part}"))
+        tokens = most if self.longest else usual
+        text = _written(answer, form, prompt)
+        more = round(tokens * CHARACTERS) - len(text) - 1
+        return (f"{filler(more)}\n{text}" if more > 0 and not isinstance(form, Text) else text), answer
+
+    async def call(self, context: Any, request: Request, part: str) -> Reply:
+        """A reply in which all options are equally likely."""
+        del context
+        usual, most = self.lengths(Choice(tuple(self._asked.labels)))
+        self.calls.append((part, _characters(request.messages), usual, most))
+        return Reply("", logprobs=dict.fromkeys(self._asked.labels.values(), -1.0))
+
+    def drawn(self, form: Form, rng: np.random.Generator) -> Answer:
+        """An answer by chance, with texts of the usual or of the greatest length."""
+        if isinstance(form, Text) or (isinstance(form, Record) and _says(form)):
+            self.texts = True
+        usual = CHARACTERS * (answer_tokens(form) if isinstance(form, Text) else MESSAGE)
+        usual = self.said.get(text_name(form), usual)
+        rng = rng if self.extreme is None else self.extreme  # type: ignore[assignment]
+        return random_answer(form, rng, 10**6 if self.longest else round(usual))
+
+
+def _says(form: Record) -> bool:
+    return any(map(_free, form.schema.get("properties", {}).values()))
+
+
+def _free(part: Mapping[str, Any]) -> bool:
+    return part.get("type") == "string" and "enum" not in part
+
+
+def text_name(form: Form) -> str:
+    """What texts are told apart by that players write in answers of a form."""
+    return form.name if isinstance(form, Record) else type(form).__name__
+
+
+def text_lengths(form: Form, value: Any) -> list[int]:
+    """Characters of every text that a player wrote in an answer.
+
+    >>> text_lengths(Text(), "So be it."), text_lengths(Choice(("C", "D")), "C")
+    ([9], [])
+    """
+    if isinstance(form, Text):
+        return [len(str(value))]
+    if not isinstance(form, Record) or not isinstance(value, Mapping):
+        return []
+    parts = form.schema.get("properties", {})
+    return [len(str(value[name])) for name, part in parts.items() if name in value and _free(part)]
+
+
+def _characters(messages: Sequence[Message]) -> int:
+    return sum(len(message.content) for message in messages)
+
+
+def _written(answer: Answer, form: Form, prompt: Prompt) -> str:
+    """An answer as a model would write it."""
+    if isinstance(form, Choice):
+        return f"[{prompt.labels.get(str(answer.value), answer.value)}]"
+    if isinstance(form, Number):
+        return f"[{answer.value}]"
+    return str(answer.value) if isinstance(form, Text) else orjson.dumps(answer.value).decode()
+
+
+class _Context:
+    """What an agent may use while it rehearses one decision."""
+
+    def __init__(self, streams: Streams, step: int, place: int, known: _Player) -> None:
+        self._streams, self.step, self.player, self._known = streams, step, place, known
+        self.unit = 0
+
+    def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
+        return self._streams.at(self.step if step is None else step, self.player, purpose)
+
+    def chance(self, purpose: str = "") -> float:
+        return self._streams.chance(self.step, self.player, purpose)
+
+    async def answer_once(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        answer = await work()
+        self._known.parts[part].append(answer)
+        self.keep(answer)
+        return answer
+
+    def keep(self, answer: Answer) -> None:
+        if turn_of(answer) is not None:
+            self._known.turns.append(answer)
+
+    def earlier_answers(self, part: str) -> list[Answer]:
+        return self._known.parts[part]
+
+    def earlier_turns(self) -> list[Answer]:
+        return list(self._known.turns)
+
+    def count_invalid(self, reason: str) -> None:
+        raise AssertionError(f"a drawn answer was refused: {reason}")
+
+
+NOTE = "a note"
+"""The kind of the question in which memory has a note written."""
+_Key = tuple[int, int, str]
+"""A configuration, a seat, and a kind of question: what is asked alike."""
+
+
+class _Match:
+    """One unit under rehearsal: its agents, and the samples of all times that it is rehearsed."""
+
+    def __init__(self, plan: Plan, unit: Unit, lengths: Lengths, *, longest: bool):
+        self.unit, self.longest = unit, longest
+        rules, game = prepared(plan, unit), unit.game
+        self.rounds = rules.most_rounds(game)
+        per_round = max(1, rules.most_decisions(game) // self.rounds)
+        self.played = min(self.rounds, max(FEWEST, REHEARSED // per_round))
+        self.rules = rules.lasting(self.played)
+        self.asked: list[list[tuple[int, _Key, int]]] = []
+        """For each rehearsal its decisions: the player, what is asked alike, the round."""
+        self.samples: dict[_Key, list[_Sample]] = defaultdict(list)
+        self.agents: dict[int, Any] = {}
+        self.configs = {id(seated.config): seated.config for seated in unit.players}
+        for key, config in self.configs.items():
+            if config.model is not None and config.tree is None:
+                self.agents[key] = RehearsingAgent(plan, config, lengths, longest=longest)
+        self.memories = {key: agent.memory for key, agent in self.agents.items()}
+        self.nodes = self._nodes()
+        self.steps = 0
+        self._means: dict[_Key, dict[int, _Sample]] = {}
+        self._lines: dict[_Key, float] = {}
+
+    def _nodes(self) -> set[int]:
+        """The rounds in which prompts are written: fewer and fewer, and where a memory has its full length."""
+        nodes, number = {self.played, self.played + 1}, 1
+        while number < self.played:
+            nodes.add(number)
+            number = 3 if number == 2 else 2 * number
+        reaches = {memory.most_lines(FAR) + 1 for memory in self.memories.values()}
+        return nodes | reaches
+
+    def speaks(self, place: int) -> bool:
+        """Whether a model answers for a player."""
+        return id(self.unit.players[place].config) in self.agents
+
+    @property
+    def texts(self) -> bool:
+        """Whether prompts depend on the length of texts, or on how much memory happens to show."""
+        return self.steps > 1 and any(agent.texts for agent in self.agents.values())
+
+    def decisions(self, number: int) -> int:
+        """How many decisions a rehearsal had."""
+        return sum(key[2] != NOTE for _, key, _ in self.asked[number])
+
+    def weighted(self, number: int) -> float:
+        """The same, each as often as its round takes place in a whole match."""
+        survival = self.unit.mechanism.survival
+        return sum(
+            sum(self._weights(key, at, survival)) for _, key, at in self.asked[number] if key[2] != NOTE
+        )
+
+    def _weights(self, key: _Key, number: int, survival: Callable[[int], float]) -> list[float]:
+        """How often a round takes place that was rehearsed, and then those that it stands for."""
+        if number > self.played:  # after the match
+            return [1.0]
+        last = self.rounds if number == self.played and key[2] not in SILENT else number
+        return [survival(at) for at in range(number, last + 1)]
+
+    def weighed(
+        self, key: _Key, number: int, survival: Callable[[int], float]
+    ) -> Iterator[tuple[float, _Sample]]:
+        """The questions of one kind in a round, and in those that it stands for: how often, and what one takes."""
+        samples = self.samples.get(key)
+        if not samples:
+            return
+        weights = self._weights(key, number, survival)
+        total, mean, more = sum(weights), self._mean(key, number), 0.0
+        if len(weights) > 1:
+            memory = self.memories[key[0]]
+            shown = memory.most_lines(number - 1)
+            more = sum(
+                weight * (memory.most_lines(number - 1 + later) - shown)
+                for later, weight in enumerate(weights)
+            )
+        if total:
+            more *= self._lines[key] / total
+            yield total, replace(mean, characters=mean.characters + more) if more else mean
+
+    def _mean(self, key: _Key, number: int) -> _Sample:
+        """What a question takes in a round, between the rounds that were written."""
+        if key not in self._means:
+            self._tabulate(key)
+        return self._means[key][number]
+
+    def _tabulate(self, key: _Key) -> None:
+        """What a question takes in every round, and what a shown round adds to it."""
+        samples, memory = self.samples[key], self.memories[key[0]]
+        rounds = sorted({sample.round for sample in samples})
+        rows = np.array(
+            [np.mean([astuple(s)[1:] for s in samples if s.round == at], axis=0) for at in rounds]
+        )
+        every = range(1, max(self.played + 1, rounds[-1]) + 1)
+        columns = [np.interp(every, rounds, column).tolist() for column in rows.T]
+        self._means[key] = {
+            at: _Sample(at, *values) for at, *values in zip(every, *columns, strict=True)
+        }  # fmt: skip
+        lines, line = [memory.most_lines(at - 1) for at in rounds], 0.0
+        if len(rounds) > 1 and lines[-1] > lines[-2]:
+            line = max(0.0, float(rows[-1][1] - rows[-2][1]) / (lines[-1] - lines[-2]))
+        self._lines[key] = line
+
+    def growth(self, config: AgentConfig) -> float:
+        """Characters that the rounds which were not rehearsed can add to a prompt."""
+        memory, keys = self.memories[id(config)], [key for key in self.samples if key[0] == id(config)]
+        for key in keys:
+            self._mean(key, self.played)
+        lines = memory.most_lines(self.rounds - 1) - memory.most_lines(self.played - 1)
+        return float(lines * max(self._lines[key] for key in keys))
+
+    def rehearse(self, times: int, extreme: _Extreme | None = None) -> None:
+        """Play the match until it was played so many times, each with chances of its own."""
+        for agent in self.agents.values():
+            agent.extreme = extreme
+        while len(self.asked) < times:
+            self._rehearse()
+
+    def _rehearse(self) -> None:
+        unit, place = self.unit, len(self.asked)
+        streams = unit.streams if place == 0 else Streams(unit.seed + 7919 * place, unit.streams.match)
+        known: dict[int, _Player] = defaultdict(_Player)
+        scripts = {
+            place: ScriptedAgent(strategies.build(seated.config.strategy))
+            for place, seated in enumerate(unit.players)
+            if seated.config.strategy is not None
+        }
+        asked: list[tuple[int, _Key, int]] = []
+        self.asked.append(asked)
+        play, self._rng = self.rules.play(unit.game, streams), streams.at(0, 0, "rehearsal")
+        try:
+            due = next(play)
+            for step in range(MOST_STEPS):
+                self.steps = max(self.steps, step + 1)
+                due = play.send([
+                    self._answer(decision, step, streams, known, scripts, asked) for decision in due
+                ])  # fmt: skip
+        except StopIteration:
+            return
+
+    def _answer(
+        self, decision: Decision, step: int, streams: Streams, known: dict[int, _Player],
+        scripts: dict[int, ScriptedAgent], asked: list[tuple[int, _Key, int]],
+    ) -> Answer:  # fmt: skip
+        who = decision.player if decision.agent is None else decision.agent
+        config, number = self.unit.players[who].config, decision.view.round
+        agent = self.agents.get(id(config))
+        seats, society = self.unit.game.seats, self.unit.mechanism.society
+        key = (id(config), decision.view.seat if society else who % max(seats, 1), decision.kind)
+        asked.append((who, key, number))
+        if agent is None:
+            script = scripts.get(who)
+            context = _Context(streams, step, decision.player, known[decision.player])
+            if script is not None:
+                return script.reply(decision, context)  # type: ignore[arg-type]
+            return random_answer(decision.form, self._rng, 40)
+        alike = sum(sample.round == number for sample in self.samples[key])
+        if alike < (ALIKE if society else 1) and (number in self.nodes or not self.samples[key]):
+            return self._written(
+                decision, agent, key, _Context(streams, step, decision.player, known[who]), known[who]
+            )
+        return self._unwritten(decision, agent, key, self._rng, known[who], asked, who)
+
+    def _written(
+        self, decision: Decision, agent: RehearsingAgent, key: _Key, context: _Context, known: _Player
+    ) -> Answer:
+        """An answer to prompts that are written and measured."""
+        agent.calls.clear()
+        before = len(known.turns)
+        answer: Answer = _run(agent.answer(decision, context))  # type: ignore[arg-type]
+        context.keep(answer)
+        known.left[decision.kind] = known.turns[before:]
+        note, sample, number = f"{agent.memory.asks}.", _Sample(decision.view.round), decision.view.round
+        for part, characters, usual, most in agent.calls:
+            of = sample
+            if agent.memory.takes_notes and part.startswith(note):
+                of = _Sample(number)
+                self.samples[key[0], key[1], NOTE].append(of)
+                self.asked[-1].append((context.player, (key[0], key[1], NOTE), number))
+            of.calls += 1
+            of.characters += characters
+            of.tokens_out += usual
+            of.most_out += most
+        self.samples[key].append(sample)
+        return answer
+
+    def _unwritten(
+        self, decision: Decision, agent: RehearsingAgent, key: _Key, rng: np.random.Generator, known: _Player,
+        asked: list[tuple[int, _Key, int]], who: int,
+    ) -> Answer:  # fmt: skip
+        """An answer without prompts, that leaves behind what a written one would."""
+        view, memory = decision.view, agent.memory
+        if memory.takes_notes:
+            notes = agent._notes(_Context(Streams(0, 0), 0, who, known))  # type: ignore[arg-type]
+            due = memory.due(view, notes)
+            if due is not None:
+                note = replace(agent.drawn(due.form, rng), facts={"covers": due.covers})
+                known.parts[memory.asks].append(note)
+                asked.append((who, (key[0], key[1], NOTE), view.round))
+        for left in known.left.get(decision.kind, ()):
+            turn = turn_of(left)
+            if turn is not None:
+                turn = replace(
+                    turn, nth=len(known.turns), round=view.round, bout=int(view.facts.get("bout", 0))
+                )
+                known.turns.append(with_turn(left, turn))
+        return agent.drawn(decision.form, rng)
+
+
+def _run(work: Any) -> Any:
+    """The result of a coroutine that waits for nothing."""
+    try:
+        work.send(None)
+    except StopIteration as stop:
+        return stop.value
+    raise AssertionError("a rehearsal waits for nothing")
+
+
+def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehearsal:
+    """Rehearse a unit of one of so many cells, with the lengths that were measured."""
+    match = _Match(plan, unit, lengths, longest=False)
+    match.rehearse(1)
+    rules = unit.mechanism
+    exact = match.decisions(0) >= match.rules.most_decisions(unit.game) and not rules.spreads
+    again = not exact and not rules.society
+    if not exact:  # societies have many members, and many cells, which make up for times
+        enough = TIMES if again else REHEARSED_IN_ALL // (cells * match.decisions(0))
+        match.rehearse(max(1, min(TIMES, enough)))
+    longest = match
+    if match.texts or again:
+        longest = _Match(plan, unit, lengths, longest=True)
+        longest.rehearse(1)
+    if again:  # the longest match may be one that chance does not come to
+        longest.rehearse(2, _Extreme(last=False))
+        longest.rehearse(3, _Extreme(last=True))
+    counts = [of.decisions(number) for of in (match, longest) for number in range(len(of.asked))]
+    spread = rules.spreads and len(match.agents) < len(match.configs)
+    numbers = range(len(match.asked))
+    return Rehearsal(
+        _likely(match),
+        _exact_bound(longest) if exact else _loose_bound(longest),
+        all(agent.bounded for agent in longest.agents.values()),
+        sum(match.weighted(number) for number in numbers) / len(numbers),
+        spread or min(counts) < max(counts),
+    )
+
+
+def _likely(match: _Match) -> list[CallSum]:
+    """The mean over all rehearsals, in which every round counts as often as it takes place."""
+    shares, part = [CallSum() for _ in match.unit.players], 1 / len(match.asked)
+    for asked in match.asked:
+        for (who, key, number), count in Counter(asked).items():
+            for weight, mean in match.weighed(key, number, match.unit.mechanism.survival):
+                share = shares[who]
+                share.calls += part * count * weight * mean.calls
+                share.characters += part * count * weight * mean.characters
+                share.tokens_out += part * count * weight * mean.tokens_out
+    return shares
+
+
+def _exact_bound(match: _Match) -> list[CallSum]:
+    """Every round takes place, and every player is asked in it as often as it was."""
+    shares = [CallSum() for _ in match.unit.players]
+    for (who, key, number), count in Counter(match.asked[0]).items():
+        for weight, mean in match.weighed(key, number, lambda _: 1.0):
+            share = shares[who]
+            share.calls += count * weight * mean.calls
+            share.characters += count * weight * mean.characters * MARGIN
+            share.tokens_out += count * weight * mean.most_out
+    return shares
+
+
+def _loose_bound(match: _Match) -> list[CallSum]:
+    """As often as the rules can ask a player, or more often where that was seen, with the longest prompt every time."""
+    unit, shares = match.unit, list[CallSum]()
+    rules, game, players = unit.mechanism, unit.game, len(unit.players)
+    speaking = [place for place in range(players) if match.speaks(place)]
+    stretch = match.rounds / match.played
+    seen = [Counter(who for who, key, _ in asked if key[2] != NOTE) for asked in match.asked]
+    for place in range(players):
+        own = place if match.speaks(place) or not rules.spreads or not speaking else speaking[0]
+        config = unit.players[own].config
+        means = [sample for key, of in match.samples.items() if key[0] == id(config) for sample in of]
+        if not means:
+            shares.append(CallSum())
+            continue
+        asked = max(
+            rules.decisions_of(game, place, players), *(round(count[place] * stretch) for count in seen)
+        )
+        notes = match.memories[id(config)].most_notes(rules.longest_history(game))
+        calls = asked * max(mean.calls for mean in means) + notes
+        longest = max(mean.characters / mean.calls for mean in means) + match.growth(config)
+        reply = max(mean.most_out / mean.calls for mean in means)
+        shares.append(CallSum(calls, calls * longest * MARGIN, calls * reply))
+    most = rules.most_decisions(game) * max(
+        (sample.calls for samples in match.samples.values() for sample in samples), default=0
+    )
+    total = sum(share.calls for share in shares)
+    whole = rules.spreads or len(speaking) == players
+    if not whole or total <= most or any(memory.takes_notes for memory in match.memories.values()):
+        return shares
+    return [CallSum(*(most / total * part for part in astuple(share))) for share in shares]
