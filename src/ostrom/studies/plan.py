@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, product
 from pathlib import Path
@@ -29,7 +30,7 @@ from ostrom.ground.validation import problem, validate
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
-from ostrom.studies.cell import Cell, clients_of, placed, society_of, spelled_out, watching_types
+from ostrom.studies.cell import Cell, agent_names, clients_of, placed, society_of, spelled_out, watching_types
 from ostrom.studies.checks import (
     check_attributes,
     check_cell,
@@ -221,8 +222,8 @@ class StudyPlan(Plan):
         mechanism, needs = cell.mechanism.sized(len(players)), tuple[int, ...]()
         if cell.preparations:
             places = {owner: i for i, owner in enumerate(cell.preparations)}
-            needs = tuple(first + places[p.name, seat] for seat, p in enumerate(players))
-        who, columns = [p.name for p in players], cell.columns
+            needs = tuple(first + places[p.key, seat] for seat, p in enumerate(players))
+        who, columns = [p.key for p in players], cell.columns
         if mechanism.generations > 1:
             mechanism, columns = mechanism.generation(generation), {**columns, "generation": generation}
             needs = (index - len(cell.seatings),) if generation else ()
@@ -288,14 +289,20 @@ class StudyPlan(Plan):
             mechanism.fit(game)
         except GameError as error:
             raise StudyError(str(error), file=self.file, key="mechanism") from None
-        cell = Cell(labels, game, mechanism, types, seats, ())
         preparations: tuple[tuple[str, int], ...] = ()
         if mechanism.preparation(game, 0) is not None:
             preparations = tuple((name, seat) for name in types for seat in range(game.seats))
-        return Cell(
-            labels, game, mechanism, types, seats,
-            tuple(self._observed(cell, data["seating"], data["observers"])), preparations, traits,
-        )  # fmt: skip
+        cell = Cell(labels, game, mechanism, types, seats, (), preparations, traits)
+        seatings = tuple(self._observed(cell, data["seating"], data["observers"]))
+        if seats:
+            players = {place: self._seated(cell, *place).config for place in preparations}
+            for seating in seatings:
+                players |= {
+                    (p.name, i % game.seats): p.config for i, p in enumerate(seating) if not p.observes
+                }
+            cell = replace(cell, names=agent_names(types, players))
+            seatings = tuple(self._observed(cell, data["seating"], data["observers"]))
+        return replace(cell, seatings=seatings)
 
     def _traits(self, number: int) -> dict[str, Any]:
         traits: dict[str, Any] = {}
@@ -368,7 +375,8 @@ class StudyPlan(Plan):
         if over:
             with placed(f"seats.{seat + 1}", over):
                 config = self._agent(_json(on_top(config.model_dump(exclude_unset=True), over)))
-        return Seated(name, config)
+        own = cell.names.get((name, seat))
+        return Seated(own or name, config, type=own and name)
 
     # -- parts ---------------------------------------------------------------------------------------
 
