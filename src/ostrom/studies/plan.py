@@ -262,6 +262,17 @@ class StudyPlan(Plan):
                 self._assign(data, path, value, factor.name)
         return data, labels
 
+    def signature(self, number: int) -> str:
+        """What is played in a cell, whatever its levels are called: two cells with one signature are played alike."""
+        data, cell = self._data(number)[0], self._cell(number)
+        prepared = [self._seated(cell, *place) for place in cell.preparations]
+        who = [
+            [[p.key, p.config.identity, p.config.attributes, p.observes] for p in players]
+            for players in (*cell.seatings, prepared)
+        ]
+        spare = None if self.study.people is None else [c.identity for c in cell.types.values()]
+        return _json([data["game"], data["mechanism"], who, repr(data.get("people")), spare])
+
     def _build_cell(self, number: int) -> Cell:
         data, labels = self._data(number)
         if number not in self._sound:  # a level may set a field to what no study file could say
