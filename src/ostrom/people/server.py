@@ -23,6 +23,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ostrom.engine.folder import Folder, identity
 from ostrom.ground.errors import UsageError
+from ostrom.ground.words import how_many
 from ostrom.people.host import Host
 from ostrom.people.pages import draw
 from ostrom.people.participants import Participants
@@ -189,6 +190,8 @@ async def _sweep(host: Host, say: Callable[[str], None]) -> None:
         if loop.time() - forgot >= FORGET:
             forgot = loop.time()
             if (found := host.forget()).erasable:
-                say(f"personal data of {len(found.erasable)} people was kept for long enough and is erased")
+                say(
+                    f"personal data of {how_many(len(found.erasable), 'person')} was kept for long enough and is erased"
+                )
         await asyncio.sleep(SWEEP)
         await host.sweep()

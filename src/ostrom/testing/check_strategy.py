@@ -84,7 +84,13 @@ def check_strategy(
         check_amounts(make)
         return
     rng = np.random.default_rng(seed)
-    playable = [game for game in games if _plays(make(), game)]
+    try:
+        playable = [game for game in games if _plays(make(), game)]
+    except NotImplementedError:
+        raise AssertionError(
+            f"{make().name}: has no rule for games with a payoff table (mix): one that answers games by a rule alone "
+            "(choose) is tried if it states about_amounts"
+        ) from None
     for game in games:
         if game not in playable:
             check_refusal(make(), game)

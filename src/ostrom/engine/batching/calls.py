@@ -11,6 +11,7 @@ from ostrom.engine.caller import Caller
 from ostrom.engine.gate import RunGate
 from ostrom.engine.plan import Budget, Tally, Unit
 from ostrom.ground.errors import BudgetSpent, ModelError
+from ostrom.ground.words import listed
 from ostrom.models.base import Model, Reply, Request, Usage
 from ostrom.models.pending_call import PendingCall, Release
 from ostrom.models.prices import price_of
@@ -218,5 +219,5 @@ class BudgetReservations:
             if value is not None
         ]
         return BudgetSpent(
-            f"the budget of {' and '.join(parts)} does not cover another call; raise it and run again to go on"
+            f"the budget of {listed(parts)} does not cover another call; raise it and run again to go on"
         )

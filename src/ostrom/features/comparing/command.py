@@ -9,6 +9,7 @@ import typer
 
 from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
     from ostrom.features.comparing import Comparison, Line
@@ -77,7 +78,7 @@ def _print_comparison(made: Comparison) -> None:
 def _counted(line: Line) -> str:
     """Whose figures a range is of: how many models, or the name of the only one (people, in some sources)."""
     names = {p.model for p in line.figures if p.model is not None}
-    return names.pop() if line.models == len(names) == 1 else f"{line.models} models"
+    return names.pop() if line.models == len(names) == 1 else how_many(line.models, "model")
 
 
 def _row(line: Line, used: list[int], marks: dict[str, int]) -> list[str | None]:

@@ -18,6 +18,7 @@ from ostrom.analysis.statistics.result import holm
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.ground.errors import RunError, StudyError, UnknownName
 from ostrom.ground.files import read_text_file
+from ostrom.ground.words import listed
 from ostrom.ground.yaml import in_words, read_yaml
 
 SHIPPED = "motives.yaml"
@@ -110,7 +111,7 @@ class JudgedCorpus:
 def corpus_notes(corpus: JudgedCorpus) -> list[str]:
     """Notes for readers of a corpus: its size, judgements without labels, self-judgements."""
     judged = corpus.judged()
-    notes = [f"{corpus.name}: {len(judged)} judgements by {' and '.join(corpus.judges)}."]
+    notes = [f"{corpus.name}: {len(judged)} judgements by {listed(corpus.judges)}."]
     if corpus.failed:
         notes.append(
             f"{corpus.name}: {corpus.failed} judgements have no labels; judging again asks for them."

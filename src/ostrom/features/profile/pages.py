@@ -14,6 +14,7 @@ from ostrom.features.profile.battery import Battery
 from ostrom.features.profile.playing import ModelProfile, Taken
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import refuse_link, write_whole
+from ostrom.ground.words import how_many
 from ostrom.reports.figures import for_page, need_extras, render
 from ostrom.reports.files import as_csv
 from ostrom.reports.marks import dots
@@ -57,7 +58,7 @@ def _model_page(battery: Battery, profile: ModelProfile, about: str, links: Sequ
 def _comparison_page(battery: Battery, profiles: Sequence[ModelProfile], about: str) -> str:
     return plain_page(
         f"Profiles by the battery {battery.name}",
-        f"{len(profiles)} models side by side",
+        f"{how_many(len(profiles), 'model')} side by side",
         [_side_by_side(profiles), *_sections(profiles)],
         about=f"{battery.about} {about}".strip(),
         warnings=[f"{profile.model}: {note}" for profile in profiles for note in profile.notes],
