@@ -72,7 +72,7 @@ class _Named(Strategy):
     name, title, citation = "named", "Named", "own"
     memory_depth = 0
 
-    def mix(self, past: Any) -> Any:
+    def move(self, past: Any) -> Any:
         """No rule for a table."""
         raise NotImplementedError
 
