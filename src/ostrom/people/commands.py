@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -40,7 +39,7 @@ people = typer.Typer(
 class RunFirst(TyperGroup):
     """Takes `people list RUN` for `people RUN list`."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; the name of a command in front changes places with the run."""
         swapped = len(args) > 1 and args[0] in self.commands and args[1] not in self.commands
         if swapped and not args[1].startswith("-"):
