@@ -133,7 +133,10 @@ class Sample:
                 cluster = tuple(o[name] for name in self.clusters) or place
                 key = (tuple(o[name] for name in self.factors), place, cluster, o["round"])
                 rounds.setdefault(key, UnitValue()).rows.append(o)
-            return tuple(SampleRow(*key[:3], of.value, of.exact) for key, of in rounds.items())
+            return tuple(
+                SampleRow(levels, place, cluster, of.value, of.exact)
+                for (levels, place, cluster, _), of in rounds.items()
+            )
         if self.clusters or method == "glm":
             return self.rows
         single = [UnitValue([o]) for o in self.observed]
