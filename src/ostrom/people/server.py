@@ -163,8 +163,9 @@ async def serve_people(
     admin = Admin(host, reader, Gatekeeper(None, {admin_port}, report=say), where.password, where.base)
     if host.strangers:
         say(
-            f"warning: {host.register.path} is older than the journal: it does not know {how_many(host.strangers, 'person')} who "
-            "came (put back a newer copy); without their cookie they cannot come back, and they cannot be paid"
+            f"warning: {host.register.path} is older than the journal: it does not know "
+            f"{how_many(host.strangers, 'person')} who came (put back a newer copy); "
+            "without their cookie they cannot come back, and they cannot be paid"
         )
     links = reader.links(where.base)
     say(
