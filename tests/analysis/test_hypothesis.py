@@ -247,3 +247,29 @@ def test_a_condition_is_levels_or_sql_and_cannot_leave_the_table(run: RunData, t
         with pytest.raises(UsageError, match="where"):
             tested(run, "cooperation", "game", where=where)
     assert not (tmp_path / "made.csv").exists()
+
+
+def test_models_of_a_measure_by_round_take_every_round(run: RunData) -> None:
+    where = "game = 'stag_hunt'"
+    rows = run.records(
+        "SELECT d.match, d.round, any_value(k) AS k, avg(d.payoff) AS v, count(DISTINCT action) = 1 AS same "
+        f"FROM decisions d WHERE kind = 'act' AND {where} GROUP BY d.match, d.round ORDER BY d.match, d.round"
+    )
+    each = len(rows) // len({row["match"] for row in rows})
+    assert each > 1
+    mixed = tested(run, "payoff_by_round", "k", "mixed", cluster="match", where=where)
+    own = linear_mixed_model(
+        [row["v"] for row in rows], {"k": [str(row["k"]) for row in rows]}, groups=[row["match"] for row in rows],
+        unit="match", reference={"k": "1"},
+    )  # fmt: skip
+    lines = mixed.results["coefficients"]
+    theirs = sorted(line.value for line in own.coefficients)  # the levels may stand in another order
+    assert sorted(line["estimate"] for line in lines) == pytest.approx(theirs, abs=1e-6)
+    assert mixed.design.startswith("one value per match and round, random intercept per match")
+    glm = tested(run, "coordination_by_round", "k", "glm", where=where)
+    shares = [np.mean([row["same"] for row in rows if row["k"] == k]) for k in (1, 4, 16)]
+    odds = [np.log(share / (1 - share)) for share in shares]
+    lines = glm.results["coefficients"]
+    expected = [odds[0], odds[1] - odds[0], odds[2] - odds[0]]
+    assert sorted(line["estimate"] for line in lines) == pytest.approx(sorted(expected), abs=1e-6)
+    assert "errors robust to dependence within match" in glm.design

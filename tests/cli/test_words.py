@@ -220,7 +220,7 @@ def test_designs_are_no_matches(ostrom: Call, tmp_path: Path) -> None:
     assert told["matches"] == {"planned": 2, "done": 2, "skipped": 0, "failed": 0}, done
     assert told["designs"] == {"planned": 4, "done": 4, "skipped": 0, "failed": 0}
     assert "2 of 2 matches done; 4 of 4 designs done;" in done.err
-    assert json.loads(ostrom("validate", "own.yaml", "--json").out)["as written"] == "1 cells, 2 matches"
+    assert json.loads(ostrom("validate", "own.yaml", "--json").out)["as written"] == "1 cell, 2 matches"
     told = json.loads(ostrom("run", "own.yaml", "--dry-run", "--json").out)
     assert (told["matches"], told["designs"]) == (2, 4)
 

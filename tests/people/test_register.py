@@ -204,7 +204,7 @@ def test_a_server_forgets_in_time_pays_once_and_says_when_its_register_is_older(
         server.start()
         told = list(server.said)
         server.stop()
-        assert any("older than the journal: it does not know 1 people" in line for line in told)
+        assert any("older than the journal: it does not know 1 person" in line for line in told)
         with closing(sqlite3.connect(server.run / "people.db")) as db:
             assert db.execute("SELECT count(*) FROM participants").fetchone() == (0,)
             assert db.execute("SELECT code FROM tombstones").fetchall() == [(first,)]

@@ -135,6 +135,15 @@ class AgentConfig(BaseModel):
         data = orjson.dumps(dumped, option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(data, digest_size=6).hexdigest()
 
+    @property
+    def conduct(self) -> str:
+        """What two agents share that play alike: a strategy hears nothing but its memory, so the rest tells nothing.
+
+        >>> AgentConfig(strategy="grim", style="direct").conduct == AgentConfig(strategy="grim").conduct
+        True
+        """
+        return self.identity if self.strategy is None else f"{self.label} {self.memory}"
+
     @cached_property
     def client(self) -> str | None:
         """The name of the model client that it calls: agents of one model may differ by an adapter.

@@ -63,6 +63,11 @@ class Sample:
         return "match" if self.found.measure.unit == "decision" else self.found.measure.unit
 
     @property
+    def by_round(self) -> bool:
+        """Whether a match has a value for each of its rounds."""
+        return self.found.measure.unit == "decision" and "round" in self.found.columns
+
+    @property
     def units(self) -> str:
         """The unit in the plural."""
         return PLURAL.get(self.unit, f"{self.unit}s")
@@ -114,10 +119,24 @@ class Sample:
         return [o for o in self.observed if o[self.factors[0]] == level]
 
     def model_rows(self, method: str) -> tuple[SampleRow, ...]:
-        """The rows of a model: one per unit, or one per player's value where the unit is the cluster."""
+        """The rows of a model: one per unit, or one per player's value where the unit is the cluster.
+
+        A measure by round has one per round: a model with clusters is there to take values that depend on each other.
+        """
+        measure = self.found.measure
+        if self.by_round and (self.clusters or method == "glm"):
+            rounds: dict[tuple[Any, ...], UnitValue] = {}
+            for o in self.observed:
+                place = independent(measure, UnitValue([o]))
+                cluster = tuple(o[name] for name in self.clusters) or place
+                key = (tuple(o[name] for name in self.factors), place, cluster, o["round"])
+                rounds.setdefault(key, UnitValue()).rows.append(o)
+            return tuple(
+                SampleRow(levels, place, cluster, of.value, of.exact)
+                for (levels, place, cluster, _), of in rounds.items()
+            )
         if self.clusters or method == "glm":
             return self.rows
-        measure = self.found.measure
         single = [UnitValue([o]) for o in self.observed]
         return tuple(
             SampleRow(
@@ -455,7 +474,9 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
     }  # fmt: skip
     y, clusters = _values(rows), [row.cluster for row in rows]
     named = ", ".join(values.clusters) or values.unit
+    clustered = bool(values.clusters) or values.by_round or method != "glm"
     each = f"one value per {values.unit}" if values.clusters or method == "glm" else "one value per player"
+    each += " and round" * values.by_round
     base = ", ".join(f"{name} {level}" for name, level in reference.items())
     assumed = [f"coefficients are differences from {base}", "p-values are not corrected for their number"]
     warnings: tuple[str, ...] = ()
@@ -471,9 +492,9 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
             "random intercepts and errors are normal; degrees of freedom between and within groups"
         )
     elif method == "glm":
-        made = logistic_regression(y, columns, clusters=clusters if values.clusters else None, **shared)
+        made = logistic_regression(y, columns, clusters=clusters if clustered else None, **shared)
         title, design = "logistic regression", each
-        if values.clusters:
+        if clustered:
             design += f", errors robust to dependence within {named}"
             assumed.append("clusters are independent of each other and many")
         else:
@@ -489,7 +510,6 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
         if few:
             design += f", errors corrected for few clusters ({len(set(clusters))})"
         assumed.append("clusters are independent of each other")
-    clustered = bool(values.clusters) or method != "glm"
     evidence = evidence_of(reference, rows, named, clustered)
     scale = standard_scale(method, made.details)
     assumed += [evidence.said, scale.said]

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from ostrom.analysis.estimate import Estimate, minus
 from ostrom.analysis.statistics.result import holm
 from ostrom.ground.errors import UsageError
+from ostrom.ground.words import how_many
 
 Answer = Literal["yes", "no", "undecided"]
 Control = Literal["holm", "bonferroni", "none"]
@@ -77,7 +78,7 @@ def above(
         if corrected <= 1 - level:
             answer = "yes" if estimate.value > threshold else "no"
         made.append(Verdict(answer, estimate, p, corrected))
-    comparisons = f"{many} comparison{'' if many == 1 else 's'}"
+    comparisons = how_many(many, "comparison")
     words = f"{comparisons} at {level:.0%}" + (f", {NAMES[control]}" if many > 1 else "")
     return Verdicts(threshold, tuple(made), words)
 

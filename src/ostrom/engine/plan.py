@@ -30,12 +30,19 @@ FEW_UNITS = 24
 
 @dataclass(frozen=True, slots=True)
 class Seated:
-    """A player of a unit: the name of its type and how it decides."""
+    """A player of a unit: its name in tables and how it decides."""
 
     name: str
     config: AgentConfig
     observes: bool = False
     """Asked questions about the match but has no seat in it."""
+    type: str | None = None
+    """The type that it is of, where its seat changes how it plays and so gives it a name of its own."""
+
+    @property
+    def key(self) -> str:
+        """What identifies it: names of units, and so their chance, depend on the type alone."""
+        return self.type or self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -39,7 +40,6 @@ class Framing(BaseModel):
     units: str = Field(default="points", description="what payoffs are called")
     language: str = Field(
         default="en",
-        pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$",
         description="the language of the prompts: a folder in languages/; en, de, es, zh, ar",
     )
     story: str = Field(default="neutral", description="cover story: a file in stories/")
@@ -76,6 +76,15 @@ class Framing(BaseModel):
     )
     hint: str | None = Field(default=None, description="a hint about the others: a file in hints/")
     words: int = Field(default=500, ge=1, description="most words of reasoning asked for")
+
+    @field_validator("language")
+    @classmethod
+    def _code(cls, value: str) -> str:
+        if not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?", value):
+            raise ValueError(
+                "must be the code of a language, a folder in languages/: en, de, es, zh, ar, ..."
+            )
+        return value
 
     @field_validator("pool", mode="before")
     @classmethod

@@ -10,6 +10,8 @@ from jinja2.exceptions import SecurityError
 
 from ostrom.framing.access import Number, RenderWork, attribute, defined, items_of, joined, shown
 
+CONJUNCTIONS = (" and ", " und ", " y ")
+"""Stand before the last of several names alone, with commas between the others."""
 _LONGEST = 1000
 """Characters of a text that a filter takes as its argument."""
 
@@ -94,7 +96,10 @@ def _part(value: Any, name: str) -> Any:
 
 
 def _join(work: RenderWork, values: Any, between: str = "") -> str:
-    return joined([shown(value, work) for value in _counted(work, values)], work, _short(between))
+    texts = [shown(value, work) for value in _counted(work, values)]
+    if between in CONJUNCTIONS and len(texts) > 2:  # A, B and C
+        texts = [joined(texts[:-1], work, ", "), texts[-1]]
+    return joined(texts, work, _short(between))
 
 
 def _replace(work: RenderWork, value: Any, old: str, new: str) -> str:

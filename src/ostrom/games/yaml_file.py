@@ -257,7 +257,10 @@ class _Reader:
         for outcome, paid in value.items():
             names = [name.strip() for name in str(outcome).split(",")]
             if len(names) != len(actions):
-                raise self.error(f"an outcome names {len(actions)} actions", f"payoffs.{outcome}")
+                raise self.error(
+                    f"names {len(names)} actions, and the game has {len(actions)} seats: an outcome names one action "
+                    "for each (actions is one list for all seats, or one list per seat)", f"payoffs.{outcome}",
+                )  # fmt: skip
             for seat, name in enumerate(names):
                 if name not in actions[seat]:
                     problem = f"seat {seat + 1} has no action {name!r}"

@@ -15,6 +15,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import checked
 from ostrom.ground.streams import Streams
+from ostrom.ground.words import listed
 from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay, unpredicting
 from ostrom.mechanisms.protocol import Decision, History, Play, View
 
@@ -49,7 +50,7 @@ def check_stating(mechanism: str, game: Game) -> None:
     if not has_tables(game):
         raise GameError(
             f"mechanism {mechanism}: strategies are stated for two seats with two actions, game {game.name} has "
-            f"{' and '.join(str(len(names)) for names in game.actions)} actions (state_as: words holds any game)"
+            f"{listed(len(names) for names in game.actions)} actions (state_as: words holds any game)"
         )
 
 

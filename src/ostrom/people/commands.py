@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ostrom.cli.ending import spent, spent_data
 from ostrom.cli.options import BUDGET, Json, Presets, Runs, Sets, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
+from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
     from ostrom.engine.folder import Folder
@@ -34,7 +36,18 @@ people = typer.Typer(
 )
 
 
-@people.callback()
+class RunFirst(TyperGroup):
+    """Takes `people list RUN` for `people RUN list`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; the name of a command in front changes places with the run."""
+        swapped = len(args) > 1 and args[0] in self.commands and args[1] not in self.commands
+        if swapped and not args[1].startswith("-"):
+            args = [args[1], args[0], *args[2:]]
+        return super().parse_args(ctx, args)
+
+
+@people.callback(cls=RunFirst)
 def _run(context: typer.Context, run: RunName, runs: Runs = Path("runs")) -> None:
     """People who took part in a run."""
     context.obj = (run, runs)
@@ -79,7 +92,7 @@ def list_people(
         *(["id"] if ids else []),
         "joined",
     ]
-    print_table(f"{len(rows)} people", heads, [[_shown(row, head) for head in heads] for row in rows])
+    print_table(how_many(len(rows), "person"), heads, [[_shown(row, head) for head in heads] for row in rows])
 
 
 def _shown(row: dict[str, Any], head: str) -> str:
@@ -148,7 +161,9 @@ def bonuses(
     if json:
         print_json({"file": str(out), "people": count, "total": str(total), "currency": currency})
         return
-    say(f"{out}: {count} people, {total:.2f} {currency}; the ledger has them, so no later file will")
+    say(
+        f"{out}: {how_many(count, 'person')}, {total:.2f} {currency}; the ledger has them, so no later file will"
+    )
 
 
 @people.command("erase")
@@ -187,7 +202,7 @@ def erase(
         say(f"{code}: {'erased' if known else 'was erased before'}")
     else:
         left = f"; {len(unpaid)} are owed money and stay until a payment file has them" if unpaid else ""
-        say(f"{known} people erased{left}")
+        say(f"{how_many(known, 'person')} erased{left}")
 
 
 @people.command("withdraw")
@@ -327,5 +342,5 @@ def pilot(
         [[cell, *(counts.get(end, 0) for end in ends)] for cell, counts in told["cells"].items()],
     )
     shares = ", ".join(f"{count} {end}" for end, count in sorted(told["ends"].items()))
-    say(f"{told['people']} participants: {shares}; {spent(result.tally)}")
+    say(f"{how_many(told['people'], 'participant')}: {shares}; {spent(result.tally)}")
     say(f"run: {runs / called}")

@@ -296,7 +296,7 @@ class PeoplePlan(StudyPlan):
         players = list(cell.seatings[0])
         for seat, name in table.stand_ins.items():
             players[seat] = Seated(name, cell.types[name])
-        label = _key(cell.labels, [[seated.name for seated in players], key, "visit", visit])
+        label = _key(cell.labels, [[seated.key for seated in players], key, "visit", visit])
         if part:
             rules = cell.mechanism.preparation(cell.game, part - 1)
             assert rules is not None

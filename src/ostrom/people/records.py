@@ -17,6 +17,7 @@ from ostrom.engine import loop
 from ostrom.engine.folder import Folder, identity
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import write_whole
+from ostrom.ground.words import how_many
 from ostrom.people.payment import Payment, due, owed
 from ostrom.people.plan import PeoplePlan
 from ostrom.people.register import Overdue, Participant, Register, overdue
@@ -193,7 +194,7 @@ class Records:
         old = self.overdue()
         if not old:
             return ""
-        told = f"{len(old)} people joined more than {self.plan.people.keep.people / 86400:g} days ago"
+        told = f"{how_many(len(old), 'person')} joined more than {self.plan.people.keep.people / 86400:g} days ago"
         return f"{told}, {len(old.unpaid)} of them are not paid" if old.unpaid else told
 
     def _served(self) -> tuple[int, list[str]]:

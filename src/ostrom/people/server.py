@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ostrom.engine.folder import Folder, identity
 from ostrom.ground.errors import UsageError
+from ostrom.ground.words import how_many
 from ostrom.people.host import Host
 from ostrom.people.pages import draw
 from ostrom.people.participants import Participants
@@ -160,8 +161,9 @@ async def serve_people(
     admin = Admin(host, reader, Gatekeeper(None, {admin_port}, report=say), where.password, where.base)
     if host.strangers:
         say(
-            f"warning: {host.register.path} is older than the journal: it does not know {host.strangers} people who "
-            "came (put back a newer copy); without their cookie they cannot come back, and they cannot be paid"
+            f"warning: {host.register.path} is older than the journal: it does not know "
+            f"{how_many(host.strangers, 'person')} who came (put back a newer copy); "
+            "without their cookie they cannot come back, and they cannot be paid"
         )
     links = reader.links(where.base)
     say(
@@ -187,6 +189,8 @@ async def _sweep(host: Host, say: Callable[[str], None]) -> None:
         if loop.time() - forgot >= FORGET:
             forgot = loop.time()
             if (found := host.forget()).erasable:
-                say(f"personal data of {len(found.erasable)} people was kept for long enough and is erased")
+                say(
+                    f"personal data of {how_many(len(found.erasable), 'person')} was kept for long enough and is erased"
+                )
         await asyncio.sleep(SWEEP)
         await host.sweep()

@@ -9,6 +9,7 @@ from ostrom.analysis.stopping import stopping
 from ostrom.analysis.verdicts import above
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
+from ostrom.ground.words import how_many
 from ostrom.reports.cells import DONE, agents, levels, policy_warnings, varied
 from ostrom.reports.chart import Chart
 from ostrom.reports.charts.curve import Curve
@@ -57,7 +58,7 @@ def card(data: RunData) -> list[tuple[str, str]]:
 def _rule(study: dict[str, Any]) -> str:
     rule = study.get("invalid") or {}
     retries = rule.get("retries", 0)
-    return f"{retries} {'retry' if retries == 1 else 'retries'}, then {rule.get('policy', 'fail')}"
+    return f"{how_many(retries, 'retry')}, then {rule.get('policy', 'fail')}"
 
 
 def warnings(data: RunData) -> list[str]:

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from ostrom.ground import words
+
 LONGEST = 38
 IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)+")
 """A name as code writes it; pages write it as charts do."""
@@ -94,8 +96,7 @@ def listed(names: Iterable[Any]) -> str:
     >>> listed(["a", "b", "c"])
     'a, b and c'
     """
-    words = [pretty(name) for name in names]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "nothing"
+    return words.listed(pretty(name) for name in names)
 
 
 def number(value: Any) -> str:

@@ -5,12 +5,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import BaseModel
+
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.plan import Seated
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError, UnknownName
+from ostrom.ground.registry import write_spec
 from ostrom.mechanisms import Mechanism
 from ostrom.models import common_settings
+from ostrom.studies.factors import WAYS
+
+LONGEST_NAME = 60
+"""So many characters of what is different at a seat are in the name of its player."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +34,8 @@ class Cell:
     """Type and seat of every player that has to prepare something before the matches."""
     traits: Mapping[str, Any] = field(default_factory=dict)
     """Columns that follow from the levels; they are no part of what identifies a unit."""
+    names: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    """By type and seat (from 0): the names of players whose seat changes how they play."""
 
     @property
     def columns(self) -> Mapping[str, Any]:
@@ -86,6 +95,58 @@ def society_of(mechanism: Mechanism, game: Game, names: Sequence[str], file: str
     except GameError as error:
         raise StudyError(str(error), file=file, key="mechanism") from None
     return table
+
+
+def agent_names(
+    types: Mapping[str, AgentConfig], players: Mapping[tuple[str, int], AgentConfig]
+) -> dict[tuple[str, int], str]:
+    """Names for the players, by type and seat, whom their seat makes play otherwise than their type.
+
+    One that decides in another way is called by it, unless somebody who plays otherwise has that name.
+
+    >>> types = {"half": AgentConfig(strategy="random:0.5")}
+    >>> agent_names(types, {("half", 0): types["half"], ("half", 1): AgentConfig(strategy="grim")})
+    {('half', 1): 'grim'}
+    >>> agent_names(types, {("half", 1): AgentConfig(strategy="random:0.5", memory={"name": "window", "k": 2})})
+    {('half', 1): 'half (memory=window:k=2)'}
+    """
+    changed = {
+        place: config for place, config in players.items() if config.conduct != types[place[0]].conduct
+    }
+    called = {name: {config.conduct} for name, config in types.items()}
+    for (name, _), config in changed.items():
+        if config.label != types[name].label:
+            called.setdefault(config.label, set()).add(config.conduct)
+    return {
+        (name, seat): config.label
+        if config.label != types[name].label and len(called[config.label]) == 1
+        else f"{name} ({_differences(types[name], config)})"
+        for (name, seat), config in changed.items()
+    }
+
+
+def _differences(old: AgentConfig, new: AgentConfig) -> str:
+    """How an agent differs from its type, in one line; a long one is cut, and told apart by its identity."""
+    parts = []
+    for name in ("strategy", "memory") if new.strategy is not None else type(new).model_fields:
+        before, after = getattr(old, name), getattr(new, name)
+        if before == after or name == "attributes" or (name in WAYS and not after):
+            continue
+        if isinstance(after, BaseModel):
+            before, after = before.model_dump(), after.model_dump()
+        if isinstance(after, Mapping) and "name" not in after:
+            keys = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+            parts += [f"{name}.{key}={_one_line(after.get(key))}" for key in keys]
+        else:
+            parts.append(f"{name}={_one_line(after)}")
+    text = ", ".join(parts)
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}… {new.identity}"
+
+
+def _one_line(value: Any) -> str:
+    if isinstance(value, Mapping) and "name" in value:
+        value = write_spec(value)
+    return " ".join(str("none" if value is None else value).split())
 
 
 def watching_types(

@@ -257,7 +257,8 @@ def check_strategies(
             else:
                 _try_moves(strategy, game, seat, mechanism)
         except StudyError as error:
-            raise StudyError(str(error), file=file, key=f"types.{seated.name}.strategy", found=spec) from None
+            owner = f"types.{seated.name}" if seated.type is None else f"seats.{seat + 1}"
+            raise StudyError(str(error), file=file, key=f"{owner}.strategy", found=spec) from None
 
 
 def _try_moves(strategy: Strategy, game: Game, seat: int, mechanism: Mechanism) -> None:

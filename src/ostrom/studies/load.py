@@ -53,6 +53,18 @@ def load_study(
 ) -> StudyFile:
     """A study with a preset and changes applied, checked from end to end."""
     data, file = merged(source, preset, changes)
+    data = with_options(data, file, models, seeds, budget)
+    return with_files(validate(StudyFile, with_baselines(data, file), file), folder_of(source), file)
+
+
+def with_options(
+    data: dict[str, Any],
+    file: str,
+    models: Sequence[str] = (),
+    seeds: int | None = None,
+    budget: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The content of a study with the models, the seeds and the budget of the command line."""
     if models:
         data["types"] = {
             **_scripted(_mapping(data.get("types"), file, "types")),
@@ -69,7 +81,7 @@ def load_study(
         data["seeds"] = stop["at_most"]
     if budget:
         data["budget"] = {**_mapping(data.get("budget"), file, "budget"), **budget}
-    return with_files(validate(StudyFile, with_baselines(data, file), file), folder_of(source), file)
+    return data
 
 
 def folder_of(source: str | Path | Mapping[str, Any]) -> Path:
@@ -87,11 +99,9 @@ def merged(
     raw, file = read_study(source)
     data = apply_preset(raw, preset, file)
     for change in changes:
-        path, equals, text = change.partition("=")
-        if not equals or not path.strip():
-            raise StudyError("write it as key=value", key="--set", found=change)
+        path, text = split_change(change)
         try:
-            put(data, path.strip(), read_yaml(text, "--set"))
+            put(data, path, read_yaml(text, "--set"))
         except StudyError as error:
             raise StudyError(f"{error.key}: {error.problem}", key="--set", found=change) from None
     if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
@@ -99,10 +109,22 @@ def merged(
     return data, file
 
 
+def split_change(change: str) -> tuple[str, str]:
+    """The path of a change that the command line writes as ``key=value``, and its value as text.
+
+    >>> split_change("mechanism.rounds=5")
+    ('mechanism.rounds', '5')
+    """
+    path, equals, text = change.partition("=")
+    if not equals or not path.strip():
+        raise StudyError("write it as key=value", key="--set", found=change)
+    return path.strip(), text
+
+
 def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[str, Any]:
     """The study with one of its presets laid over it; its factors replace those of the same name.
 
-    A factor or a type that the preset sets to null is left out.
+    A factor or a type that the preset sets to null is left out. A key may be a path, as for ``--set``.
     """
     data = dict(raw)
     presets = data.pop("presets", {}) or {}
@@ -113,12 +135,19 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
     if preset not in presets:
         raise UnknownName("preset", preset, presets)
     over = dict(_mapping(presets[preset], file, f"presets.{preset}"))
+    dotted = {path: over.pop(path) for path in list(over) if isinstance(path, str) and "." in path}
     own = _mapping(data.get("vary"), file, "vary")
     vary = {**own, **_mapping(over.pop("vary", None), file, f"presets.{preset}.vary")}
     merged = merge(data, over)
     merged["vary"] = {name: levels for name, levels in vary.items() if levels is not None}
     if isinstance(merged.get("types"), Mapping):
         merged["types"] = {name: spec for name, spec in merged["types"].items() if spec is not None}
+    for path, value in dotted.items():
+        try:
+            put(merged, path, value)
+        except StudyError as error:
+            where = f"presets.{preset}.{path}"
+            raise StudyError(f"{error.key}: {error.problem}", file=file, key=where) from None
     return merged
 
 

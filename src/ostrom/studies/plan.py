@@ -6,6 +6,7 @@ Units are numbered replicate by replicate, cell by cell, seating by seating, so 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, product
 from pathlib import Path
@@ -27,7 +28,7 @@ from ostrom.ground.validation import problem, validate
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
-from ostrom.studies.cell import Cell, clients_of, placed, society_of, spelled_out, watching_types
+from ostrom.studies.cell import Cell, agent_names, clients_of, placed, society_of, spelled_out, watching_types
 from ostrom.studies.checks import (
     check_attributes,
     check_cell,
@@ -219,8 +220,8 @@ class StudyPlan(Plan):
         mechanism, needs = cell.mechanism.sized(len(players)), tuple[int, ...]()
         if cell.preparations:
             places = {owner: i for i, owner in enumerate(cell.preparations)}
-            needs = tuple(first + places[p.name, seat] for seat, p in enumerate(players))
-        who, columns = [p.name for p in players], cell.columns
+            needs = tuple(first + places[p.key, seat] for seat, p in enumerate(players))
+        who, columns = [p.key for p in players], cell.columns
         if mechanism.generations > 1:
             mechanism, columns = mechanism.generation(generation), {**columns, "generation": generation}
             needs = (index - len(cell.seatings),) if generation else ()
@@ -259,6 +260,17 @@ class StudyPlan(Plan):
                 self._assign(data, path, value, factor.name)
         return data, labels
 
+    def signature(self, number: int) -> str:
+        """What is played in a cell, whatever its levels are called: two cells with one signature are played alike."""
+        data, cell = self._data(number)[0], self._cell(number)
+        prepared = [self._seated(cell, *place) for place in cell.preparations]
+        who = [
+            [[p.key, p.config.identity, p.config.attributes, p.observes] for p in players]
+            for players in (*cell.seatings, prepared)
+        ]
+        spare = None if self.study.people is None else [c.identity for c in cell.types.values()]
+        return _json([data["game"], data["mechanism"], who, repr(data.get("people")), spare])
+
     def _build_cell(self, number: int) -> Cell:
         data, labels = self._data(number)
         if number not in self._sound:  # a level may set a field to what no study file could say
@@ -286,14 +298,20 @@ class StudyPlan(Plan):
             mechanism.fit(game)
         except GameError as error:
             raise StudyError(str(error), file=self.file, key="mechanism") from None
-        cell = Cell(labels, game, mechanism, types, seats, ())
         preparations: tuple[tuple[str, int], ...] = ()
         if mechanism.preparation(game, 0) is not None:
             preparations = tuple((name, seat) for name in types for seat in range(game.seats))
-        return Cell(
-            labels, game, mechanism, types, seats,
-            tuple(self._observed(cell, data["seating"], data["observers"])), preparations, traits,
-        )  # fmt: skip
+        cell = Cell(labels, game, mechanism, types, seats, (), preparations, traits)
+        seatings = tuple(self._observed(cell, data["seating"], data["observers"]))
+        if seats:
+            players = {place: self._seated(cell, *place).config for place in preparations}
+            for seating in seatings:
+                players |= {
+                    (p.name, i % game.seats): p.config for i, p in enumerate(seating) if not p.observes
+                }
+            cell = replace(cell, names=agent_names(types, players))
+            seatings = tuple(self._observed(cell, data["seating"], data["observers"]))
+        return replace(cell, seatings=seatings)
 
     def _traits(self, number: int) -> dict[str, Any]:
         traits: dict[str, Any] = {}
@@ -366,7 +384,8 @@ class StudyPlan(Plan):
         if over:
             with placed(f"seats.{seat + 1}", over):
                 config = self._agent(_json(on_top(config.model_dump(exclude_unset=True), over)))
-        return Seated(name, config)
+        own = cell.names.get((name, seat))
+        return Seated(own or name, config, type=own and name)
 
     # -- parts ---------------------------------------------------------------------------------------
 

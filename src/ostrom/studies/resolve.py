@@ -22,6 +22,7 @@ from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
 from ostrom.ground.files import read_plain, write_whole
 from ostrom.ground.validation import validate
 from ostrom.models import Abilities, check_model
+from ostrom.studies.effects import check_effects
 from ostrom.studies.load import load_study, read_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.plans import plan_class, plan_of
@@ -56,6 +57,7 @@ def resolve(
     )
     file = read_study(source)[1]
     plan = plan_of(study, Library(options.prompts, home=home_of(file)), file)
+    check_effects(plan, source, preset, changes, models, seeds, options.bounds)
     check_plan(plan)
     _ = options.rates  # a file of prices that cannot be read is refused now
     return Resolved(plan, options)

@@ -83,6 +83,15 @@ def check_strategy(
         return
     rng = np.random.default_rng(seed)
     playable = [game for game in games if _plays(make(), game)]
+    try:
+        make().odds(view_of(playable[0] if playable else games[0], []))
+    except NotImplementedError:
+        raise AssertionError(
+            f"{make().name}: has no rule for games with a payoff table (move): one that answers games by a rule alone "
+            "(choose) is tried where it states about_amounts"
+        ) from None
+    except StudyError:
+        pass  # a refusal, which is looked at below
     for game in games:
         if game not in playable:
             check_refusal(make(), game)

@@ -89,6 +89,16 @@ def test_a_changed_player_is_not_taken_for_an_unchanged_one_of_its_type(tmp_path
     assert {r["agent"] for r in decisions(tmp_path, both.folder, 0)} == {"tft"}
 
 
+def test_a_name_that_says_what_a_seat_changes_is_not_kept_by_a_branch_that_changes_it(tmp_path: Path) -> None:
+    data = {"name": "seats", "game": "prisoners_dilemma", "types": {"tft": "tit_for_tat"},
+            "mechanism": {"name": "repetition", "rounds": 4}, "seats": {2: {"memory": "window:1"}}}  # fmt: skip
+    play(load_study(data), runs=tmp_path)
+    with open_run(tmp_path / "seats") as run:
+        done = branch(run, 0, 2, ["memory=window:2"], name="two", runs=tmp_path)
+    agents = [r["agent"] for r in decisions(tmp_path, done.folder, 0)[:2]]
+    assert agents == ["tft", "tft (memory=window:1) (branched)"]
+
+
 def test_replicates_share_the_past_and_differ_afterwards(runs: Path) -> None:
     done = fork(runs, "strategy=random:0.5", seeds=6)
     each = [decisions(runs, done.folder, k) for k in range(6)]

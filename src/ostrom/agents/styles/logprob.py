@@ -25,7 +25,11 @@ class Logprob(Style):
 
     def lacks(self, abilities: Abilities) -> str | None:
         """The ability that the model lacks, in words, if it reports no log-probabilities."""
-        return None if abilities.logprobs else "report log-probabilities"
+        if abilities.logprobs:
+            return None
+        return (
+            "report log-probabilities (where its server does, say so by settings.dialect, the kind of server)"
+        )
 
     def most_tokens(self, form: Form, most: int | None) -> int | None:
         """1 for a choice; for any other form, the limit ``most``."""

@@ -52,6 +52,12 @@ def estimate(
     from ostrom.analysis.stopping import stopping
 
     names, measure = _split(arguments)
+    first = next((name for name in names if name in measures), None)
+    if first is not None and measure.partition(":")[0] not in measures:
+        raise UsageError(
+            f"{measure!r} is no measure, {first} is one: the measure comes last, `ostrom estimate RUN {first}` "
+            "(columns to split by: --by)"
+        )
     _one_of(json=json, csv=csv)
     _one_of(contrast=contrast, over=over)
     _one_of(contrast=contrast, balance=balance)
@@ -66,7 +72,13 @@ def estimate(
         stopped = [text for one in data if (text := stopping(one.study, one.folder))]
         columns = _columns(by)
         found = _estimates(data, part, columns, contrast, over, log, _columns(balance), where or [], level)
-    rows = [one.as_dict() for one in found]
+    rows = [
+        {
+            name: _clean(value) if name in ("value", "low", "high") else value
+            for name, value in one.as_dict().items()
+        }
+        for one in found
+    ]
     if json:
         document: dict[str, Any] = {"runs": names, "measure": part.name, "scale": part.scale, "by": columns}
         if contrast:
@@ -80,6 +92,15 @@ def estimate(
         _show_estimates(part, found, level)
         for text in stopped:
             write(text)
+
+
+def _clean(value: float | None) -> float | None:
+    """A figure without the last bits of a sum that is zero.
+
+    >>> _clean(-2.1e-17), _clean(0.25), _clean(None)
+    (0.0, 0.25, None)
+    """
+    return 0.0 if value is not None and abs(value) < 1e-12 else value
 
 
 def _estimates(

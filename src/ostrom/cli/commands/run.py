@@ -36,6 +36,7 @@ from ostrom.cli.options import (
 )
 from ostrom.cli.output import print_json, print_table, say
 from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
     from ostrom.engine.folder import Folder
@@ -260,8 +261,8 @@ def say_end(result: Result, folder: Path) -> None:
     )
     if tally.batches_left:
         say(
-            f"{tally.batches_left} batches go on at their service: `ostrom resume {folder}` collects their replies, "
-            f"`ostrom batches {folder}` lists them"
+            f"{how_many(tally.batches_left, 'batch')} still at work at their service: `ostrom resume {folder}` "
+            f"collects their replies, `ostrom batches {folder}` lists them"
         )
     say_trouble(result, again=f"`ostrom resume {folder}` or the same command")
     say(f"run: {folder}    report: ostrom report {folder}")

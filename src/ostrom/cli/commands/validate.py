@@ -9,6 +9,7 @@ from ostrom.cli.options import BUDGET, Json, Models, Presets, Seeds, Sets, say_a
 from ostrom.cli.output import print_json, print_record, say
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import StudyError, UsageError
+from ostrom.ground.words import how_many
 
 STAND_IN = "embedded/smollm2-135m"
 """Takes the place of the model in a study that leaves it to --model."""
@@ -73,7 +74,7 @@ def _study(file: str, preset: str | None, given: dict[str, Any]) -> dict[str, An
                 raise error.moved(f"with preset {name}: {error.key or 'study'}") from None
             left_open = True
             plan = resolve(file, preset=name, **{**given, "models": [STAND_IN]}).plan
-        facts[name or "as written"] = f"{plan.cells} cells, {_size(plan)}"
+        facts[name or "as written"] = f"{how_many(plan.cells, 'cell')}, {_size(plan)}"
     if left_open:
         facts["models"] = "none named: ostrom run needs --model"
     return facts
@@ -82,9 +83,9 @@ def _study(file: str, preset: str | None, given: dict[str, Any]) -> dict[str, An
 def _size(plan: Any) -> str:
     """How much there is to play; people come one by one, so their matches cannot be counted beforehand."""
     if plan.study.people is None:
-        return f"{plan.matches} matches"
+        return how_many(plan.matches, "match")
     games = len(plan.study.people.order)
-    return f"{plan.study.people.quota} people in each, {games} {'match' if games == 1 else 'matches'} a visit"
+    return f"{how_many(plan.study.people.quota, 'person')} in each, {how_many(games, 'match')} a visit"
 
 
 def check_file(file: Path) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ostrom.engine.journal import Journal
 from ostrom.ground.errors import RunError
+from ostrom.ground.words import how_many
 from ostrom.models.batches import is_identifier
 
 KEY = 16
@@ -132,7 +133,7 @@ def batches_in_words(count: int) -> str:
     >>> batches_in_words(1), batches_in_words(2)
     ('1 batch', '2 batches')
     """
-    return f"{count} batch{'' if count == 1 else 'es'}"
+    return how_many(count, "batch")
 
 
 def refuse_batches(journal: Journal) -> None:

@@ -83,7 +83,7 @@ class BranchPlan(ForkPlan):
     def _changed(self, seated: Seated, changes: Mapping[str, Any]) -> Seated:
         config = self._build_agent(orjson.dumps(changed_agent(seated.config, changes)).decode())
         check_memory(config, self.parent.game, self.file)
-        return Seated(seated.name, config)
+        return replace(seated, config=config)
 
     def rules(self, index: int, changes: Mapping[str, Any]) -> Mechanism:  # noqa: ARG002
         """The parent's rules with the number of rounds that the branch states."""
@@ -111,10 +111,15 @@ class BranchPlan(ForkPlan):
 
 
 def _told_apart(before: Sequence[Seated], after: Sequence[Seated]) -> tuple[Seated, ...]:
-    """The players, with another name for one that was changed while others of its name were not."""
+    """The players, with another name for one that was changed while others of its name were not.
+
+    So has one whose name says what its seat changes: the branch may have changed that.
+    """
     same = {old.name for old, new in zip(before, after, strict=True) if old.config == new.config}
     return tuple(
-        replace(new, name=f"{new.name} (branched)") if new.config != old.config and new.name in same else new
+        replace(new, name=f"{new.name} (branched)")
+        if new.config != old.config and (new.name in same or new.type)
+        else new
         for old, new in zip(before, after, strict=True)
     )
 

@@ -10,6 +10,7 @@ import typer
 from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.ground.errors import UsageError
+from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
     from ostrom.features.comparing import Comparison, Line
@@ -134,7 +135,7 @@ def _print_comparison(made: Comparison) -> None:
 def _counted(line: Line) -> str:
     """Whose figures a range is of: how many models, or the name of the only one (people, in some sources)."""
     names = {p.model for p in line.figures if p.model is not None}
-    return names.pop() if line.models == len(names) == 1 else f"{line.models} models"
+    return names.pop() if line.models == len(names) == 1 else how_many(line.models, "model")
 
 
 def _row(line: Line, used: list[int], marks: dict[str, int]) -> list[str | None]:

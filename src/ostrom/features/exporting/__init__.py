@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.words import listed
 from ostrom.studies.run import Run
 
 Written = dict[str, tuple[Path, int]]
@@ -35,7 +36,7 @@ def export_run(
         ("--safe", safe, ("csv", "otree")),
     ):
         if given and format not in where:
-            raise UsageError(f"{option} is for --format {' and '.join(where)}, not for {format}")
+            raise UsageError(f"{option} is for --format {listed(where)}, not for {format}")
     folder = Path(out) if out is not None else run.folder.path / ("" if format in TABLES else format)
     try:
         folder.mkdir(parents=True, exist_ok=True)

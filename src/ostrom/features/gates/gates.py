@@ -28,6 +28,7 @@ from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file, write_whole
 from ostrom.ground.terminal import escaped
 from ostrom.ground.validation import validate
+from ostrom.ground.words import listed
 from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.plan import StudyPlan
 
@@ -60,7 +61,7 @@ class GateRule(Query):
     def _one_bound(self) -> GateRule:
         given = [name for name in BOUNDS if getattr(self, name) is not None]
         if len(given) != 1:
-            found = f" (found {' and '.join(given)})" if given else ""
+            found = f" (found {listed(given)})" if given else ""
             raise ValueError(f"a gate needs exactly one of {', '.join(BOUNDS)}{found}")
         if self.within is not None and not (self.contrast or self.over):
             raise ValueError("within is for a difference: give contrast or over (for a level: between)")

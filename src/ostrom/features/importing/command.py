@@ -10,6 +10,7 @@ import typer
 
 from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, say, write
+from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
     from ostrom.features.importing import Imported
@@ -92,7 +93,7 @@ def _tell(done: Imported) -> None:
             hint = (
                 f"these cannot be dealt with by {done.policy}; --bad-rows skip or skip-match leaves them out"
             )
-        say(f"refused: {rows} bad rows of {_many(len(done.refused), 'kind')} ({hint})")
+        say(f"refused: {rows} bad rows of {how_many(len(done.refused), 'kind')} ({hint})")
         return
     for cause in done.causes:
         notes = "; ".join(cause.as_dict()["notes"][:3])
@@ -103,15 +104,11 @@ def _tell(done: Imported) -> None:
         say(f"and {len(done.skipped) - SHOWN} more matches were skipped")
     bad = len(done.disagreements)
     say(
-        f"{_many(done.matches, 'match')}, {_many(done.rounds, 'round')}"
-        + (f", {_many(len(done.skipped), 'match')} skipped" if done.skipped else "")
-        + (f"; {_many(bad, 'bad row')}, {DONE[done.policy]}" if bad else "")
+        f"{how_many(done.matches, 'match')}, {how_many(done.rounds, 'round')}"
+        + (f", {how_many(len(done.skipped), 'match')} skipped" if done.skipped else "")
+        + (f"; {how_many(bad, 'bad row')}, {DONE[done.policy]}" if bad else "")
     )
     say(f"run: {done.folder}    report: ostrom report {done.folder}")
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}{'es' if what.endswith('ch') else 's'}"
 
 
 def _is_table_of_games(file: Path) -> bool:

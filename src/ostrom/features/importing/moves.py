@@ -15,6 +15,7 @@ from ostrom.games.ordinal import OrdinalGame, classify, ordinal_game
 from ostrom.games.ordinal_table import CELLS
 from ostrom.games.ordinal_table import read_table as read_games
 from ostrom.ground.errors import GameError, OstromError, StudyError
+from ostrom.ground.words import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ def _from_texts(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) ->
     if len(set(lengths)) > 1 or not lengths[0]:
         line, columns = placed[lengths.index(min(lengths))]
         raise StudyError(
-            f"the players of this match have {' and '.join(map(str, lengths))} actions",
+            f"the players of this match have {listed(lengths)} actions",
             file=table.file, key=f"{table.unit} {line.number}, column {columns.action}",
         )  # fmt: skip
     last = lengths[0] - 1

@@ -18,6 +18,7 @@ from ostrom.framing.config import Framing
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import scalar
+from ostrom.ground.words import how_many, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ class MatchReader:
                 f"rounds, {'the mapping says' if rule.rounds else 'most others have'} {wanted} "
                 "(rounds: any in the mapping allows it)"
             )
-            why = f"the match of {' and '.join(source.players)} has {length} {short}"
+            why = f"the match of {listed(source.players)} has {length} {short}"
             done = "refuse" if self.policy == "repair" else self.policy
             row = Disagreement(
                 source.file, source.first.number, "", 0, length, wanted, why,
@@ -176,7 +177,7 @@ class MatchReader:
         """What else must be said."""
         for name, count in self._demoted.items():
             yield (
-                f"{name} changes within {count} match{'es' if count > 1 else ''}: it is a column of the "
+                f"{name} changes within {how_many(count, 'match')}: it is a column of the "
                 "decisions table, not a factor"
             )
         yield from self.games.notes.values()

@@ -17,6 +17,7 @@ from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.ground.errors import RunError, StudyError, UnknownName
 from ostrom.ground.files import plain, read_plain, read_text_file, refuse_link
 from ostrom.ground.values import grouped
+from ostrom.ground.words import listed
 from ostrom.ground.yaml import in_words, read_yaml
 
 SHIPPED = "motives.yaml"
@@ -110,7 +111,7 @@ def corpus_notes(corpus: JudgedCorpus) -> list[str]:
     """Notes for readers of a corpus: its size, judgements without labels, self-judgements."""
     judged = corpus.judged()
     notes = {
-        f"{len(judged)} judgements by {' and '.join(corpus.judges)}.": True,
+        f"{len(judged)} judgements by {listed(corpus.judges)}.": True,
         f"{corpus.failed} judgements have no labels; judging again asks for them.": corpus.failed,
         f"{corpus.self_judged} of {len(judged)} judgements are by the model that played.": corpus.self_judged,
     }

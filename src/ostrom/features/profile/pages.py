@@ -13,6 +13,7 @@ from ostrom.features.profile.playing import ModelProfile, Taken
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import refuse_link, write_whole
 from ostrom.ground.values import grouped
+from ostrom.ground.words import how_many
 from ostrom.reports.figures import for_page, need_extras, render
 from ostrom.reports.files import as_csv
 from ostrom.reports.marks import dots
@@ -48,7 +49,7 @@ def write_pages(out: Path, battery: Battery, profiles: Sequence[ModelProfile], *
         tables[out] = _rows(profiles)
         pages[out] = plain_page(
             f"Profiles by the battery {battery.name}",
-            f"{len(profiles)} models side by side",
+            f"{how_many(len(profiles), 'model')} side by side",
             [_side_by_side(profiles), *_sections(profiles)],
             about=about,
             warnings=[f"{profile.model}: {note}" for profile in profiles for note in profile.notes],

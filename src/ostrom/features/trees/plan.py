@@ -182,15 +182,15 @@ def tree_seats(plan: StudyPlan) -> list[TreeSeat]:
                     continue
                 if seated.observes:
                     raise StudyError(
-                        "an observer has no tree", file=plan.file, key=f"types.{seated.name}.tree"
+                        "an observer has no tree", file=plan.file, key=f"types.{seated.key}.tree"
                     )
                 seat = place % cell.game.seats
                 _check(seated, cell.game, plan.file)
                 try:
                     walk = Walk(cell.mechanism, cell.game, seat)
                 except GameError as error:
-                    raise StudyError(str(error), file=plan.file, key=f"types.{seated.name}.tree") from None
-                made = TreeSeat(seated.name, seated.config, cell.game, cell.mechanism, walk, players)
+                    raise StudyError(str(error), file=plan.file, key=f"types.{seated.key}.tree") from None
+                made = TreeSeat(seated.key, seated.config, cell.game, cell.mechanism, walk, players)
                 found.setdefault(made.key, made)
     return list(found.values())
 
@@ -202,7 +202,7 @@ def tree_names(plan: StudyPlan) -> list[str]:
 
 def _check(seated: Seated, game: Game, file: str | None) -> None:
     """A tree stands for a player who always does the same after the same past."""
-    config, key = seated.config, f"types.{seated.name}"
+    config, key = seated.config, f"types.{seated.key}"
     if config.framing.draws_labels or config.framing.order == "shuffled":
         raise StudyError(
             "a tree needs the same words in every match: labels that are drawn and options that are shuffled do not "

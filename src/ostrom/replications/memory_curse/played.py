@@ -20,10 +20,11 @@ WINDOW: Mapping[str, Any] = {"memory_kind": "window", "alike": True}
 """Matches in which all players remember the same number of last rounds."""
 SPLITS = (
     "style", "history_length", "real_rounds", "memory_kind", "memory_mode", "alike", "company", "memory_role",
+    "agent_type",
 )  # fmt: skip
 """What results are split by: how it was asked (of a strategy, the level of the factor ``style``); the rounds
 that the player sees and how many of them are real; its memory; whether all players see equally many rounds;
-their history lengths as text; forgiver or grudge-holder."""
+their history lengths as text; forgiver or grudge-holder; the type that players of different memory share."""
 
 
 def played(data: RunData) -> list[dict[str, Any]]:
@@ -33,7 +34,15 @@ def played(data: RunData) -> list[dict[str, Any]]:
     """
     rows = _rows(data)
     lengths = grouped((row["match"], span_of(row["agent_memory"]).length) for row in rows)
-    return [{**row, **_splits(row, lengths[row["match"]])} for row in rows if row["by_policy"] != 1.0]
+    return [
+        {
+            **row,
+            **_splits(row, lengths[row["match"]]),
+            "agent_type": data.unit(row["match"]).players[row["player"] - 1].key,
+        }
+        for row in rows
+        if row["by_policy"] != 1.0
+    ]
 
 
 def silent(data: RunData) -> int:

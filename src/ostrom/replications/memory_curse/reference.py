@@ -200,7 +200,8 @@ def _mixed(data: RunData, named: Named) -> Iterator[Own]:
         ):
             if found is not None:
                 cell = (named[c.game][0], f"asymmetric_{'_'.join(parts)}", "", "", player, measure)
-                yield own_figure(cell, found, 100.0, spread=found.sd, doubts=doubts.get(key, ()))
+                own = own_figure(cell, found, 100.0, spread=found.sd, doubts=doubts.get(key, ()))
+                yield replace(own, agent=c.agent)
 
 
 def _sanitized(data: RunData, named: Named) -> Iterator[Own]:

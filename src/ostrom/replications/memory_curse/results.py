@@ -155,7 +155,7 @@ def recoveries(data: RunData) -> list[Recovery]:
     return found
 
 
-COMPANY = ("game", "company", "agent", "style")
+COMPANY = ("game", "company", "agent_type", "style")
 WHERE = {"memory_kind": "window"}
 
 

@@ -1,0 +1,26 @@
+"""Words in messages: a count with its noun, and names in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+PLURALS = {"person": "people", "match": "matches", "batch": "batches", "retry": "retries"}
+
+
+def how_many(count: int, noun: str) -> str:
+    """A number and its noun, in the plural where it is not one.
+
+    >>> how_many(1, "person"), how_many(2, "person"), how_many(1200, "match"), how_many(0, "model")
+    ('1 person', '2 people', '1,200 matches', '0 models')
+    """
+    return f"{count:,} {noun if count == 1 else PLURALS.get(noun, f'{noun}s')}"
+
+
+def listed(names: Iterable[object]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["a", "b", "c"]), listed(["a", "b"]), listed(["a"]), listed([])
+    ('a, b and c', 'a and b', 'a', 'nothing')
+    """
+    words = [str(name) for name in names]
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]])) if words else "nothing"
