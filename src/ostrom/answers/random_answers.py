@@ -1,7 +1,5 @@
 """Random valid answers, made from the forms alone: what any player might say."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

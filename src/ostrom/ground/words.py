@@ -1,7 +1,5 @@
 """Words in messages: a count with its noun, and names in a sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 PLURALS = {"person": "people", "match": "matches", "batch": "batches", "retry": "retries"}

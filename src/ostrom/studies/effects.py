@@ -1,7 +1,5 @@
 """What would change nothing is refused: a factor whose levels are played alike, a key that is replaced everywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import pairwise

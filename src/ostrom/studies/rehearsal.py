@@ -5,8 +5,6 @@ and nothing is kept. Prompts are written in some rounds only: in those between t
 long matches that are not played repeat the last one that was.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
