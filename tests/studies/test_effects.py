@@ -159,3 +159,8 @@ def test_no_built_in_study_is_refused(name: str) -> None:
 def test_the_example_study_is_not_refused() -> None:
     (file,) = (Path(__file__).parents[2] / "examples").glob("*.yaml")
     resolve(file, models=["openai/x"])
+
+
+def test_a_null_that_takes_a_variant_out_has_its_effect() -> None:
+    plan = resolve("pd-tournament", changes=["variants={SCoT: null}"], models=["scripted/some"], seeds=1).plan
+    assert not any("SCoT" in seated.name for unit in plan.units() for seated in unit.players)

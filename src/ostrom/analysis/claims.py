@@ -113,14 +113,20 @@ def own_figure(
     doubts: tuple[str, ...] = (),
 ) -> Own:
     """An estimate as an own figure, in the unit of the paper; all agents are pooled where the key names none."""
-    value, *ends = (
-        None if end is None else scale * (1 - end if complement else end)
-        for end in (one.value, one.low, one.high)
-    )
-    low, high = ends[::-1] if complement != (scale < 0) else ends
+
+    def scaled(*ends: float | None) -> list[float | None]:
+        """Numbers of the estimate in the unit of the paper, the ends of an interval in their order."""
+        return [None if end is None else scale * (1 - end if complement else end) for end in ends]
+
+    turned = complement != (scale < 0)
+    (value,), ends = scaled(one.value), scaled(one.low, one.high)
+    low, high = ends[::-1] if turned else ends
     spread = None if spread is None else abs(spread * scale)
     assert value is not None
-    return Own(tuple(cell), one.key.get("agent"), value, low, high, spread, one.n, doubts)
+    bounds = one if one.inference is None else one.at(one.level, guaranteed=True)
+    sure = sorted(end for end in scaled(bounds.low, bounds.high) if end is not None)
+    pair = (sure[0], sure[1]) if one.inference is not None and len(sure) == 2 else None
+    return Own(tuple(cell), one.key.get("agent"), value, low, high, spread, one.n, doubts, sure=pair)
 
 
 class DeclaredReference(Reference):

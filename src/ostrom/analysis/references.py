@@ -58,8 +58,10 @@ class Own:
     doubts: tuple[str, ...] = ()
     """What a reader must know about the own figure, such as answers given by the policy."""
     word: str = ""
-    count: str = ""
     """The figure where it is a word; the value is its code."""
+    count: str = ""
+    sure: tuple[float, float] | None = None
+    """Bounds that hold for every distribution, where the measure has some; low and high are those of an estimate."""
 
 
 @dataclass(frozen=True)

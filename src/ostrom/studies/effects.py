@@ -101,9 +101,9 @@ def _lost(
     """Why the value at a path reaches no match; None where it reaches one, or nobody can say."""
     try:
         put(data, path, f"{MARK}/" if isinstance(value, str) and "/" in value else MARK)  # a model stays one
-    except StudyError:
+        data, root = with_options(data, file, models, seeds, budget), path.partition(".")[0]
+    except StudyError:  # a mark cannot stand everywhere: in place of null, which takes a variant out
         return None
-    data, root = with_options(data, file, models, seeds, budget), path.partition(".")[0]
     if root not in PLAYED:
         return None if _marked(data) else "has no effect: stop, or an option of the command line, replaces it"
     factors = read_factors(data.get("vary") or {}, file)

@@ -1,7 +1,7 @@
 """The claims and figures of a paper with ours beside them: each from the runs of its own arm, each with a verdict."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ostrom.analysis.claims import games_of, references
@@ -229,8 +229,10 @@ def _verdict(plan: PaperPlan, one: Exhibit, line: Line, run: PaperRun) -> PaperV
     if measure not in plan.margins:
         return PaperVerdict("not comparable", f"no margin is declared for {measure}")
     error = 0.0 if plan.spread is None or line.spread is None else plan.spread.error(line.spread)
-    interval = Interval(own.value, own.low, own.high, run.seeds, run.usd)
-    return cell_verdict(interval, printed, error, plan.margins[measure])
+    ends = own.sure or (own.low, own.high)
+    interval = Interval(own.value, *ends, run.seeds, run.usd)
+    verdict = cell_verdict(interval, printed, error, plan.margins[measure])
+    return replace(verdict, approximate=own.sure is None)
 
 
 def _claim(plan: PaperPlan, claim: PaperClaim, runs: Sequence[PaperRun]) -> list[ClaimLine]:
@@ -247,11 +249,15 @@ def _claim(plan: PaperPlan, claim: PaperClaim, runs: Sequence[PaperRun]) -> list
                 lines.append(ClaimLine(claim, PaperVerdict("not comparable", str(error)), run.name, agent))
                 continue
             for one in estimates:
-                # The data of the paper itself have no other error than that of the paper.
-                ends = (one.value, one.value) if run.released else (one.low, one.high)
+                # A verdict promises an error rate: it rests on bounds that hold for every distribution where there are
+                # some. The data of the paper itself have no other error than that of the paper.
+                sure = one.at(one.level, guaranteed=True)
+                rests = one if sure.low is None else sure
+                ends = (one.value, one.value) if run.released else (rests.low, rests.high)
                 interval = Interval(one.value, *ends, run.seeds, run.usd)
                 verdict = claim_verdict(interval, claim.expect, claim.threshold, claim.smallest)
-                lines.append(ClaimLine(claim, verdict, run.name, agent, one, published))
+                verdict = replace(verdict, approximate=sure.low is None and run.released is None)
+                lines.append(ClaimLine(claim, verdict, run.name, agent, rests, published))
     if lines:
         # Agents that the question is not about (scripts' partners, variants) give no figure.
         judged = [line for line in lines if line.estimate is not None]

@@ -23,13 +23,17 @@ class PaperVerdict:
     why: str = ""
     seeds: int | None = None
     usd: float | None = None
+    approximate: bool = False
+    """Whether it rests on the interval of an estimate: no bound that holds for every distribution is at hand."""
 
     def __str__(self) -> str:
         if self.answer == "undecided" and self.seeds is not None:
             price = f", {self.usd:.2f} USD" if self.usd else ""
             many = "more than 10,000" if self.seeds > MOST_SEEDS else f"about {self.seeds:,}"
             return f"undecided: {many} more seed{'' if self.seeds == 1 else 's'}{price}"
-        return f"{self.answer}: {self.why}" if self.why else self.answer
+        decided = self.answer in ("agrees", "differs")
+        word = f"{self.answer}, approximate" if self.approximate and decided else self.answer
+        return f"{word}: {self.why}" if self.why else word
 
     def as_dict(self) -> dict[str, object]:
         """Plain data."""
@@ -38,6 +42,7 @@ class PaperVerdict:
             "why": self.why or None,
             "more_seeds": self.seeds,
             "more_usd": self.usd,
+            "approximate": self.approximate,
         }
 
 
