@@ -112,7 +112,7 @@ def test_what_was_spent_is_the_sum_of_what_was_journaled(tmp_path: Path) -> None
         ),
     )
     assert journal.spent() == {
-        "calls": 4, "tokens_in": 18, "tokens_out": 8, "usd": 0.125, "failed_tries": 1, "unpriced": 1, "cached": 1,
+        "calls": 3, "tokens_in": 17, "tokens_out": 7, "usd": 0.125, "failed_tries": 1, "unpriced": 1, "cached": 1,
         "refused": 0, "decisions": 2, "complaints": 6, "policies": 2, "tokens_cached": 4,
     }  # fmt: skip
     journal.close()

@@ -105,7 +105,7 @@ def test_a_file_is_found_beside_the_study_and_named_after_itself(tmp_path: Path)
         ),
         ("{actions: [a, b], payoffs: {'a, a': [1, 1]}}", "payoffs: lacks the outcome 'a, b' (3 missing)"),
         ("{actions: [a], payoffs: {'a, x': [1, 1]}}", "payoffs.a, x: seat 2 has no action 'x' (allowed: a)"),
-        ("{actions: [a], payoffs: {'a': [1, 1]}}", "payoffs.a: an outcome names 2 actions"),
+        ("{actions: [a], payoffs: {'a': [1, 1]}}", "payoffs.a: names 1 action, and the game has 2 seats"),
         ("{actions: [a], payoffs: {'a, a': [1, 1], 'a,a': [2, 2]}}", "payoffs.a,a: says this outcome twice"),
         ("{actions: [a], payoffs: [[[1, 1]]], cooperative: b}", "cooperative: seat 1 has no such action"),
         ("{actions: [a], payoffs: [[[1, 1]]], cooperative: [a]}", "cooperative: names 1 actions"),

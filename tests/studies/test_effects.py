@@ -10,6 +10,7 @@ import pytest
 from ostrom.agents.config import NO_MODEL
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import StudyError
+from ostrom.models.providers import scripted
 from ostrom.studies.effects import check_effects
 from ostrom.studies.load import builtin_names, load_study, presets_of
 from ostrom.studies.plans import plan_of
@@ -162,5 +163,6 @@ def test_the_example_study_is_not_refused() -> None:
 
 
 def test_a_null_that_takes_a_variant_out_has_its_effect() -> None:
+    scripted.register("some", lambda request: "[J]")
     plan = resolve("pd-tournament", changes=["variants={SCoT: null}"], models=["scripted/some"], seeds=1).plan
     assert not any("SCoT" in seated.name for unit in plan.units() for seated in unit.players)

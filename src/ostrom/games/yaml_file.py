@@ -35,6 +35,7 @@ from ostrom.games.tensor import MAX_SEATS, TensorGame, check_size
 from ostrom.games.text_file import rational, read_text
 from ostrom.games.words import Words
 from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.words import how_many
 
 KEYS = (
     "name",
@@ -258,9 +259,10 @@ class _Reader:
             names = [name.strip() for name in str(outcome).split(",")]
             if len(names) != len(actions):
                 raise self.error(
-                    f"names {len(names)} actions, and the game has {len(actions)} seats: an outcome names one action "
-                    "for each (actions is one list for all seats, or one list per seat)", f"payoffs.{outcome}",
-                )  # fmt: skip
+                    f"names {how_many(len(names), 'action')}, and the game has {len(actions)} seats: an outcome names "
+                    "one action for each (actions is one list for all seats, or one list per seat)",
+                    f"payoffs.{outcome}",
+                )
             for seat, name in enumerate(names):
                 if name not in actions[seat]:
                     problem = f"seat {seat + 1} has no action {name!r}"

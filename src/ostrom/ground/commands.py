@@ -62,7 +62,7 @@ OURS: dict[str, tuple[str, str]] = {
     ),
     "gate": (
         "ostrom.features.gates.command:gate",
-        "Judge statements about a run by their intervals; a study is played first, or gone on with.",
+        "Judge statements about a run by bounds that hold for any distribution; a study is played first.",
     ),
     "power": (
         "ostrom.features.power.command:power",
@@ -123,7 +123,7 @@ OURS: dict[str, tuple[str, str]] = {
     ),
     "compare": (
         "ostrom.features.comparing.command:compare",
-        "Set the figures of a run beside the published ones, for the cells that both have.",
+        "Set the figures of a run beside the published ones, or beside those of another run (compare NEW OLD).",
     ),
     "traces": (
         "ostrom.features.words.command:traces",

@@ -65,7 +65,7 @@ def gate(
     options: PlayOptions = PlayOptions(),
     json: Json = False,
 ) -> None:
-    """Judge statements about a run by bounds that hold for any distribution; a study is played first, or gone on with.
+    """Judge statements about a run by bounds that hold for any distribution; a study is played first.
 
     Exit code: 0 all pass, 1 one fails, 3 one is undecided and none fails, 2 wrong use, 130 interrupted.
     """
