@@ -61,11 +61,13 @@ class Bill:
         return {**document, "usage": usage}
 
 
-def study_of(small: Small, *servers: LoopbackServer, tokens: int | None = None, **changes: Any) -> StudyFile:
+def study_of(
+    small: Small, *servers: LoopbackServer, tokens: int | None = None, timeout: float = 60.0, **changes: Any
+) -> StudyFile:
     types: dict[str, Any] = {f"model{n}": {"model": server.model} for n, server in enumerate(servers)}
     study = small(
         types=types | {"tft": "tit_for_tat"},
-        agent={"style": "direct", "params": {"max_tokens": MOST}, "settings": {"timeout": 0.5}},
+        agent={"style": "direct", "params": {"max_tokens": MOST}, "settings": {"timeout": timeout}},
         **{"vary": {}, "seeds": 3, "invalid": {"retries": 3, "policy": "uniform"}, **changes},
     )
     return study.model_copy(update={"budget": BudgetRule(tokens=tokens)})
@@ -134,7 +136,8 @@ def test_tries_that_may_have_been_billed_stay_reserved(small: Small, runs: Path,
     bill, tokens = Bill(), 9000
     with LoopbackServer(bill, faults=Faults({fault: 0.6})) as server:
         for _ in range(2):
-            result = play(study_of(small, server, tokens=tokens), runs=runs, options=options(tries=12))
+            study = study_of(small, server, tokens=tokens, timeout=0.5)
+            result = play(study, runs=runs, options=options(tries=12))
             assert refused(result, tokens), result.why
             billed = bill.tokens / bill.calls * server.count  # some faults are not answered by the bill
             assert server.fault_counts[fault] > 2 and billed <= tokens
