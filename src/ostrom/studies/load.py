@@ -145,7 +145,10 @@ def _asked(models: Sequence[str], variants: Any, file: str) -> Iterator[tuple[st
         for name, spec in _mapping(variants, file, "variants").items()
         if spec is not None
     }
-    of = {name: _varied(spec.pop("of", None), models, f"variants.{name}.of", file) for name, spec in over.items()}
+    of = {
+        name: _varied(spec.pop("of", None), models, f"variants.{name}.of", file)
+        for name, spec in over.items()
+    }
     for model in models:
         yield model, {"model": model}
         for name, spec in over.items():
@@ -160,7 +163,10 @@ def _varied(of: Any, models: Sequence[str], key: str, file: str) -> Sequence[str
     chosen = models[:1] if of == "first" else [of] if isinstance(of, str) else of
     if not isinstance(chosen, list | tuple) or not {*map(str, chosen)} <= {*models}:
         raise StudyError(
-            f"must be 'first' or models that are named (allowed: {', '.join(models)})", file=file, key=key, found=of
+            f"must be 'first' or models that are named (allowed: {', '.join(models)})",
+            file=file,
+            key=key,
+            found=of,
         )
     return chosen
 

@@ -10,6 +10,8 @@ from ostrom.data.rundata import RunData
 from ostrom.features.importing import load_mapping, mapping_names
 from ostrom.features.robustness.robustness import wordings
 from ostrom.games.ordinal import ordinal_game
+from ostrom.ground.errors import OstromError
+from ostrom.models.providers.scripted import register
 from ostrom.reports import Drawn, Table, build_report
 from ostrom.reports.declared import panel_of, panels
 from ostrom.studies.load import load_study
@@ -65,6 +67,50 @@ def test_a_named_pair_is_drawn_with_what_was_predicted_of_it(played: Played) -> 
     assert draw(data, {"name": "strips", "pair": ["kind", "nobody"]}).notes == [
         "There is no finished match of kind and nobody."
     ]
+
+
+def test_pairs_of_models_are_drawn_without_scripts_in_their_place(played: Played) -> None:
+    """A model against a script, against its own social version, and against another model; never somebody else's."""
+    for name in ("one", "two"):
+        register(name, lambda request: "[A0]")
+    data = played(
+        types={
+            "defect_once": "defect_once",
+            "always_j": "cooperator",
+            "m": {"model": "scripted/one"},
+            "m SCoT": {"model": "scripted/one", "style": "social"},
+            "n": {"model": "scripted/two"},
+            "n SCoT": {"model": "scripted/two", "style": "social"},
+        },
+        agent={"style": "direct", "constrain": "never"},
+        seating="ordered",
+        vary={},
+        seeds=1,
+    )
+
+    def chosen(*pair: Any) -> set[str]:
+        panel: Any = panel_of({"name": "strips", "pair": list(pair), "matches": 100})
+        seated = data.records(
+            "SELECT match, string_agg(agent, '-' ORDER BY player) AS who FROM matches GROUP BY match"
+        )
+        return {row["who"] for row in seated if row["match"] in panel._choose(data)}
+
+    models = {"m", "m SCoT", "n", "n SCoT"}
+    assert chosen("{model}", "defect_once") == {f"{model}-defect_once" for model in models}
+    assert chosen("{model}", "{model} SCoT") == {"m-m SCoT", "n-n SCoT"}
+    assert chosen("{model}", "{model}") == {f"{model}-{model}" for model in models}
+    assert chosen("{model}", "{other}") == {f"{a}-{b}" for a in models for b in models - {a}}
+    assert chosen(["{model}", "{model} SCoT"], ["always_j", "defect*"]) == {
+        "m-m SCoT", "n-n SCoT", "always_j-defect_once",
+    }  # fmt: skip
+    (figure,) = draw(data, {"name": "strips", "pair": ["{model}", "{model} SCoT"]}).figures
+    assert figure.name == "strips_model_model SCoT"
+
+
+@pytest.mark.parametrize("pair", ["ab", [], [[]], [["a"], "b"], [1, 2], {"a": 1}, 5])
+def test_a_pair_that_names_nobody_is_refused(pair: Any) -> None:
+    with pytest.raises(OstromError, match="pair must list the players by seat"):
+        panel_of({"name": "strips", "pair": pair})
 
 
 def test_pairs_show_who_defected_against_whom(played: Played) -> None:
