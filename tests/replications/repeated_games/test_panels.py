@@ -14,6 +14,7 @@ from ostrom.ground.errors import OstromError
 from ostrom.models.providers.scripted import register
 from ostrom.reports import Drawn, Table, build_report
 from ostrom.reports.declared import panel_of, panels
+from ostrom.reports.exhibits.declared import exhibits_of
 from ostrom.studies.load import load_study
 
 from ..conftest import Played
@@ -218,6 +219,31 @@ def test_robustness_says_what_survives(played: Played) -> None:
     assert shares["agent"] == pytest.approx(1) and shares["story"] == pytest.approx(0)
     (row,) = rows_of(drawn.tables[1])
     assert (row["difference"], row["holds in all"]) == (1, "yes")
+
+
+def test_wordings_are_drawn_by_model_and_not_pooled(played: Played) -> None:
+    """Figure 4 is about one model: one that forgives and one that does not have a map each."""
+    register("kind", lambda request: "[J]")
+    register("hard", lambda request: "[F]")
+    data = played(
+        game=PD,
+        mechanism={"name": "repetition", "rounds": 4, "told_rounds": True},
+        agent={"style": "direct", "constrain": "never", "framing": {"labels": "JF"}},
+        types={"kind": {"model": "scripted/kind"}, "hard": {"model": "scripted/hard"}, "script": "defect_once"},
+        seating="versus",
+        vary={
+            "labels": {"set": "agent.framing.labels", "to": ["JF"]},
+            "units": {"set": "agent.framing.units", "to": ["points", "coins"]},
+        },
+        seeds=1,
+    )
+    (left,) = [one for one in exhibits_of("repeated_games") if one.name == "Figure 4 left"]
+    shipped = [s for s in load_study("framing-robustness").report.panels if isinstance(s, dict) and "x" in s]
+    for spec in (*left.panels, shipped[0]):
+        over = {"where": None} if isinstance(spec, dict) else {}
+        (table,) = draw(data, {**spec, **over}).tables
+        rates = {row["agent"]: row["joint_cooperation"] for row in rows_of(table)}
+        assert rates == {"kind + script": 0.75, "hard + script": 0.0}
 
 
 def test_wordings_are_the_factors_that_set_framings_alone() -> None:
