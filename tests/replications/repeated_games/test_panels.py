@@ -221,6 +221,27 @@ def test_robustness_says_what_survives(played: Played) -> None:
     assert (row["difference"], row["holds in all"]) == (1, "yes")
 
 
+def test_the_matrices_of_the_families_show_what_the_games_pay(played: Played) -> None:
+    (figure,) = draw(played(vary={}, seeds=1), "games_matrices").figures
+    charts = figure.chart.to_dict()["concat"]
+    assert len(charts) == 6
+    shown = {
+        chart["title"]["text"]: {(c["row"], c["column"]): c for c in chart["data"]["values"]}
+        for chart in charts
+    }
+    assert {title.partition(":")[0] for title in shown} == {
+        "win-win", "pd-family", "unfair", "cyclic", "biased", "second-best",
+    }  # fmt: skip
+    dilemma = shown["pd-family: Prisoner's Dilemma (67)"]
+    assert {at: cell["ranks"] for at, cell in dilemma.items()} == {
+        ("J", "J"): "3, 3", ("J", "F"): "1, 4", ("F", "J"): "4, 1", ("F", "F"): "2, 2",
+    }  # fmt: skip
+    assert [at for at, cell in dilemma.items() if cell["stable"]] == [("F", "F")]
+    assert not any(cell["stable"] for cell in shown["cyclic: Biased Cycle (4)"].values())
+    chosen = draw(played(vary={}, seeds=1), {"name": "games_matrices", "numbers": [1]}).figures[0]
+    assert "unfair: Hegemony (1)" in str(chosen.chart.to_dict())
+
+
 def test_wordings_are_drawn_by_model_and_not_pooled(played: Played) -> None:
     """Figure 4 is about one model: one that forgives and one that does not have a map each."""
     register("kind", lambda request: "[J]")
@@ -229,7 +250,11 @@ def test_wordings_are_drawn_by_model_and_not_pooled(played: Played) -> None:
         game=PD,
         mechanism={"name": "repetition", "rounds": 4, "told_rounds": True},
         agent={"style": "direct", "constrain": "never", "framing": {"labels": "JF"}},
-        types={"kind": {"model": "scripted/kind"}, "hard": {"model": "scripted/hard"}, "script": "defect_once"},
+        types={
+            "kind": {"model": "scripted/kind"},
+            "hard": {"model": "scripted/hard"},
+            "script": "defect_once",
+        },
         seating="versus",
         vary={
             "labels": {"set": "agent.framing.labels", "to": ["JF"]},
@@ -276,7 +301,7 @@ def test_strategies_and_responses_are_shown(played: Played) -> None:
 def test_every_panel_says_why_it_is_empty(played: Played, name: str) -> None:
     study = {**BASE, "game": "matching_pennies", "mechanism": "none", "types": {"heads": "constant:heads"}}
     drawn = draw(played(**study), name)
-    if name != "games_pairs":  # coordination has a meaning even here
+    if name not in ("games_pairs", "games_matrices"):  # coordination has a meaning even here; matrices need no run
         assert not drawn.figures and drawn.notes
 
 
