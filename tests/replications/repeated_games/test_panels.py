@@ -301,7 +301,10 @@ def test_strategies_and_responses_are_shown(played: Played) -> None:
 def test_every_panel_says_why_it_is_empty(played: Played, name: str) -> None:
     study = {**BASE, "game": "matching_pennies", "mechanism": "none", "types": {"heads": "constant:heads"}}
     drawn = draw(played(**study), name)
-    if name not in ("games_pairs", "games_matrices"):  # coordination has a meaning even here; matrices need no run
+    if name not in (
+        "games_pairs",
+        "games_matrices",
+    ):  # coordination has a meaning even here; matrices need no run
         assert not drawn.figures and drawn.notes
 
 

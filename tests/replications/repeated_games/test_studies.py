@@ -172,8 +172,35 @@ def test_the_papers_wordings_are_nine_against_the_papers_script() -> None:
     stories = StudyPlan(load_study("framing-robustness", preset="stories", models=["scripted/first"]))
     assert len(stories) == 2 * 27
     singly = StudyPlan(load_study("framing-robustness", preset="one_at_a_time", models=["scripted/first"]))
-    assert len(singly) == 2 * 11
-    assert singly.unit(9).mechanism.told["rounds"] == 20  # type: ignore[attr-defined]
+    assert len(singly) == 2 * 13
+    longer = [unit.cell["change"] for unit in singly.units() if unit.mechanism.told["rounds"] == 20]  # type: ignore[attr-defined]
+    assert longer == ["20 rounds"] * 2
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        (
+            "stated goal",
+            "Your goal is to collect as many points as you can in the long run, summed over all rounds.",
+        ),
+        (
+            "joint goal",
+            "Your goal is that you and the other player together collect as many points as possible in the long run, "
+            "summed over all rounds.",
+        ),
+        (
+            "goal to be ahead",
+            "Your goal is to have collected more points than the other player in the end, summed over all rounds.",
+        ),
+    ],
+)
+def test_end_goals_are_told_one_at_a_time(goal: str, said: str, tmp_path: Path) -> None:
+    study = load_study("framing-robustness", preset="one_at_a_time", models=["scripted/first"])
+    levels = {level: {**study.vary["change"][level]} for level in ("base", goal)}  # type: ignore[call-overload]
+    play(study.model_copy(update={"vary": {**study.vary, "change": levels}}), runs=tmp_path)
+    with_goal = [text for text in PROMPTS if "Your goal" in text]
+    assert len(with_goal) == len(PROMPTS) / 2 == 20 and all(said in text.split("\n") for text in with_goal)
 
 
 def test_versus_needs_somebody_on_both_sides() -> None:
