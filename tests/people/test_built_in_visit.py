@@ -69,7 +69,9 @@ def test_a_visit_from_prolific_has_its_clock_two_fresh_games_and_a_completion_li
         LoopbackServer(reply) as model,
         served(tmp_path, "repeated-games-people", *options(model.model)) as server,
     ):
-        links = server.ostrom("people", "repeated-games-people", "links", "--public", "https://study.example.org")
+        links = server.ostrom(
+            "people", "repeated-games-people", "links", "--public", "https://study.example.org"
+        )
         assert "PROLIFIC_PID={{%PROLIFIC_PID%}}" in links.stdout
         person = arrive(server, "p-31")
         to_the_games(person, "1")
@@ -107,7 +109,9 @@ def test_a_visit_from_prolific_has_its_clock_two_fresh_games_and_a_completion_li
     assert not visit["excluded"] and "p-31" not in str(decisions) + str(visits)
 
 
-def test_a_choice_that_comes_too_late_is_void_for_the_model_too_and_excludes_the_person(tmp_path: Path) -> None:
+def test_a_choice_that_comes_too_late_is_void_for_the_model_too_and_excludes_the_person(
+    tmp_path: Path,
+) -> None:
     asked: list[str] = []
 
     def reply(body: dict[str, Any]) -> str:
@@ -124,7 +128,7 @@ def test_a_choice_that_comes_too_late_is_void_for_the_model_too_and_excludes_the
             person.request("POST", "/leave", {"how": "departed"})
             server.stop()
             decisions, visits = rows_of(server, "decisions"), rows_of(server, "visits")
-    missed = [row for row in decisions if row["kind"] == "act" and row["agent"] == "you"][0]
+    missed = next(row for row in decisions if row["kind"] == "act" and row["agent"] == "you")
     assert (missed["reading"], missed["action"], missed["missed"]) == ("missed", None, True)
     assert visits[0]["missed_rounds"] >= 1 and visits[0]["excluded"]
     told = [text for text in asked if "Round 1: " in text]
