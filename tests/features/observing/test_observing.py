@@ -104,14 +104,19 @@ def test_imported_matches_are_watched_in_their_own_wording(
         rows.writerow(WORDINGS)
         for labels, units in (("JF", "coins"), ("QX", "dollars")):
             for number in (1, 2):
-                c, d = labels
+                c, d = labels[0], labels[1]
                 named = (c, d) if number == 1 else (d, c)
                 rows.writerow([number, *named, units, "GPT-4", "Defect_once", d, c, 10, 0, 10 * number, 0])
     assert (
         ostrom("import", "checks.csv", "--mapping", "repeated-games-pd-wordings", "--name", "seen").exit_code
         == 0
     )
-    register("watcher", lambda request: ASKED.append(request.messages[-1].content) or "Q")
+
+    def answer(request: Request) -> str:
+        ASKED.append(request.messages[-1].content)
+        return "Q"
+
+    register("watcher", answer)
     words = ("observe", "seen", "--model", "scripted/watcher", "--set", "agent.constrain=never", "--set",
              "invalid.policy=skip-match", "--set", "invalid.retries=0")  # fmt: skip
     assert ostrom(*words).exit_code in (0, 1)

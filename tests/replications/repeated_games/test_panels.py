@@ -265,8 +265,8 @@ def test_wordings_are_drawn_by_model_and_not_pooled(played: Played) -> None:
     (left,) = [one for one in exhibits_of("repeated_games") if one.name == "Figure 4 left"]
     shipped = [s for s in load_study("framing-robustness").report.panels if isinstance(s, dict) and "x" in s]
     for spec in (*left.panels, shipped[0]):
-        over = {"where": None} if isinstance(spec, dict) else {}
-        (table,) = draw(data, {**spec, **over}).tables
+        assert isinstance(spec, dict)
+        (table,) = draw(data, {**spec, "where": None}).tables
         rates = {row["agent"]: row["joint_cooperation"] for row in rows_of(table)}
         assert rates == {"kind + script": 0.75, "hard + script": 0.0}
 
