@@ -148,7 +148,7 @@ UNTRANSLATED: list[tuple[dict[str, Any], str]] = [
     *(({"framing": {"payoffs": name}}, f"{name} is not translated into de (translated: rows, sentences)")
       for name in ("best_responses", "formula", "matrices", "own_sentences", "profiles", "prose", "words")),
     *(({"framing": {"goal": name}}, f"prompt file {name} is not translated into de (translated: total)")
-      for name in ("best_response", "nash", "role")),
+      for name in ("ahead", "best_response", "joint", "nash", "role")),
     *(({"framing": {"hint": name}}, f"prompt file {name} is not translated into de (translated: none)")
       for name in ("cooperation_holds", "equilibrium", "may_err", "will_defect_once")),
     ({"framing": {"history": "words"}, "mechanism": {"name": "repetition", "rounds": 2}},

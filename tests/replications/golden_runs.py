@@ -103,6 +103,7 @@ RUNS: Mapping[str, tuple[str, tuple[str, ...], int]] = {
 
 
 PLAYED_ELSEWHERE: Mapping[str, str] = {
+    "beyond-2x2": "repeated_games/test_beyond.py",
     "commons": "commons/test_commons.py",
     "mechanisms-controls": "coopeval/test_controls.py",
     "memory-curation": "memory_curse/test_curation.py",

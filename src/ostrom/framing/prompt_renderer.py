@@ -387,7 +387,11 @@ class PromptRenderer:
         return self.library.kept(key, view.game, lambda: self._render_setup(view, order, values))
 
     def _render_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
-        return self.library.fill(self._setup_file, {**values, **self.blocks.all(view, order, values)})
+        told = {**values, **self.blocks.all(view, order, values)}
+        if (watched := view.facts.get("watched")) is not None:
+            # An observer of one seat is told of that one; the file stays as it is, for trees are bound to its text.
+            told["names"] = [values["names"][watched]]
+        return self.library.fill(self._setup_file, told)
 
     def lacks(self, game: Game) -> str | None:
         """What the framing wants to tell and the game has no words for, in words."""

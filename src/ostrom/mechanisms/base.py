@@ -172,7 +172,7 @@ def choice_of(options: tuple[str, ...]) -> Choice:
 
 def unpredicting(view: View) -> View:
     """A view without what a prediction adds to it: whom it is about, and that an observer makes it."""
-    added = ("target", "target_stage", "observer")
+    added = ("target", "target_stage", "observer", "watched")
     return replace(view, facts={key: fact for key, fact in view.facts.items() if key not in added})
 
 

@@ -93,6 +93,8 @@ class Predicted(Around):
         facts = {**own.view.facts, "target": seat}
         if observer is not None:
             facts["observer"] = True
+            if self.watched is not None:
+                facts["watched"] = seat
         if not game.has_table:
             facts["target_stage"] = target.view.facts["stage"]
         form = form_of(game.actions[seat]) if game.has_table else target.form

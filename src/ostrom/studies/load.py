@@ -68,7 +68,7 @@ def with_options(
     if models:
         data["types"] = {
             **_scripted(_mapping(data.get("types"), file, "types")),
-            **{name: spec for m in models for name, spec in _asked(m, data.get("variants"), file)},
+            **dict(_asked(models, data.get("variants"), file)),
         }
     stop = _mapping(data.get("stop"), file, "stop")
     if stop and seeds is not None:
@@ -165,12 +165,37 @@ def presets_of(source: str | Path | Mapping[str, Any]) -> list[str]:
     return sorted(str(name) for name in _mapping(data.get("presets"), file, "presets"))
 
 
-def _asked(model: str, variants: Any, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The types that a model on the command line stands for: itself, and each variant of the study."""
-    yield model, {"model": model}
-    for name, over in _mapping(variants, file, "variants").items():
-        if over is not None:
-            yield f"{model} {name}", {"model": model, **_mapping(over, file, f"variants.{name}")}
+def _asked(models: Sequence[str], variants: Any, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The types that models on the command line stand for: themselves, and the variants of the study."""
+    over = {
+        name: dict(_mapping(spec, file, f"variants.{name}"))
+        for name, spec in _mapping(variants, file, "variants").items()
+        if spec is not None
+    }
+    of = {
+        name: _varied(spec.pop("of", None), models, f"variants.{name}.of", file)
+        for name, spec in over.items()
+    }
+    for model in models:
+        yield model, {"model": model}
+        for name, spec in over.items():
+            if model in of[name]:
+                yield f"{model} {name}", {"model": model, **spec}
+
+
+def _varied(of: Any, models: Sequence[str], key: str, file: str) -> Sequence[str]:
+    """The models that have a variant: all, the one that is named first, or those in a list."""
+    if of is None:
+        return models
+    chosen = models[:1] if of == "first" else [of] if isinstance(of, str) else of
+    if not isinstance(chosen, list | tuple) or not {*map(str, chosen)} <= {*models}:
+        raise StudyError(
+            f"must be 'first' or models that are named (allowed: {', '.join(models)})",
+            file=file,
+            key=key,
+            found=of,
+        )
+    return chosen
 
 
 def _scripted(types: Mapping[str, Any]) -> dict[str, Any]:

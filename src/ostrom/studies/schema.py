@@ -81,7 +81,8 @@ class StudyFile(BaseModel):
     )
     variants: dict[str, dict[str, Any] | None] = Field(
         default_factory=dict,
-        description="further types for every model that is named with --model: 'MODEL NAME', on top of 'agent'",
+        description="further types for models that are named with --model: 'MODEL NAME', on top of 'agent'; "
+        "'of' says for which (first, or a list; left out: all)",
     )
     seating: Literal["self", "ordered", "unordered", "seats", "versus"] = Field(
         default="self",

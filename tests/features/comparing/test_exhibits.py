@@ -17,6 +17,7 @@ from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.registry import replications
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
+from ostrom.models.providers import scripted
 from ostrom.reports.exhibits.declared import Exhibit, Exhibits, check_exhibits, exhibits_of
 from ostrom.reports.exhibits.shape import entries, printed_shape, single_figures
 from ostrom.studies.load import load_study
@@ -131,10 +132,12 @@ def test_a_run_is_written_in_the_shape_of_the_paper(tmp_path: Path, monkeypatch:
 
 
 def test_several_runs_of_one_paper_stand_in_the_same_tables(tmp_path: Path) -> None:
+    scripted.register("second", lambda request: "[A1]")
     game = {"name": "prisoners_dilemma", "preset": "repeated_games"}
-    for name, games, other in (("one", game, "defect_once"), ("two", "battle_of_the_sexes", "alternator")):
+    others = {"defect_once": "defect_once"}, {"alternate": "alternator"}
+    for name, games, other in zip(("one", "two"), (game, "battle_of_the_sexes"), others, strict=True):
         data = {
-            "name": name, "game": games, "seating": "ordered", "types": {"a": "constant:1", other: other},
+            "name": name, "game": games, "seating": "ordered", "types": {"a": {"model": "scripted/second"}, **other},
             "mechanism": {"name": "repetition", "rounds": 3}, "report": {"reference": "repeated_games"},
         }  # fmt: skip
         play(load_study(data), runs=tmp_path)
@@ -143,7 +146,8 @@ def test_several_runs_of_one_paper_stand_in_the_same_tables(tmp_path: Path) -> N
     names = {path.stem for path in (made.path.parent / "figures").glob("*.svg")}
     # Each figure is drawn from the run that has its game; example games are those of the named players.
     assert "Figure-3-games_pairs_defection" in names and "Figure-5-games_pairs_coordination" in names
-    assert "Figure-3-games_pairs_coordination" not in names and "Figure-3-strips_any_anydefect_once" in names
+    assert "Figure-3-games_pairs_coordination" not in names and "Figure-3-strips_model_defect_once" in names
+    assert "Figure-5-strips_model_alternate" in names
     tables = {path.name for path in (made.path.parent / "tables").glob("*.csv")}
     assert {"Contest-in-the-Prisoner-s-Dilemma.csv", "Contest-in-the-Battle-of-the-Sexes.csv"} <= tables
     page = made.path.read_text(encoding="utf-8")

@@ -80,6 +80,7 @@ def test_imported_matches_are_watched_as_they_were_recorded(
         (0, number, 2, "opera", "scripted/watcher") for number in (1, 2, 3)
     ]
     assert "Player 1 chose J and received 0 points; Player 2 chose F and received 0 points." in ASKED[2]
+    assert "you foretell what Player 2 will do, and nobody" in ASKED[0]
     assert "of Player 2" not in ASKED[0] and "Which action will Player 2 choose in it?" in ASKED[0]
     with open_run(tmp_path / "runs" / "seen-observed") as made:
         told = [(r["agent"], r["label"] or r["action"]) for r in made.rows.decisions() if r["kind"] == "act"]
@@ -87,6 +88,67 @@ def test_imported_matches_are_watched_as_they_were_recorded(
         ("GPT-4 (seat 1)", "opera"), ("alternator (seat 2)", "opera"),
         ("GPT-4 (seat 1)", "opera"), ("alternator (seat 2)", "match"),
     ]  # fmt: skip
+
+
+WORDINGS = (
+    "round option1 option2 outcomes player1 player2 answer1 answer2 points1 points2 total1 total2".split()
+)
+
+
+def test_imported_matches_are_watched_in_their_own_wording(
+    ostrom: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Labels and units differ between the matches of one file; so do they in what an observer reads."""
+    with Path("checks.csv").open("w", newline="") as out:
+        rows = csv.writer(out)
+        rows.writerow(WORDINGS)
+        for labels, units in (("JF", "coins"), ("QX", "dollars")):
+            for number in (1, 2):
+                c, d = labels[0], labels[1]
+                named = (c, d) if number == 1 else (d, c)
+                rows.writerow([number, *named, units, "GPT-4", "Defect_once", d, c, 10, 0, 10 * number, 0])
+    assert (
+        ostrom("import", "checks.csv", "--mapping", "repeated-games-pd-wordings", "--name", "seen").exit_code
+        == 0
+    )
+
+    def answer(request: Request) -> str:
+        ASKED.append(request.messages[-1].content)
+        return "Q"
+
+    register("watcher", answer)
+    words = ("observe", "seen", "--model", "scripted/watcher", "--set", "agent.constrain=never", "--set",
+             "invalid.policy=skip-match", "--set", "invalid.retries=0")  # fmt: skip
+    assert ostrom(*words).exit_code in (0, 1)
+    first, second = (next(text for text in ASKED if f"{label} and" in text) for label in "JQ")
+    assert "Player 1 chooses J and Player 2 chooses F, Player 1 receives 0 coins" in first
+    assert "Player 1 chooses Q and Player 2 chooses X, Player 1 receives 0 dollars" in second
+    ASKED.clear()
+    assert ostrom(*words, "--set", "agent.framing.labels=QX", "--name", "same").exit_code == 0
+    assert len(ASKED) == 8 and all("chooses Q" in text and "chooses J" not in text for text in ASKED)
+    assert sum("coins" in text for text in ASKED) == 4
+
+
+def test_played_matches_are_watched_in_the_wording_of_their_cell(
+    ostrom: Callable[..., Any], tmp_path: Path
+) -> None:
+    study = {
+        "name": "worded",
+        "game": "chicken",
+        "mechanism": {"name": "repetition", "rounds": 2},
+        "agent": {"style": "direct", "constrain": "never", "framing": {"story": "project", "goal": None}},
+        "types": {"m": {"model": "scripted/watcher"}, "s": "constant:0"},
+        "seating": "versus",
+        "vary": {"labels": {"set": "agent.framing.labels", "to": ["JF", "JX"]}},
+    }
+    (tmp_path / "worded.yaml").write_text(json.dumps(study))
+    assert ostrom("run", "worded.yaml").exit_code == 0
+    ASKED.clear()
+    done = ostrom("observe", "worded", "--model", "scripted/watcher", "--watch", "1")
+    assert done.exit_code == 0, done.output
+    assert all(text.startswith("You watch a shared project.") for text in ASKED) and len(ASKED) == 4
+    assert [("takes F" in text, "takes X" in text) for text in ASKED].count((True, False)) == 2
+    assert all("you foretell what Player 1 will do" in text for text in ASKED)
 
 
 def test_what_cannot_be_watched_is_said(ostrom: Callable[..., Any], tmp_path: Path) -> None:

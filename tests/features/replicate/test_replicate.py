@@ -115,6 +115,40 @@ def test_released_data_are_judged_by_rounding(
     assert (figure["agent"], figure["published_model"], figure["verdict"]) == ("act_gpt4", "GPT-4", answer)
 
 
+def _stubborn(request: Any) -> str:
+    """Takes J, foresees that the other changes its option, and follows what it is told to expect."""
+    text = request.messages[-1].content
+    if belief := re.search(r"You expect the other player to choose (\w)\.", text):
+        return belief[1]
+    if "will the other player choose" not in text:
+        return "J"
+    past = re.findall(r"the other player chose (\w)", text)
+    return {"J": "F", "F": "J"}[past[-1]] if past else "J"
+
+
+def test_the_claim_about_social_prompting_is_judged_for_the_model_that_has_it(call: Call) -> None:
+    for name in ("a", "b"):
+        scripted.register(name, _stubborn)
+    models = ("--model", "scripted/a", "--model", "scripted/b")
+    changes = ("--set", "mechanism.rounds=4", "--set", "agent.constrain=never")
+    assert call("run", "bos-tournament", *models, *changes).code == 0
+    assert call("run", "pd-tournament", *models, *changes).code == 0
+    made = json.loads(
+        call("replicate", "repeated-games", "--runs", "bos-tournament,pd-tournament", "--json").out
+    )
+    claims: dict[str, dict[str, float]] = {}
+    for one in made["claims"]:
+        claims.setdefault(one["claim"].partition(" ")[0], {})[one["agent"]] = one["value"]
+    # Half of the rounds meet by chance; who predicts meets in all of them.
+    assert claims["Predicting"] == {"scripted/a": 0.5}
+    assert claims["Coordination"] == {"scripted/a": 0.5, "scripted/b": 0.5}
+    assert {*claims["A"]} == {"scripted/a", "scripted/b"}
+    assert {run["run"]: [*run["agents"]] for run in made["runs"]} == {
+        "bos-tournament": ["scripted/a", "scripted/a SCoT", "scripted/b"],
+        "pd-tournament": ["scripted/a", "scripted/b"],
+    }
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -10,8 +10,11 @@ from ostrom.data.rundata import RunData
 from ostrom.features.importing import load_mapping, mapping_names
 from ostrom.features.robustness.robustness import wordings
 from ostrom.games.ordinal import ordinal_game
+from ostrom.ground.errors import OstromError
+from ostrom.models.providers.scripted import register
 from ostrom.reports import Drawn, Table, build_report
 from ostrom.reports.declared import panel_of, panels
+from ostrom.reports.exhibits.declared import exhibits_of
 from ostrom.studies.load import load_study
 
 from ..conftest import Played
@@ -65,6 +68,50 @@ def test_a_named_pair_is_drawn_with_what_was_predicted_of_it(played: Played) -> 
     assert draw(data, {"name": "strips", "pair": ["kind", "nobody"]}).notes == [
         "There is no finished match of kind and nobody."
     ]
+
+
+def test_pairs_of_models_are_drawn_without_scripts_in_their_place(played: Played) -> None:
+    """A model against a script, against its own social version, and against another model; never somebody else's."""
+    for name in ("one", "two"):
+        register(name, lambda request: "[A0]")
+    data = played(
+        types={
+            "defect_once": "defect_once",
+            "always_j": "cooperator",
+            "m": {"model": "scripted/one"},
+            "m SCoT": {"model": "scripted/one", "style": "social"},
+            "n": {"model": "scripted/two"},
+            "n SCoT": {"model": "scripted/two", "style": "social"},
+        },
+        agent={"style": "direct", "constrain": "never"},
+        seating="ordered",
+        vary={},
+        seeds=1,
+    )
+
+    def chosen(*pair: Any) -> set[str]:
+        panel: Any = panel_of({"name": "strips", "pair": list(pair), "matches": 100})
+        seated = data.records(
+            "SELECT match, string_agg(agent, '-' ORDER BY player) AS who FROM matches GROUP BY match"
+        )
+        return {row["who"] for row in seated if row["match"] in panel._choose(data)}
+
+    models = {"m", "m SCoT", "n", "n SCoT"}
+    assert chosen("{model}", "defect_once") == {f"{model}-defect_once" for model in models}
+    assert chosen("{model}", "{model} SCoT") == {"m-m SCoT", "n-n SCoT"}
+    assert chosen("{model}", "{model}") == {f"{model}-{model}" for model in models}
+    assert chosen("{model}", "{other}") == {f"{a}-{b}" for a in models for b in models - {a}}
+    assert chosen(["{model}", "{model} SCoT"], ["always_j", "defect*"]) == {
+        "m-m SCoT", "n-n SCoT", "always_j-defect_once",
+    }  # fmt: skip
+    (figure,) = draw(data, {"name": "strips", "pair": ["{model}", "{model} SCoT"]}).figures
+    assert figure.name == "strips_model_model SCoT"
+
+
+@pytest.mark.parametrize("pair", ["ab", [], [[]], [["a"], "b"], [1, 2], {"a": 1}, 5])
+def test_a_pair_that_names_nobody_is_refused(pair: Any) -> None:
+    with pytest.raises(OstromError, match="pair must list the players by seat"):
+        panel_of({"name": "strips", "pair": pair})
 
 
 def test_pairs_show_who_defected_against_whom(played: Played) -> None:
@@ -174,6 +221,56 @@ def test_robustness_says_what_survives(played: Played) -> None:
     assert (row["difference"], row["holds in all"]) == (1, "yes")
 
 
+def test_the_matrices_of_the_families_show_what_the_games_pay(played: Played) -> None:
+    (figure,) = draw(played(vary={}, seeds=1), "games_matrices").figures
+    charts = figure.chart.to_dict()["concat"]
+    assert len(charts) == 6
+    shown = {
+        chart["title"]["text"]: {(c["row"], c["column"]): c for c in chart["data"]["values"]}
+        for chart in charts
+    }
+    assert {title.partition(":")[0] for title in shown} == {
+        "win-win", "pd-family", "unfair", "cyclic", "biased", "second-best",
+    }  # fmt: skip
+    dilemma = shown["pd-family: Prisoner's Dilemma (67)"]
+    assert {at: cell["ranks"] for at, cell in dilemma.items()} == {
+        ("J", "J"): "3, 3", ("J", "F"): "1, 4", ("F", "J"): "4, 1", ("F", "F"): "2, 2",
+    }  # fmt: skip
+    assert [at for at, cell in dilemma.items() if cell["stable"]] == [("F", "F")]
+    assert not any(cell["stable"] for cell in shown["cyclic: Biased Cycle (4)"].values())
+    chosen = draw(played(vary={}, seeds=1), {"name": "games_matrices", "numbers": [1]}).figures[0]
+    assert "unfair: Hegemony (1)" in str(chosen.chart.to_dict())
+
+
+def test_wordings_are_drawn_by_model_and_not_pooled(played: Played) -> None:
+    """Figure 4 is about one model: one that forgives and one that does not have a map each."""
+    register("kind", lambda request: "[J]")
+    register("hard", lambda request: "[F]")
+    data = played(
+        game=PD,
+        mechanism={"name": "repetition", "rounds": 4, "told_rounds": True},
+        agent={"style": "direct", "constrain": "never", "framing": {"labels": "JF"}},
+        types={
+            "kind": {"model": "scripted/kind"},
+            "hard": {"model": "scripted/hard"},
+            "script": "defect_once",
+        },
+        seating="versus",
+        vary={
+            "labels": {"set": "agent.framing.labels", "to": ["JF"]},
+            "units": {"set": "agent.framing.units", "to": ["points", "coins"]},
+        },
+        seeds=1,
+    )
+    (left,) = [one for one in exhibits_of("repeated_games") if one.name == "Figure 4 left"]
+    shipped = [s for s in load_study("framing-robustness").report.panels if isinstance(s, dict) and "x" in s]
+    for spec in (*left.panels, shipped[0]):
+        assert isinstance(spec, dict)
+        (table,) = draw(data, {**spec, "where": None}).tables
+        rates = {row["agent"]: row["joint_cooperation"] for row in rows_of(table)}
+        assert rates == {"kind + script": 0.75, "hard + script": 0.0}
+
+
 def test_wordings_are_the_factors_that_set_framings_alone() -> None:
     study = load_study("framing-robustness", preset="wide").model_dump(mode="json")
     assert wordings(study) == ["labels", "units", "story", "order", "goal", "outcomes", "hint"]
@@ -204,7 +301,10 @@ def test_strategies_and_responses_are_shown(played: Played) -> None:
 def test_every_panel_says_why_it_is_empty(played: Played, name: str) -> None:
     study = {**BASE, "game": "matching_pennies", "mechanism": "none", "types": {"heads": "constant:heads"}}
     drawn = draw(played(**study), name)
-    if name != "games_pairs":  # coordination has a meaning even here
+    if name not in (
+        "games_pairs",
+        "games_matrices",
+    ):  # coordination has a meaning even here; matrices need no run
         assert not drawn.figures and drawn.notes
 
 

@@ -14,11 +14,13 @@ from ostrom.analysis.hypothesis import test as tested
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.features.importing import import_rounds
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
 from ostrom.people.pilot import Crowd, pilot
 from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
 from ostrom.studies.plans import plan_of
-from ostrom.studies.run import open_run
+from ostrom.studies.run import open_run, play
 
 SAME = (
     "payoff_by_prompting_game", "coordination_by_prompting", "coordination_by_round_by_round_prompting",
@@ -114,3 +116,44 @@ def test_people_are_compared_with_the_published_figures(runs: Path) -> None:
     assert found["people_bos_score_df"].own.value == 22
     assert any("mutual DEFECTION" in doubt for doubt in found["people_pd_joint_cooperation_beta"].doubts)
     assert not any("It needs people as players" in remark for remark in made.remarks)
+
+
+@pytest.mark.parametrize(("prompting", "variant"), [("base", None), ("scot", "social")])
+def test_the_model_reads_with_people_what_it_reads_in_the_tournaments(
+    prompting: str, variant: str | None, tmp_path: Path
+) -> None:
+    """Every prompt of three rounds of both games, history and social chain of thought included, to the character."""
+    asked: list[list[list[tuple[str, str]]]] = []
+
+    def first(request: Request) -> str:
+        asked[-1].append([(message.role, message.content) for message in request.messages])
+        return "J"
+
+    register("reader", first)
+    try:
+        asked.append([])
+        changes = [
+            "mechanism.rounds=3",
+            "agent.constrain=never",
+            "types.other={model: scripted/reader, style: direct}",
+            "people.time.reveal=null",
+            f"vary.prompting={{{prompting}: {{types.other.style: {variant or 'direct'}}}}}",
+            "vary.order={pd_first: {people.matches: [pd, bos]}}",
+        ]
+        plan = plan_of(load_study("repeated-games-people", changes=changes))
+        pilot(plan, Crowd(1, AgentConfig(strategy="constant:0")), name="visit", runs=tmp_path)
+        asked.append([])
+        for name in ("pd-tournament", "bos-tournament"):
+            changes = [
+                "mechanism.rounds=3",
+                "agent.constrain=never",
+                f"agent.style={variant or 'direct'}",
+                "types={model: {model: scripted/reader}, always_j: constant:0}",
+                "seating=seats",
+            ]
+            play(load_study(name, changes=changes), runs=tmp_path)
+    finally:
+        unregister("reader")
+    with_people, with_scripts = asked
+    assert len(with_people) == 6 * (2 if variant else 1)
+    assert with_people == with_scripts

@@ -135,6 +135,12 @@ def test_players_do_not_notice_an_observer(tmp_path: Path) -> None:
 def test_an_observer_may_watch_one_seat(tmp_path: Path) -> None:
     decisions, _ = rows_of(with_predict("observer", watched=2), tmp_path)
     assert {r["target"] for r in decisions if r["player"] == 3} == {2}
+    told = [text for text in PROMPTS if "You do not take part yourself" in text]
+    assert told and all("you foretell what Player 2 will do, and" in text for text in told)
+    PROMPTS.clear()
+    rows_of(with_predict("observer"), tmp_path / "both")
+    told = [text for text in PROMPTS if "You do not take part yourself" in text]
+    assert told and all("you foretell what Player 1 and Player 2 will do, and" in text for text in told)
 
 
 def test_observers_are_models_unless_the_study_names_others() -> None:

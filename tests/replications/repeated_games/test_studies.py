@@ -120,18 +120,42 @@ def test_the_payoff_sweep_of_the_battle_is_a_factor() -> None:
     assert seen == {"10-7": (10, 7), "9-8": (9, 8), "8-8": (8, 8), "8-9": (8, 9), "7-10": (7, 10)}
 
 
-def test_the_papers_tournaments_have_its_cast_and_social_prompting_as_a_type() -> None:
-    for name, scripts in (
-        ("pd-tournament", {"always_j", "always_f", "defect_once"}),
-        ("bos-tournament", {"always_j", "always_f", "alternate"}),
-    ):
-        plan = StudyPlan(load_study(name, preset="paper", models=["scripted/first"]))
-        cast = {p.name: p.config for unit in plan.units() for p in unit.players}
-        assert set(cast) == scripts | {"scripted/first", "scripted/first SCoT"}
-        assert cast["scripted/first SCoT"].style == "social" and cast["scripted/first"].style == "direct"
-        pairs = {tuple(p.name for p in unit.players) for unit in plan.units()}
-        assert ("scripted/first", "scripted/first SCoT") in pairs and len(plan) == 25
-        assert len(StudyPlan(load_study(name, preset="wide", models=["scripted/first"]))) > 25
+def cast_of(name: str, preset: str, *models: str, changes: tuple[str, ...] = ()) -> dict[str, str]:
+    """The style of every player of a tournament; all ordered pairs are played."""
+    plan = StudyPlan(load_study(name, preset=preset, models=models, changes=changes))
+    cast = {p.name: p.config.style for unit in plan.units() for p in unit.players}
+    pairs = {tuple(p.name for p in unit.players) for unit in plan.units()}
+    assert len(plan) == len(pairs) == len(cast) ** 2
+    return cast
+
+
+def test_the_papers_tournaments_have_its_cast_alone() -> None:
+    """Social chain of thought has one model in the Battle of the Sexes, and nobody in the Prisoner's Dilemma."""
+    a, b = "scripted/a", "scripted/b"
+    dilemma = cast_of("pd-tournament", "paper", a, b)
+    assert {*dilemma} == {"always_j", "always_f", "defect_once", a, b}
+    assert "social" not in dilemma.values()
+    scripts = {"always_j", "always_f", "alternate"}
+    battle = cast_of("bos-tournament", "paper", a, b)
+    assert {*battle} == {*scripts, a, f"{a} SCoT", b}
+    assert [name for name, style in battle.items() if style == "social"] == [f"{a} SCoT"]
+    assert {*cast_of("bos-tournament", "paper", b, a)} == {*scripts, a, f"{b} SCoT", b}
+    other = ("variants.SCoT.of=scripted/b",)
+    assert {*cast_of("bos-tournament", "paper", a, b, changes=other)} == {*scripts, a, b, f"{b} SCoT"}
+
+
+@pytest.mark.parametrize("name", ["pd-tournament", "bos-tournament"])
+def test_wide_tournaments_have_every_model_with_social_prompting(name: str) -> None:
+    wide = cast_of(name, "wide", "scripted/a", "scripted/b")
+    assert {n for n, style in wide.items() if style == "social"} == {"scripted/a SCoT", "scripted/b SCoT"}
+    assert {*cast_of(name, "paper", "scripted/a")} < {*wide}
+
+
+@pytest.mark.parametrize("of", ["second", "[scripted/c]", "3"])
+def test_a_variant_of_nobody_who_plays_is_refused(of: str) -> None:
+    said = r"variants\.SCoT\.of: must be 'first' or models that are named \(allowed: scripted/a\)"
+    with pytest.raises(StudyError, match=said):
+        load_study("bos-tournament", models=["scripted/a"], changes=[f"variants.SCoT.of={of}"])
 
 
 def test_the_papers_wordings_are_nine_against_the_papers_script() -> None:
@@ -148,8 +172,35 @@ def test_the_papers_wordings_are_nine_against_the_papers_script() -> None:
     stories = StudyPlan(load_study("framing-robustness", preset="stories", models=["scripted/first"]))
     assert len(stories) == 2 * 27
     singly = StudyPlan(load_study("framing-robustness", preset="one_at_a_time", models=["scripted/first"]))
-    assert len(singly) == 2 * 11
-    assert singly.unit(9).mechanism.told["rounds"] == 20  # type: ignore[attr-defined]
+    assert len(singly) == 2 * 13
+    longer = [unit.cell["change"] for unit in singly.units() if unit.mechanism.told["rounds"] == 20]  # type: ignore[attr-defined]
+    assert longer == ["20 rounds"] * 2
+
+
+@pytest.mark.parametrize(
+    ("goal", "said"),
+    [
+        (
+            "stated goal",
+            "Your goal is to collect as many points as you can in the long run, summed over all rounds.",
+        ),
+        (
+            "joint goal",
+            "Your goal is that you and the other player together collect as many points as possible in the long run, "
+            "summed over all rounds.",
+        ),
+        (
+            "goal to be ahead",
+            "Your goal is to have collected more points than the other player in the end, summed over all rounds.",
+        ),
+    ],
+)
+def test_end_goals_are_told_one_at_a_time(goal: str, said: str, tmp_path: Path) -> None:
+    study = load_study("framing-robustness", preset="one_at_a_time", models=["scripted/first"])
+    levels = {level: {**study.vary["change"][level]} for level in ("base", goal)}  # type: ignore[call-overload]
+    play(study.model_copy(update={"vary": {**study.vary, "change": levels}}), runs=tmp_path)
+    with_goal = [text for text in PROMPTS if "Your goal" in text]
+    assert len(with_goal) == len(PROMPTS) / 2 == 20 and all(said in text.split("\n") for text in with_goal)
 
 
 def test_versus_needs_somebody_on_both_sides() -> None:

@@ -1,7 +1,7 @@
 """`ostrom observe`: let models watch matches that were played or imported, and predict them.
 
 Each match is shown again, move by move. The recorded moves become scripts of a study of its own, so that observers,
-journal, tables and reports are the usual ones. What the players were asked has no part in it.
+journal, tables and reports are the usual ones. Observers read a match in the wording of its players.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -13,6 +13,7 @@ import typer
 from ostrom.cli.commands.run import forecast_plan, play_and_tell, refuse_unused
 from ostrom.cli.options import BUDGET, DryRun, Runs, WriteReport, say_allowed, with_play_options
 from ostrom.engine.folder import check_name
+from ostrom.engine.plan import Unit
 from ostrom.engine.play_options import PlayOptions
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.errors import UsageError
@@ -51,7 +52,7 @@ def observe(
     """
     say_allowed(options.allow_key, model, set_)
     with open_run(run, runs) as seen:
-        watched = observation_of(seen, watched=watch, matches=match or (), name=name)
+        watched = observation_of(seen, watched=watch, matches=match or (), name=name, changes=set_ or ())
     found = resolve(
         with_observers(watched, model),
         changes=set_ or (),
@@ -74,15 +75,22 @@ AGENT: Mapping[str, Any] = {
 
 
 def observation_of(
-    run: Run, *, watched: int | None = None, matches: Collection[int] = (), name: str | None = None
+    run: Run,
+    *,
+    watched: int | None = None,
+    matches: Collection[int] = (),
+    name: str | None = None,
+    changes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """A study in which observers, named like any models, watch the finished matches of a run.
 
     Every match is a level of the factor ``watched_match``; its players are scripts that repeat what was recorded, under
-    their old names and seats.
+    their old names and seats. A level sets what of the wording is not the same in all matches, unless one of the
+    ``changes`` (key=value) sets it for all.
     """
     moves = _moves(run, matches)
     levels: dict[str, dict[str, Any]] = {}
+    framings: dict[str, dict[str, Any]] = {}
     for match, rounds in moves.items():
         unit = run.plan.unit(match)
         seats = unit.game.seats
@@ -104,6 +112,7 @@ def observation_of(
             mechanism["watched"] = watched
         game = {**game_to_mapping(unit.game), "name": f"{unit.game.name}_seen"}
         levels[str(match)] = {"game": game, "mechanism": mechanism, "types": types}
+        framings[str(match)] = _framing(unit)
     if not levels:
         raise UsageError(f"{run.name}: has no finished match of repeated rounds that could be watched")
     if len(levels) > MOST_MATCHES:
@@ -111,13 +120,22 @@ def observation_of(
             f"{run.name}: has {len(levels)} matches to watch, more than {MOST_MATCHES} (choose some: --match)"
         )
     first = next(iter(levels.values()))
+    same = {
+        field: value
+        for field, value in next(iter(framings.values())).items()
+        if all(field in of and of[field] == value for of in framings.values())
+    }
+    changed = [f"{change.partition('=')[0].strip()}." for change in changes]
+    for label, of in framings.items():
+        own = {f"agent.framing.{field}": value for field, value in of.items() if field not in same}
+        levels[label] |= {key: value for key, value in own.items() if not f"{key}.".startswith((*changed,))}
     return {
         "name": name or f"{run.name}-observed",
         "title": f"{run.manifest['study'].get('title') or run.name}, observed",
         "citation": run.manifest["study"].get("citation", ""),
         "game": first["game"],
         "mechanism": first["mechanism"],
-        "agent": _agent(run),
+        "agent": {**_agent(run), "framing": same},
         "seating": "seats",
         "vary": {"watched_match": levels},
         "report": {
@@ -149,6 +167,14 @@ def _agent(run: Run) -> dict[str, Any]:
         if key not in (*WAYS, "tree", "persona", "persona_in", "prompts", "system")
     }
     return kept or dict(AGENT)
+
+
+def _framing(unit: Unit) -> dict[str, Any]:
+    """The wording of a match: that of its first player who is no script; what a file does not say is as in AGENT."""
+    configs = [seated.config for seated in unit.players]
+    config = next((one for one in configs if one.strategy is None), configs[0])
+    stated = config.framing.model_dump(mode="json", exclude_unset=True)
+    return {**AGENT["framing"], **stated} if config.recorded is not None else stated
 
 
 def _moves(run: Run, matches: Collection[int]) -> dict[int, dict[int, dict[int, str]]]:

@@ -21,27 +21,31 @@ WIDTH = 640
 class Strips(Panel):
     """A handful of matches, spread evenly over the cells, always the same ones of a run.
 
-    ``pair`` names the players of the matches to draw, by seat; ``*`` in a name stands for any text. What was predicted
-    of a player stands below what it did.
+    ``pair`` names the players of the matches to draw, by seat, or lists several such pairs; ``*`` in a name stands for
+    any text, a word in braces for any model: the same word for the same one, ``["{model}", "{model} SCoT"]``, another
+    word for another one. What was predicted of a player stands below what it did.
     """
 
     title = "Single matches"
 
-    def __init__(self, matches: int = 6, pair: Sequence[str] | None = None) -> None:
+    def __init__(self, matches: int = 6, pair: Sequence[str] | Sequence[Sequence[str]] | None = None) -> None:
         if not 1 <= matches <= 100:
             raise ValueError(f"matches must lie between 1 and 100 (found {matches})")
-        if pair is not None and (isinstance(pair, str) or not pair):
+        pairs: list[Any] = [pair] if _names(pair) else list(pair) if isinstance(pair, list | tuple) else []
+        if pair is not None and not (pairs and all(map(_names, pairs))):
             raise ValueError(f"pair must list the players by seat (found {pair!r})")
-        self.matches, self.pair = matches, pair
-        if pair is not None:
-            self.title = f"Single matches of {' and '.join(pair)}"
+        self.matches = matches
+        self.pairs: list[Sequence[str]] = pairs
+        self.who = " and ".join(name.replace("*", "any") for name in self.pairs[0]) if pairs else ""
+        if pairs:
+            self.title = f"Single matches of {self.who}"
 
     def draw(self, data: RunData) -> Drawn:
         """One block of strips per chosen match."""
         chosen = self._choose(data)
         if not chosen:
-            who = " and ".join(self.pair or ())
-            return Drawn(notes=[f"There is no finished match of {who}." if who else why_nothing(data)])
+            nobody = f"There is no finished match of {self.who}."
+            return Drawn(notes=[nobody if self.who else why_nothing(data)])
         these = f"match IN ({', '.join('?' * len(chosen))})"
         rows = data.records(
             "SELECT match, player, agent, round, action, cooperative, invalid FROM decisions "
@@ -67,7 +71,7 @@ class Strips(Panel):
         if any("by" in row for row in rows):
             caption += " Lines that begin with an arrow show what was predicted of the player above."
         figure = Figure(
-            "strips" if self.pair is None else f"strips_{'_'.join(self.pair).replace('*', 'any')}",
+            "_".join(["strips", *re.sub("[{}]", "", self.who).split(" and ")]) if self.who else "strips",
             chart,
             caption,
             f"Strips of actions round by round in {len(chosen)} matches.",
@@ -83,14 +87,44 @@ class Strips(Panel):
             f"FROM matches WHERE {DONE} GROUP BY match) "
             f"SELECT min(match) AS match, who FROM seated GROUP BY {by}who ORDER BY 1"
         )
-        wanted = [re.compile(".*".join(map(re.escape, name.split("*")))) for name in self.pair or ()]
+        models = {
+            row["agent"] for row in data.records("SELECT DISTINCT agent FROM matches WHERE model IS NOT NULL")
+        }
+        wanted = [_pattern(pair) for pair in self.pairs]
         found = [
-            row["match"]
-            for row in rows
-            if self.pair is None
-            or (len(who := row["who"].split("\x1f")) == len(wanted) and all(map(re.fullmatch, wanted, who)))
+            row["match"] for row in rows if not wanted or any(_fits(p, row["who"], models) for p in wanted)
         ]
         return spread(found, self.matches)
+
+
+def _names(pair: object) -> bool:
+    return isinstance(pair, list | tuple) and bool(pair) and all(isinstance(name, str) for name in pair)
+
+
+def _pattern(pair: Sequence[str]) -> re.Pattern[str]:
+    """What the players of a match, joined, look like; a word in braces is a group of its name.
+
+    >>> bool(_pattern(["{model}", "{model} SCoT"]).fullmatch("gpt\\x1fgpt SCoT"))
+    True
+    """
+    known: set[str] = set()
+
+    def one(part: re.Match[str]) -> str:
+        word = part[1]
+        if word is None:
+            return "[^\x1f]*" if part[0] == "*" else re.escape(part[0])
+        again = word in known
+        known.add(word)
+        return f"(?P={word})" if again else f"(?P<{word}>[^\x1f]+)"
+
+    return re.compile("\x1f".join(re.sub(r"\{([a-z]+)\}|.", one, name) for name in pair))
+
+
+def _fits(pattern: re.Pattern[str], who: str, models: set[str]) -> bool:
+    """Whether the players are those of a pattern, and different models stand for different words."""
+    match = pattern.fullmatch(who)
+    words = match.groupdict() if match else {}
+    return match is not None and {*words.values()} <= models and len({*words.values()}) == len(words)
 
 
 def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any], factors: list[str]) -> Any:

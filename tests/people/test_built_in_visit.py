@@ -1,0 +1,146 @@
+"""The built-in study over HTTP as a person from Prolific meets it: links, the clock, and games that begin anew."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.people.served import Served, Visitor, served, wait_for
+
+from ostrom.data.rundata import run_data
+from ostrom.studies.run import open_run
+from ostrom.testing.server import LoopbackServer
+
+ROUNDS = 3
+QUIZ = {"rounds": "2", "same_time": "1", "example": "0", "missed": "1"}
+"""The right options of the shipped quiz, by place."""
+
+
+def options(model: str, *changes: str) -> list[str]:
+    every = (
+        f"mechanism.rounds={ROUNDS}",
+        f"types.other={{model: '{model}', style: direct}}",
+        "people.time.reveal=null",
+        "people.quota=5",
+        "vary.prompting={base: {types.other.style: direct}}",
+        "vary.order={pd_first: {people.matches: [pd, bos]}}",
+        *changes,
+    )
+    return ["--preset", "prolific", *(part for change in every for part in ("--set", change))]
+
+
+def arrive(server: Served, person: str, session: str = "s") -> Visitor:
+    visitor = server.visitor()
+    visitor.request("GET", f"/?PROLIFIC_PID={person}&STUDY_ID=study&SESSION_ID={session}")
+    visitor.request("POST", "/join", visitor.hidden())
+    return visitor
+
+
+def to_the_games(visitor: Visitor, time: str) -> None:
+    visitor.answer("agree")
+    visitor.answer("continue")
+    visitor.answer(**QUIZ)
+    assert visitor.title == "Time for your choices"
+    visitor.answer(time)
+
+
+def left(visitor: Visitor) -> int:
+    """Seconds that the page says are left."""
+    found = re.search(r'data-left="(\d+)"', visitor.page)
+    assert found is not None
+    return int(found[1])
+
+
+def rows_of(server: Served, table: str) -> list[dict[str, Any]]:
+    with open_run(server.run) as run, run_data(run.rows, server.run, run.manifest) as data:
+        return data.records(f"SELECT * FROM {table}")
+
+
+def test_a_visit_from_prolific_has_its_clock_two_fresh_games_and_a_completion_link(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def reply(body: dict[str, Any]) -> str:
+        asked.append(body["messages"][-1]["content"])
+        return "[F]"
+
+    with (
+        LoopbackServer(reply) as model,
+        served(tmp_path, "repeated-games-people", *options(model.model)) as server,
+    ):
+        links = server.ostrom(
+            "people", "repeated-games-people", "links", "--public", "https://study.example.org"
+        )
+        assert "PROLIFIC_PID={{%PROLIFIC_PID%}}" in links.stdout
+        person = arrive(server, "p-31")
+        to_the_games(person, "1")
+        for game in ("pd", "bos"):
+            assert person.title == f"Round 1 of {ROUNDS}", game
+            assert 0 < left(person) <= 20
+            assert "<td>F</td>" not in person.page and "Total" not in person.page
+            for _ in range(ROUNDS):
+                person.answer("J")
+            person.answer(guess="1")
+        person.answer(age="30")
+        assert "artificial agent" in person.page
+        person.answer("continue")
+        assert "https://app.prolific.com/submissions/complete?cc=DONE" in person.page
+        # J against F pays nothing in both games: whoever plays gets the base alone.
+        assert "You are paid 3.00 GBP, and 0.00 GBP for your points" in person.page
+        assert "cc=DONE" in arrive(server, "p-31").page
+        stranger = server.visitor()
+        stranger.request("POST", "/join", {"PROLIFIC_PID": "p-31", "SESSION_ID": "another"})
+        assert stranger.status == 409
+        server.stop()
+        decisions, visits = rows_of(server, "decisions"), rows_of(server, "visits")
+    # The model knows nothing of the first game in the second: every game begins without a past and grows by a line.
+    past = [len(re.findall(r"^Round \d+: ", text, re.M)) for text in asked]
+    assert past == [*range(ROUNDS)] * 2
+    first, second = asked[0], asked[ROUNDS]
+    assert "you win 8 points and the other player wins 8 points" in first and "8 points" not in second
+    assert "you win 10 points and the other player wins 7 points" in second
+    acts = [row for row in decisions if row["kind"] == "act"]
+    assert {row["game"] for row in acts} == {"prisoners_dilemma", "battle_of_the_sexes"}
+    assert [row["seat"] for row in acts if row["agent"] == "you"] == [2] * 2 * ROUNDS
+    assert all(row["served"] == row["assigned"] for row in acts if row["agent"] == "you")
+    (visit,) = visits
+    assert (visit["end"], visit["order_of_games"], visit["guess_1"]) == ("done", "pd, bos", "artificial")
+    assert not visit["excluded"] and "p-31" not in str(decisions) + str(visits)
+
+
+def test_a_choice_that_comes_too_late_is_void_for_the_model_too_and_excludes_the_person(
+    tmp_path: Path,
+) -> None:
+    asked: list[str] = []
+
+    def reply(body: dict[str, Any]) -> str:
+        asked.append(body["messages"][-1]["content"])
+        return "[J]"
+
+    late = options("MODEL", "people.time.decision=1")
+    with LoopbackServer(reply) as model:
+        settings = [word.replace("MODEL", model.model) for word in late]
+        with served(tmp_path, "repeated-games-people", *settings) as server:
+            person = arrive(server, "p-7")
+            to_the_games(person, "1")
+            wait_for(lambda: bool(person.look()) and person.title != f"Round 1 of {ROUNDS}")
+            person.request("POST", "/leave", {"how": "departed"})
+            server.stop()
+            decisions, visits = rows_of(server, "decisions"), rows_of(server, "visits")
+    missed = next(row for row in decisions if row["kind"] == "act" and row["agent"] == "you")
+    assert (missed["reading"], missed["action"], missed["missed"]) == ("missed", None, True)
+    assert visits[0]["missed_rounds"] >= 1 and visits[0]["excluded"]
+    told = [text for text in asked if "Round 1: " in text]
+    assert all("the other player did not decide in time" in text for text in told)
+
+
+@pytest.mark.parametrize("time", ["5"])
+def test_more_time_is_asked_for_before_the_first_game(tmp_path: Path, time: str) -> None:
+    with (
+        LoopbackServer(lambda body: "[J]") as model,
+        served(tmp_path, "repeated-games-people", *options(model.model)) as server,
+    ):
+        person = arrive(server, "p")
+        to_the_games(person, time)
+        assert 20 * (int(time) - 1) < left(person) <= 20 * int(time)
