@@ -153,15 +153,14 @@ def test_polar_rounds_mirror_the_mix_that_was_played() -> None:
 
 def test_a_made_up_round_mirrors_what_was_played_when_it_left_the_real_part() -> None:
     rounds = played(PD, [(0, 0), (1, 1), (0, 0), (0, 0)])
-    first = {
-        list(show(Sanitized("polar", 1, 4), PD, rounds, seed=seed).rounds)[0].actions for seed in range(20)
-    }
+    shown = [show(Sanitized("polar", 1, 4), PD, rounds, seed=seed).rounds for seed in range(20)]
+    first = {made_up[0].actions for made_up in shown}
     assert first == {(0, 0), (1, 1)}, "drawn from rounds 1 and 2, the last one that was real by then"
     void = [replace(r, actions=()) if r.number == 2 else r for r in rounds]
     view = replace(view_after(PD, void), history=History(void, gaps=True))
     for seed in range(20):
-        shown = list(Sanitized("polar", 1, 4).show(view, draws(seed, 0)).rounds)
-        assert {r.actions for r in shown} == {(0, 0)}, "a void round is no combination"
+        made_up = Sanitized("polar", 1, 4).show(view, draws(seed, 0)).rounds
+        assert {r.actions for r in made_up} == {(0, 0)}, "a void round is no combination"
 
 
 def test_before_the_first_round_polar_combinations_are_drawn_evenly() -> None:

@@ -87,6 +87,8 @@ def test_a_payment_outlives_an_older_copy_of_the_register(tmp_path: Path) -> Non
     with closing(register(tmp_path, time.time())) as made:
         assert made.payments() == {"code0": Payment("code0", "1.57", "GBP", "one.csv")}
     assert (tmp_path / "payments.csv").read_text() == "code0,1.57,GBP,one.csv\n"
+    (tmp_path / "payments.csv").write_text("code0,1.57,GBP,one.csv\ncode0,9.99,GBP,two.csv\n")
+    assert read_payments(tmp_path)["code0"].file == "one.csv", "what was paid first stands"
     (tmp_path / "payments.csv").write_text("code0,1.57\n")
     with pytest.raises(RunError, match="line 1 is no payment"):
         read_payments(tmp_path)
