@@ -20,6 +20,7 @@ from ostrom.analysis.references import published_rows
 from ostrom.cli import main
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Comparison, Line, Own, Published, compare_run, references
+from ostrom.features.comparing.two_runs import changes as differences
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.registry import replications
 from ostrom.models.base import Request
@@ -491,3 +492,8 @@ def test_two_runs_are_compared_with_each_other(tmp_path: Path, monkeypatch: pyte
     ):  # fmt: skip
         done = call("compare", *wrong)
         assert done.code == 2 and problem in done.err
+
+
+def test_what_only_one_of_two_runs_has_differs_too() -> None:
+    one, two = {"study": {"a": 1, "b": {"c": "x" * 70}}}, {"study": {"a": 1, "d": 2}}
+    assert list(differences(one, two)) == [("b.c", "x" * 60 + "...", "-"), ("d", "-", "2")]
