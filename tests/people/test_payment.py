@@ -27,5 +27,5 @@ from ostrom.people.schema import Pay
 def test_base_and_bonus_by_how_a_visit_ended(
     end: str, points: float, more: dict[str, Any], base: str, bonus: str
 ) -> None:
-    pay = Pay(base="3.00", per_point="0.001", **more)  # type: ignore[arg-type]
+    pay = Pay(base="3.00", per_point="0.001", **more)
     assert due(pay, end, points) == (Decimal(base), Decimal(bonus))
