@@ -99,6 +99,27 @@ def test_a_payment_outlives_an_older_copy_of_the_register(tmp_path: Path) -> Non
         add_payments(tmp_path, [])
 
 
+def test_a_payment_that_cannot_be_written_leaves_no_half_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Payment("code0", "1.57", "GBP", "one.csv")
+    add_payments(tmp_path, [first])
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ostrom.people.payment.os.fsync", full)
+    with pytest.raises(RunError, match="cannot be written"):
+        add_payments(tmp_path, [Payment("code1", "2.00", "GBP", "two.csv")])
+    assert read_payments(tmp_path) == {"code0": first}
+
+
+def test_the_register_and_its_log_are_readable_by_their_owner_alone(tmp_path: Path) -> None:
+    with closing(register(tmp_path, time.time())):
+        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.glob("people.db*")}
+    assert {"people.db", "people.db-wal"} <= modes.keys() and set(modes.values()) == {0o600}
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [

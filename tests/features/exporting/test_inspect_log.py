@@ -93,6 +93,20 @@ def test_a_decision_that_is_asked_again_has_every_message_once(tmp_path: Path) -
     assert len(said) == len(sample["events"]) == 2 and said[0] == "I do not know."
 
 
+def test_a_log_with_a_match_that_is_not_finished_is_no_success(tmp_path: Path) -> None:
+    said = iter(["I do not know."])
+    with LoopbackServer(lambda body: next(said, None) or answer(body)) as server:
+        types = {"llm": {"model": server.model}, "tft": "tit_for_tat"}
+        study = {
+            "name": "part", "game": "prisoners_dilemma", "types": types, "seating": "versus", "seeds": 2,
+            "invalid": {"retries": 0, "policy": "skip-match"},
+        }  # fmt: skip
+        run = ostrom.play(study, runs=tmp_path, progress=False)
+    (log,) = run.export(format="inspect", out=tmp_path / "logs").values()
+    read = json.loads(log.read_text())
+    assert (read["status"], read["results"]["completed_samples"]) == ("cancelled", 1)
+
+
 def test_the_same_run_gives_the_same_bytes(played: ostrom.Run, tmp_path: Path) -> None:
     one = played.export(format="inspect", out=tmp_path / "one").values()
     other = played.export(format="inspect", out=tmp_path / "other").values()
