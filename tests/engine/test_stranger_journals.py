@@ -157,6 +157,15 @@ def test_neither_a_database_nor_what_lies_beside_it_is_a_link(suffix: str, tmp_p
         require_plain(tmp_path / "journal.db")
 
 
+@pytest.mark.parametrize("value", ["zeroblob(900000)", "printf('%.*c', 900000, 'x')"])
+def test_bytes_and_texts_of_a_query_count_alike(value: str, tmp_path: Path) -> None:
+    (tmp_path / "small.db").touch()
+    with closing(sqlite3.connect(tmp_path / "small.db")) as db:
+        Guard(db, tmp_path / "small.db")
+        with pytest.raises(RunError, match="more bytes than the file"):
+            db.execute(f"SELECT {value} UNION ALL SELECT {value}").fetchall()
+
+
 # -- bombs --------------------------------------------------------------------------------------------
 
 
