@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from ostrom.engine.gate import BREAKER, RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
-from ostrom.engine.spending import believed, may_be_billed
+from ostrom.engine.spending import Spending, believed, may_be_billed
 from ostrom.ground.errors import BudgetSpent, OstromError
 from ostrom.models.base import Usage
 from ostrom.models.pending_call import NO_SIZE, CallSize
@@ -176,6 +178,20 @@ def test_tokens_that_are_not_reported_are_estimated_by_the_highest_seen_per_byte
     assert made.tally.assumed_usd == pytest.approx(0.1 * (130 + 23 + 53 + 11 + 59 + 16 + 57 + 57))
     (line,) = [record.getMessage() for record in caplog.records]
     assert line.startswith("m: a call without a believable report") and "upper estimate" in line
+
+
+def test_what_an_earlier_session_sent_counts_with_the_schema_that_servers_add() -> None:
+    schema = {"type": "object"}
+    params = {"max_tokens": 10, "constraint": {"schema": schema}}
+    row = SimpleNamespace(
+        params=params, error=None, prompt=100, model="m", usage=Usage(), usd=None, written=5, cut=False, status=200,
+    )  # fmt: skip
+    journal: Any = SimpleNamespace(unreported=lambda: [row])
+    tally = Tally()
+    Spending(tally, Budget(tokens=1000)).recall(journal)
+    assert (tally.assumed, tally.assumed_tokens) == (1, 100 + len(b'{"type":"object"}') + 5)
+    Spending(tally, Budget(calls=9)).recall(journal)
+    assert tally.assumed == 1, "calls are counted without an estimate"
 
 
 def test_hidden_reasoning_makes_no_estimate_larger_than_the_longest_reply() -> None:

@@ -14,7 +14,7 @@ import pytest
 from tests.limited import limited
 from tests.view.runs import talk
 
-from ostrom.engine.database import EVERY, MOST_CELL, Guard
+from ostrom.engine.database import EVERY, MOST_CELL, Guard, require_plain
 from ostrom.engine.entries import (
     MOST_PACKAGE,
     MOST_TOGETHER,
@@ -141,9 +141,29 @@ def test_a_journal_is_read_by_a_connection_that_cannot_write(folder: Path) -> No
 
 def test_a_rollback_journal_is_refused_and_what_it_names_stays(folder: Path) -> None:
     (folder / "journal.db-journal").write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + b"\0" * 600)
-    for read in (Journal, connect_read_only):
-        with pytest.raises(RunError, match=r"journal.db-journal: is a rollback journal"):
-            read(folder / "journal.db")
+    for _ in range(2):
+        for read in (Journal, connect_read_only):
+            with pytest.raises(RunError, match=r"journal.db-journal: is a rollback journal"):
+                read(folder / "journal.db")
+        (folder / "journal.db-journal").unlink()
+        (folder / "journal.db-journal").symlink_to(folder / "made later")
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", ".tally"])
+def test_neither_a_database_nor_what_lies_beside_it_is_a_link(suffix: str, tmp_path: Path) -> None:
+    require_plain(tmp_path / "journal.db")
+    (tmp_path / f"journal.db{suffix}").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RunError, match="is a symbolic link"):
+        require_plain(tmp_path / "journal.db")
+
+
+@pytest.mark.parametrize("value", ["zeroblob(900000)", "printf('%.*c', 900000, 'x')"])
+def test_bytes_and_texts_of_a_query_count_alike(value: str, tmp_path: Path) -> None:
+    (tmp_path / "small.db").touch()
+    with closing(sqlite3.connect(tmp_path / "small.db")) as db:
+        Guard(db, tmp_path / "small.db")
+        with pytest.raises(RunError, match="more bytes than the file"):
+            db.execute(f"SELECT {value} UNION ALL SELECT {value}").fetchall()
 
 
 # -- bombs --------------------------------------------------------------------------------------------

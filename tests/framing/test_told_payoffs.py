@@ -133,5 +133,25 @@ def test_a_line_of_the_past_names_both_choices_and_both_payoffs_from_the_readers
     assert "Round 1: you chose J and received 7 dollars; Player 1 chose J and received 10 dollars." in text
 
 
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_rounds_stand_in_the_order_that_is_told(newest_first: bool) -> None:
+    game = build_game("battle_of_the_sexes")
+    rounds = [Round(n, (0, 0), game.payoff((0, 0))) for n in (1, 2, 3)]
+    text = prompt(game, 0, Framing(history="sentences", newest_first=newest_first), rounds)
+    assert ("newest first" if newest_first else "oldest first") in text
+    places = [text.index(f"Round {n}: you chose") for n in (1, 2, 3)]
+    assert places == sorted(places, reverse=newest_first)
+
+
+def test_a_line_that_is_kept_names_the_players_of_the_present_view() -> None:
+    game = build_game("battle_of_the_sexes")
+    rounds = [Round(1, (0, 0), game.payoff((0, 0)))]
+    speaker = PromptRenderer(Framing(history="sentences"), LIBRARY, "direct", draw_labels=Streams(1, 0).at(0))
+    for other in ("Robin", "Kim"):
+        view = View(game, 0, "repetition", 2, History(rounds), {"repeated": True}, names=("Alex", other))
+        decision = Decision(0, "act", view, Choice(game.named_actions(0)))
+        assert f"; {other} chose" in speaker.prompt(decision, Shown(rounds), Streams(2, 0).at(0), {}).text
+
+
 def test_every_family_is_among_the_games() -> None:
     assert {entry.family for entry in ordinal_games()} == set(FAMILIES)

@@ -80,6 +80,12 @@ def test_a_cookie_of_one_page_or_one_process_is_none_of_another(pages: Login) ->
     assert pages.allowed(SimpleNamespace(cookies={"ostrom_view": signed(pages._key, "view", forever)}))  # type: ignore[arg-type]
 
 
+def test_the_cookie_goes_to_this_site_alone_and_to_no_script(pages: Login) -> None:
+    request: Any = PASSWORD
+    _, *told = asyncio.run(pages.enter(request)).headers["set-cookie"].lower().split("; ")
+    assert sorted(told) == ["httponly", "path=/", "samesite=strict", "secure"]
+
+
 def test_a_wrong_password_and_too_many_tries_are_refused(
     pages: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -154,6 +154,12 @@ def test_a_sham_mediator_names_an_action_and_binds_nobody() -> None:
         run.send([Answer("cooperate", "scripted")])
     assert end.value.value.rounds[0].actions == (0, 1)
     assert len(acts) == 2 and "the mediator has no power here" in told(acts[0])
+    run = rules("mediation", "sham").play(PD, Streams(0, 0))
+    run.send([Answer({"M1": True, "M2": True}, "scripted") for _ in next(run)])
+    (second,) = run.send([Answer("cooperate", "scripted"), Answer("delegate", "scripted")])
+    assert (second.player, second.view.facts["named"]) == (1, 1), (
+        "what is named for oneself, not what another did"
+    )
 
 
 @pytest.mark.parametrize("name", ["repetition", "reputation"])

@@ -244,6 +244,13 @@ def test_an_amount_out_of_bounds_is_no_answer(amount: Any) -> None:
     assert isinstance(read(Contracting(bound=50).form(PD, 0), '{"cooperate": 0, "defect": 31}'), Answer)
 
 
+@pytest.mark.parametrize("amount", [31, -31])
+def test_a_contract_of_the_study_keeps_to_the_bound_too(amount: int) -> None:
+    Contracting(designs=[[0, 30], [-30, 0]]).check(PD)
+    with pytest.raises(GameError, match="an amount lies between -30 and 30"):
+        Contracting(designs=[[0, 0], [0, amount]]).check(PD)
+
+
 @pytest.mark.parametrize("spec", DILEMMAS)
 @pytest.mark.parametrize("kind", ["tit_for_tat", "best_response"])
 def test_with_a_contract_that_makes_cooperation_dominant_players_sign_and_cooperate(

@@ -91,6 +91,11 @@ def test_a_default_is_played_and_marked(name: str, misses: set[tuple[int, int]])
     assert not any(r.void for r in made.outcome.rounds)
 
 
+def test_a_round_is_missed_by_whoever_did_not_act_or_did_not_say_whom_to_punish() -> None:
+    made = played(rules("punishment", missed="default:defect"), {(0, 0), (1, 1)})
+    assert [r.missed for r in made.outcome.rounds] == [(0, 1), (), ()]
+
+
 @pytest.mark.parametrize("name", [name for name in ABLE if name != "none"])
 def test_the_match_ends_where_the_rule_says(name: str) -> None:
     at_once = played(rules(name, missed="end-visit"), {(0, 1)}).outcome

@@ -50,6 +50,17 @@ def kinds(asked: Sequence[Sequence[Decision]]) -> list[str]:
     return [due[0].kind for due in asked]
 
 
+def test_a_match_goes_on_with_the_chance_of_continuation() -> None:
+    rules = mechanisms.build(
+        {"name": "repetition", "rounds": 40, "stopping": "geometric", "continuation": 0.9}
+    )
+    lengths = [len(played(rules, build_game("stag_hunt"), first, seed)[1].rounds) for seed in range(30)]
+    ends = [
+        [n for n in range(1, 40) if Streams(seed, 0).chance(n, 0, "continue") >= 0.9] for seed in range(30)
+    ]
+    assert lengths == [(at or [40])[0] for at in ends] and max(lengths) > 10 > min(lengths)
+
+
 # -- the protocol --------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import act
-from ostrom.mechanisms.protocol import Round
+from ostrom.mechanisms.protocol import History, Round
 from ostrom.memory import Shown, memories
 from ostrom.memory.catalog.sanitized import Sanitized
 from ostrom.testing.check_memory import draws, played, view_after
@@ -149,6 +149,18 @@ def test_polar_rounds_mirror_the_mix_that_was_played() -> None:
     share = sum(r.actions == (0, 0) for r in shown) / len(shown)
     assert {r.actions for r in shown} == {(0, 0), (3, 3)}
     assert abs(share - 0.75) < 4 * (0.75 * 0.25 / 300) ** 0.5
+
+
+def test_a_made_up_round_mirrors_what_was_played_when_it_left_the_real_part() -> None:
+    rounds = played(PD, [(0, 0), (1, 1), (0, 0), (0, 0)])
+    shown = [show(Sanitized("polar", 1, 4), PD, rounds, seed=seed).rounds for seed in range(20)]
+    first = {made_up[0].actions for made_up in shown}
+    assert first == {(0, 0), (1, 1)}, "drawn from rounds 1 and 2, the last one that was real by then"
+    void = [replace(r, actions=()) if r.number == 2 else r for r in rounds]
+    view = replace(view_after(PD, void), history=History(void, gaps=True))
+    for seed in range(20):
+        made_up = Sanitized("polar", 1, 4).show(view, draws(seed, 0)).rounds
+        assert {r.actions for r in made_up} == {(0, 0)}, "a void round is no combination"
 
 
 def test_before_the_first_round_polar_combinations_are_drawn_evenly() -> None:

@@ -46,7 +46,8 @@ def test_erasing_leaves_nothing_in_any_file_while_the_register_is_open_elsewhere
         server.contact("code1", 4, [("remarks", "Habakkuk1 again")])  # sent while the person was erased
         server.note("code1", "departed", "Obadiah1")
         server.commit()
-        assert server.tombstones() == {"code1"} and b"Habakkuk1" not in on_disk(tmp_path)
+        assert server.tombstones() == {"code1"}
+        assert b"Habakkuk1" not in on_disk(tmp_path) and b"Obadiah1" not in on_disk(tmp_path)
         assert [who.code for who in server.participants()] == ["code0", "code2"]
 
 
@@ -87,6 +88,8 @@ def test_a_payment_outlives_an_older_copy_of_the_register(tmp_path: Path) -> Non
     with closing(register(tmp_path, time.time())) as made:
         assert made.payments() == {"code0": Payment("code0", "1.57", "GBP", "one.csv")}
     assert (tmp_path / "payments.csv").read_text() == "code0,1.57,GBP,one.csv\n"
+    (tmp_path / "payments.csv").write_text("code0,1.57,GBP,one.csv\ncode0,9.99,GBP,two.csv\n")
+    assert read_payments(tmp_path)["code0"].file == "one.csv", "what was paid first stands"
     (tmp_path / "payments.csv").write_text("code0,1.57\n")
     with pytest.raises(RunError, match="line 1 is no payment"):
         read_payments(tmp_path)
@@ -94,6 +97,27 @@ def test_a_payment_outlives_an_older_copy_of_the_register(tmp_path: Path) -> Non
     (tmp_path / "payments.csv").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(RunError, match="symbolic link"):
         add_payments(tmp_path, [])
+
+
+def test_a_payment_that_cannot_be_written_leaves_no_half_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Payment("code0", "1.57", "GBP", "one.csv")
+    add_payments(tmp_path, [first])
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ostrom.people.payment.os.fsync", full)
+    with pytest.raises(RunError, match="cannot be written"):
+        add_payments(tmp_path, [Payment("code1", "2.00", "GBP", "two.csv")])
+    assert read_payments(tmp_path) == {"code0": first}
+
+
+def test_the_register_and_its_log_are_readable_by_their_owner_alone(tmp_path: Path) -> None:
+    with closing(register(tmp_path, time.time())):
+        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.glob("people.db*")}
+    assert {"people.db", "people.db-wal"} <= modes.keys() and set(modes.values()) == {0o600}
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,13 @@ def test_rounds_in_bins_are_averaged_within_matches(played: Played) -> None:
     assert curve.mean.tolist() == [0.5, 0.5, 1]
 
 
+def test_a_bin_is_drawn_in_the_middle_of_its_rounds(played: Played) -> None:
+    data = played(types={"turn": "alternator"}, vary={}, mechanism={"name": "repetition", "rounds": 60})
+    (figure,) = draw(data, "cooperation_over_rounds").figures
+    points = sorted({mark["x"] for mark in marks(figure.chart) if "x" in mark})
+    assert points == [1.5 + 2 * place for place in range(30)]
+
+
 def test_matches_that_end_early_count_where_they_were_played(played: Played) -> None:
     data = played(
         types={"kind": "cooperator", "coin": "random:0.5"},

@@ -109,6 +109,8 @@ def test_a_change_that_reaches_no_match_is_refused(
         ({"types": {"a": "grim"}, "seats": {1: {"memory": "full"}}}, "agent.memory=window:3"),
         ({}, "types={a: grim, b: defector}"),
         ({}, "seats={2: {memory: 'window:1'}}"),
+        ({}, "seating=self"),
+        ({}, "observers=[a]"),
     ],
 )
 def test_a_change_that_holds_somewhere_is_made(study: dict[str, Any], change: str) -> None:

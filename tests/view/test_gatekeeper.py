@@ -9,7 +9,7 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from ostrom.web.security import HEADERS, Gatekeeper
+from ostrom.web.security import HEADERS, Gatekeeper, Refused
 
 HERE = b"127.0.0.1:80"
 OWN = (b"origin", b"http://127.0.0.1:80")
@@ -59,6 +59,7 @@ def test_a_page_has_one_address() -> None:
 
 
 SITE, OTHER = (b"sec-fetch-site", b"same-origin"), (b"sec-fetch-site", b"cross-site")
+NEAR = (b"sec-fetch-site", b"same-site")
 EVIL = (b"origin", b"http://evil.example")
 
 
@@ -68,11 +69,31 @@ EVIL = (b"origin", b"http://evil.example")
         ([OWN], 200), ([SITE], 200), ([OWN, SITE], 200), ([(b"origin", b"null"), SITE], 200),
         ([EVIL], 403), ([OTHER], 403), ([OWN, OTHER], 403), ([], 403), ([(b"origin", b"null")], 403),
         ([OWN, EVIL], 400), ([EVIL, OWN], 400), ([OWN, OWN], 400), ([OWN, SITE, OTHER], 400), ([OTHER, SITE], 400),
-        ([(b"origin", b"http://127.0.0.1:80, http://evil.example")], 403),
+        ([(b"origin", b"http://127.0.0.1:80, http://evil.example")], 403), ([OWN, NEAR], 403),
     ],
 )  # fmt: skip
 def test_a_request_says_once_which_site_it_came_from(headers: list[tuple[bytes, bytes]], status: int) -> None:
     assert asked("/a", (b"host", HERE), *headers, method="POST")[0] == status
+
+
+@pytest.mark.parametrize(("pieces", "status"), [(2, None), (3, 413)])
+def test_a_body_is_bounded_whatever_its_head_says(pieces: int, status: int | None) -> None:
+    kind = (b"content-type", b"application/x-www-form-urlencoded")
+    for headers in ([kind], [kind, (b"content-length", b"7")]):
+        left = [b"a=" + b"b" * 8_000] * pieces
+
+        async def receive(left: list[bytes] = left) -> dict[str, Any]:
+            return {"type": "http.request", "body": left.pop(), "more_body": bool(left)}
+
+        form = Gatekeeper(None, [80]).form(
+            Request({"type": "http", "method": "POST", "headers": headers}, receive)
+        )
+        if status is None:
+            assert len(asyncio.run(form)["a"]) > 8_000
+        else:
+            with pytest.raises(Refused) as refused:
+                asyncio.run(form)
+            assert refused.value.status == status
 
 
 def test_a_proxy_is_believed_what_it_says_last() -> None:
@@ -85,3 +106,4 @@ def test_a_proxy_is_believed_what_it_says_last() -> None:
     assert address(b"10.0.0.1, 10.0.0.2") == "10.0.0.2"
     assert address(b"10.0.0.1", b"10.0.0.2") == "10.0.0.2"  # a proxy that adds a line instead
     assert address() == "127.0.0.1" == address(b"not an address")
+    assert address(b"2001:db8::1") == address(b"2001:db8::2") == "2001:db8::/64", "one network is one address"

@@ -204,3 +204,13 @@ def test_a_weight_counts_by_how_much_it_can_move_the_mean() -> None:
     assert heavy < 0.2 < even
     level = [mean_of([x] * 12, bounds=UNIT, strata=[0, 1] * 6).guaranteed().ends for x in (1.0, 0.5)]
     assert level[0] == mean_of([1.0] * 12, bounds=UNIT).guaranteed().ends
+
+
+@pytest.mark.parametrize("value", [1.0, 0.9, 0.3])
+def test_one_look_at_the_capital_says_what_the_search_does_whatever_the_weights(value: float) -> None:
+    weights = np.array([0.001] * 10 + [0.099] * 10)
+    values = np.full(20, value)
+    bound = lower_bound(values, weights, 0.025)
+    assert exceeds(values, weights, bound - 1e-6, 0.025)
+    assert not exceeds(values, weights, bound + 1e-6, 0.025)
+    assert exceeds(values, weights, 0.0, 0.025) and not exceeds(values, weights, 1.0, 0.025)

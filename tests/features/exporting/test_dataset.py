@@ -61,7 +61,11 @@ def test_texts_only_where_asked_for(played: ostrom.Run, tmp_path: Path) -> None:
 
 
 def test_what_is_shared_holds_no_word_of_a_prompt_or_reply(played: ostrom.Run, tmp_path: Path) -> None:
+    stale = tmp_path / "data" / "visits.parquet"  # of an export with people
+    stale.parent.mkdir()
+    stale.write_bytes(b"They may defect")
     made = played.export(format="hf", out=tmp_path)
+    assert not stale.exists()
     columns = pl.read_parquet(made["calls"]).columns
     assert not {"prompt", "reply", "reasoning", "logprobs"} & set(columns) and "tokens_out" in columns
     for file in (path for path in tmp_path.rglob("*") if path.is_file()):

@@ -45,6 +45,16 @@ def test_one_row_per_participant_and_one_group_of_columns_per_round(
     assert {row["participant.style"] for row in table} == {"direct", "reasoned"}
 
 
+def test_there_are_columns_for_the_longest_match(tmp_path: Path) -> None:
+    study = {
+        "name": "lengths", "game": "prisoners_dilemma", "mechanism": {"name": "repetition"},
+        "types": {"a": "cooperator"}, "vary": {"mechanism.rounds": [3, 2]}, "seeds": 1,
+    }  # fmt: skip
+    run = ostrom.play(study, runs=tmp_path, progress=False)
+    table = rows(run.export(format="otree", out=tmp_path)["participants"])
+    assert [row["prisoners_dilemma.3.player.payoff"] for row in table] == ["3.0", "3.0", "", ""]
+
+
 def test_players_without_a_move_have_their_payoffs(tmp_path: Path) -> None:
     trust = {"name": "trust_amounts", "trustee_endowment": 10}
     cases: list[tuple[Any, dict[str, str], list[list[str]]]] = [

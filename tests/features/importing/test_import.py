@@ -230,6 +230,18 @@ class TestLayouts:
             (1, "ann", 8), (1, "bob", 8), (2, "ann", 0), (2, "bob", 10),
         ]  # fmt: skip
 
+    def test_a_match_of_several_rows_a_round_ends_where_rounds_begin_anew(self, tmp_path: Path) -> None:
+        how = mapping(
+            tmp_path,
+            seats=None,
+            match={"new_when": "t"},
+            round="t",
+            players={"player": "who", "action": "did"},
+        )
+        lines = [f"{t},{who},J" for _ in range(2) for t in (1, 2) for who in ("ann", "bob")]
+        done = bring(write(tmp_path, "t,who,did", *lines), how)
+        assert (done.matches, done.rounds) == (2, 4)
+
     def test_a_round_that_lacks_a_player_is_named(self, tmp_path: Path) -> None:
         how = mapping(
             tmp_path, seats=None, match={"by": ["id"]}, round="t", players={"player": "who", "action": "did"}

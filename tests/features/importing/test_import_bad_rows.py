@@ -75,6 +75,13 @@ def test_keep_has_the_score_as_written_and_says_what_was_taken_for_the_move(tmp_
     assert hidden["action"] == "opera" and "which pays nearest to them" in hidden["note"]
 
 
+def test_a_move_is_not_guessed_where_two_pay_equally_near_to_what_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "repgames.csv"  # 4 lies halfway between 0 and 8
+    path.write_text("\n".join([HUMAN, *(f"1,PD,{a},{s},Base,Human,0" for a, s in [*PD[:9], (1, 4)])]) + "\n")
+    done = import_rounds([path], "repeated-games-human", name="in", runs=tmp_path / "runs", bad_rows="keep")
+    assert done.folder is None and [cause.kind for cause in done.refused] == ["action"]
+
+
 def test_repair_changes_the_only_cell_that_makes_the_row_right(tmp_path: Path) -> None:
     bring(tmp_path, "repair")
     hidden, person = [d for d in decisions(tmp_path) if d["round"] == 3]

@@ -217,6 +217,11 @@ class TestJson:
             (0.5, 0), (0.5, 10), (1, 8), (1, 8),
         ]  # fmt: skip
 
+    def test_what_stands_around_keeps_its_own_name_where_a_record_has_it_too(self, tmp_path: Path) -> None:
+        document = [{"round": 40 + n, "rounds": [{**ROUND, "round": 1}]} for n in range(2)]
+        how = shipped("repeated-games-pd", records="rounds", match={"by": ["above.round"]})
+        assert bring(write(tmp_path, json.dumps(document), "x.json"), how).matches == 2
+
     def test_a_bad_record_is_named_by_its_number(self, tmp_path: Path) -> None:
         (cause,) = bring(
             write(tmp_path, json.dumps([{**ROUND, "points1": 3, "total1": 3}]), "x.json"), "repeated-games-pd"

@@ -29,6 +29,8 @@ from ostrom.features.replicate.verdicts import (
         ((-0.04, 0.06), "equal", "undecided"),
         ((0.06, 0.2), "equal", "differs"),
         ((-0.2, -0.06), "equal", "differs"),
+        ((-0.2, -0.04), "equal", "undecided"),  # not 0, and maybe no more than .05 away from it
+        ((0.04, 0.2), "equal", "undecided"),
     ],
 )  # fmt: skip
 def test_a_claim_needs_the_whole_interval(ends: tuple[float, float], expect: str, answer: str) -> None:

@@ -1,0 +1,31 @@
+"""What people are paid: to the penny, never less than nothing, never more than was said."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from ostrom.people.payment import due
+from ostrom.people.schema import Pay
+
+
+@pytest.mark.parametrize(
+    ("end", "points", "more", "base", "bonus"),
+    [
+        ("done", 125, {}, "3.00", "0.13"),  # half a penny is rounded up
+        ("done", -40, {}, "3.00", "0.00"),  # nobody owes anything
+        ("done", 5000, {"at_most": "2.00"}, "3.00", "2.00"),
+        ("no_partner", 0, {}, "3.00", "0.00"),
+        ("timeout", 300, {}, "0.00", "0.30"),  # what was earned up to then
+        ("declined", 300, {}, "0.00", "0.00"),
+        ("full", 300, {}, "0.00", "0.00"),
+        ("finished_before", 300, {}, "0.00", "0.00"),
+    ],
+)
+def test_base_and_bonus_by_how_a_visit_ended(
+    end: str, points: float, more: dict[str, Any], base: str, bonus: str
+) -> None:
+    pay = Pay(base="3.00", per_point="0.001", **more)
+    assert due(pay, end, points) == (Decimal(base), Decimal(bonus))
