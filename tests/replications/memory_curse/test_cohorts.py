@@ -24,7 +24,7 @@ from ostrom.studies.run import Run, open_run, play
 COHORTS = {
     "immune": {0: False, 2: True, 5: True, 20: True},
     "decaying": {0: True, 2: True, 5: True, 20: False},
-    "flat-low": {0: False, 2: False, 5: False, 20: False},
+    "flat": {0: False, 2: False, 5: False, 20: False},
     "rising": {0: False, 2: False, 5: False, 20: True},
     "memory-bounded": {0: False, 2: True, 5: True, 20: False},
     "undecided": {0: True, 2: True, 5: False, 20: True},
@@ -81,7 +81,7 @@ def test_table_7_stands_beside_our_verdicts(cohorts: tuple[Run, RunData]) -> Non
     assert {agent: line.own.word for agent, line in lines.items()} == {name: name for name in COHORTS}
     assert lines["decaying"].figures[0].word == "cursed" and lines["decaying"].source == "Appendix Table 7"
     assert sorted(p.word for p in lines["immune"].figures) == ["cursed"] * 6 + ["immune"]
-    assert lines["flat-low"].own.doubts == ("the paper's rule: cursed; where intervals decide: undecided",)
+    assert lines["flat"].own.doubts == ("the paper's rule: cursed; where intervals decide: undecided",)
 
 
 def test_intervals_decide_about_players_without_sampling_error(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_intervals_decide_about_players_without_sampling_error(tmp_path: Path) -
     play(study, runs=tmp_path)
     with open_run(tmp_path / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         found = {key[-1]: name for key, name in regimes(data).decided.items()}
-    assert found == {"kind": "immune", "mean": "flat-low", "grim": "immune"}
+    assert found == {"kind": "immune", "mean": "flat", "grim": "immune"}
 
 
 def test_mentions_against_cooperation_are_hand_counted(cohorts: tuple[Run, RunData]) -> None:
@@ -111,7 +111,7 @@ def test_mentions_against_cooperation_are_hand_counted(cohorts: tuple[Run, RunDa
         cohorts[1], {"name": "word_rate", "words": "paranoia"}, ["agent"], where={"history_length": 20}
     )
     # "Carefully: they defected, a risk." is five words of which two are of the list.
-    assert {e.key["agent"]: round(e.value) for e in rates}["flat-low"] == 400
+    assert {e.key["agent"]: round(e.value) for e in rates}["flat"] == 400
     forward = estimate(
         cohorts[1], "memory_forward_ratio", ["papers_rule", "history_length"], balance=["setting"]
     )
@@ -147,3 +147,14 @@ def test_every_exhibit_of_the_sweep_is_made(cohorts: tuple[Run, RunData]) -> Non
     } <= files
     table = (made.path.parent / "tables" / "Appendix-Table-7.md").read_text(encoding="utf-8")
     assert "| rising (ours) |" in table and "| Mistral-7B | cursed | cursed | cursed | cursed |" in table
+
+
+def test_conditions_accept_the_former_name_of_a_flat_regime(cohorts: tuple[Run, RunData]) -> None:
+    def flat(levels: object) -> list[dict[str, object]]:
+        found = estimate(cohorts[1], "memory_forward_ratio", ["regime"], where={"regime": levels})
+        return [one.as_dict() for one in found]
+
+    assert flat("flat-low") == flat("flat") == flat(["flat-low"]) != []
+    assert [one["regime"] for one in flat("flat-low")] == ["flat"]
+    agents = estimate(cohorts[1], "memory_forward_ratio", ["agent"], where={"agent": "flat-low"})
+    assert agents == []  # the word was a regime's, not that of any other column

@@ -35,15 +35,16 @@ def test_most_cursed_settings_of_the_paper_are_memory_bounded_and_one_is_flat() 
     assert {name for pair, name in names.items() if pair not in cursed} == {"immune", "undecided"}
     assert names["Mistral-7B", "trust_game"] == "memory-bounded"
     assert names["Gemma-3-12B", "trust_game"] == names["GPT-OSS-20B", "prisoners_dilemma"] == "memory-bounded"
-    assert {names[pair] for pair in cursed} <= {"memory-bounded", "decaying", "flat-low", "undecided"}
+    assert {names[pair] for pair in cursed} <= {"memory-bounded", "decaying", "flat", "undecided"}
 
 
 @pytest.mark.parametrize(
     ("rates", "name"),
     [
         ({0: 0.0, 2: 0.96, 80: 0.95}, "immune"),
-        ({0: 0.0, 2: 0.0, 5: 0.0, 80: 0.0}, "flat-low"),
-        ({2: 0.5, 20: 0.52, 80: 0.46}, "flat-low"),
+        ({0: 0.0, 2: 0.0, 5: 0.0, 80: 0.0}, "flat"),
+        ({2: 0.5, 20: 0.52, 80: 0.46}, "flat"),
+        ({0: 0.93, 2: 0.96, 10: 0.92, 80: 0.94}, "flat"),
         ({2: 0.9, 20: 0.5, 80: 0.2}, "decaying"),
         ({0: 0.9, 2: 0.9, 20: 0.5, 80: 0.2}, "decaying"),
         ({0: 0.1, 2: 0.6, 5: 0.7, 20: 0.5, 80: 0.2}, "memory-bounded"),

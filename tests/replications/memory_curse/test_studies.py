@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import ostrom.replications.memory_curse
 from ostrom.ground.errors import StudyError
 from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
@@ -132,3 +134,20 @@ def test_polar_rounds_can_come_from_a_baseline_run(tmp_path: Path) -> None:
     play(study, runs=tmp_path)
     with pytest.raises(StudyError, match=r"agent\.memory\.from: must be a run"):
         load_study("memory-sanitized", changes=["agent.memory.from=3"])
+
+
+def test_cited_sections_are_sections_of_the_paper() -> None:
+    """Five sections, of which the fourth has six parts; the questions that it leaves open stand in the last."""
+    sections = {"1", "2", "3", "4", "5", *(f"4.{part}" for part in range(1, 7))}
+    home = Path(str(ostrom.replications.memory_curse.__file__)).parent
+    texts = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in home.rglob("*")
+        if path.suffix in (".yaml", ".py")
+    }
+    cited = {
+        name: set(re.findall(r"[Ss]ections? (\d+(?:\.\d+)?)", text.replace("\n", " ")))
+        for name, text in texts.items()
+    }
+    assert cited["memory-curation.yaml"] == cited["society.yaml"] == {"5"}
+    assert set().union(*cited.values()) <= sections

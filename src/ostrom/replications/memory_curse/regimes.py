@@ -9,7 +9,7 @@ its memory. So what is not immune is told apart by the change from the shortest 
 * *memory-bounded*: low at length 0, a peak at a length of at most 5, falling after it (section 4);
 * *decaying*: falling from the shortest length to the longest, without that peak (the paper's curse);
 * *rising*: the opposite;
-* *flat-low*: below the border and neither;
+* *flat*: below the border at some length and neither, be it high or low;
 * *undecided*: none of these can be said.
 
 The forward-looking ratio by regime is ``word_ratio`` with the setting (agent and game) and its regime as columns.
@@ -37,7 +37,7 @@ STEP = 0.05
 BORDER = THRESHOLD - 1e-9
 """Rates are means of many rounds: one at the border is at it, whatever its last digits."""
 PAIR = ("game", "style", "agent")
-NAMES = ("immune", "decaying", "flat-low", "rising", "memory-bounded", "undecided")
+NAMES = ("immune", "decaying", "flat", "rising", "memory-bounded", "undecided")
 
 Known = float | tuple[float, float]
 """A cooperation rate, or the bounds between which it must lie."""
@@ -67,7 +67,7 @@ def regime(rates: Mapping[int, Known], threshold: float = THRESHOLD, shortest: i
     >>> regime({0: 0.03, 1: 1.0, 2: 0.99, 80: 0.96}).name, regime({2: 1.0, 80: 0.8}).name
     ('immune', 'decaying')
     >>> regime({0: 0.0, 2: 0.8, 80: 0.1}).name, regime({0: 0.0, 2: 0.0, 80: 0.0}).name
-    ('memory-bounded', 'flat-low')
+    ('memory-bounded', 'flat')
     >>> regime({2: 0.1, 80: 0.9}).name, regime({80: 0.1}).name, regime({80: (0.4, 1.0)}).printed
     ('rising', 'undecided', None)
     """
@@ -112,7 +112,7 @@ def _shape(
     whole = change(last, first)
     if whole == 0 and any(change(n, first) not in (0, None) for n in counted):
         return "undecided"  # up and down again
-    return {1: "rising", -1: "decaying", 0: "flat-low", None: "undecided"}[whole]
+    return {1: "rising", -1: "decaying", 0: "flat", None: "undecided"}[whole]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,5 +222,6 @@ FORWARD_RATIO = replace(
     name="memory_forward_ratio",
     values=values,
     columns=(*RATIO.columns, "setting", "papers_rule", "regime"),
+    former=(("regime", "flat-low", "flat"),),
     source="Liu et al. (2026), Figure 3a and Appendix D.4",
 )
