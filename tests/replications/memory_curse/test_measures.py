@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.replications.memory_curse.published_rates import published_penalties, published_regimes
 
+from ostrom.analysis.claims import references
 from ostrom.analysis.references import number, published_rows
 from ostrom.replications.memory_curse.played import role
 from ostrom.replications.memory_curse.regimes import regime
@@ -114,3 +115,13 @@ def test_a_correlation_without_variation_is_undefined_and_says_so() -> None:
     assert flat.r is None and "constant" in flat.note
     few = forward_link({"a": 0.1, "b": None}, {"a": 0.1, "b": 0.2})
     assert few.r is None and few.cells == 1
+
+
+def test_the_prose_that_contradicts_table_13_is_a_doubt() -> None:
+    (printed,) = [
+        p
+        for p in references.build("memory_curse").published()
+        if p.value == 97.43 and p.source == "Appendix Table 13"
+    ]
+    assert printed.model == "Llama-3.3-70B" and printed.cell[3] == "2"
+    assert "95.87" in printed.doubts[0]
