@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ostrom.games.formula import ClaimFormula
 from ostrom.games.game import Game
 from ostrom.games.parameters import require, shown, whole
 from ostrom.games.tensor import bimatrix
@@ -47,6 +48,7 @@ def build(
         defective=(0, 0),
         title="Traveler's Dilemma",
         citation="Basu (1994), The traveler's dilemma: paradoxes of rationality in game theory",
+        formula=ClaimFormula(tuple(map(float, claims)), extra),
         params={"low": first, "high": last, "bonus": extra, "strict": strict},
     )
 
