@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ostrom.analysis.estimate import estimate
+from ostrom.analysis.estimate import estimate, trend
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.comparing import compare_run
 from ostrom.features.reporting.as_paper import write_as_paper
 from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.memory_curse.regimes import regimes
+from ostrom.replications.memory_curse.regimes import _seeds, regimes
 from ostrom.reports.declared import panel_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import Run, open_run, play
@@ -158,3 +159,38 @@ def test_conditions_accept_the_former_name_of_a_flat_regime(cohorts: tuple[Run, 
     assert [one["regime"] for one in flat("flat-low")] == ["flat"]
     agents = estimate(cohorts[1], "memory_forward_ratio", ["agent"], where={"agent": "flat-low"})
     assert agents == []  # the word was a regime's, not that of any other column
+
+
+def test_seeds_that_would_decide_shrink_with_the_distance_to_the_border(cohorts: tuple[Run, RunData]) -> None:
+    one = estimate(cohorts[1], "memory_cooperation")[0]
+
+    def of(value: float, half: float) -> int | None:
+        return _seeds(replace(one, value=value, low=value - half, high=value + half, n=4), 0.5)
+
+    assert of(0.7, 0.4) == 12 and of(0.3, 0.4) == 12  # half the width needs four times the matches
+    assert of(0.9, 0.4) == 0 and of(0.5, 0.4) is None
+
+
+def test_variance_between_seeds_is_counted_within_its_cell(tmp_path: Path) -> None:
+    study = load_study(
+        "memory", preset="smoke", seeds=4,
+        changes=["types={c: cooperator, r: random}", "mechanism.rounds=6", "vary.style=null",
+                 "vary.game=[trust_symmetric]"],
+    )  # fmt: skip
+    play(study, runs=tmp_path)
+    with open_run(tmp_path / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        by = ["agent", "history_length"]
+        spread = {tuple(e.key.values()): e for e in estimate(data, "memory_deviation", by)}
+        rates = {tuple(e.key.values()): e for e in estimate(data, "memory_cooperation", by)}
+        values: dict[tuple[object, ...], list[float]] = {}
+        for row in data.records(
+            "SELECT match, agent, history_length, avg(cooperation) AS c FROM matches GROUP BY ALL"
+        ):
+            values.setdefault((row["agent"], row["history_length"]), []).append(row["c"])
+        slopes = trend(data, "memory_deviation", "history_length", ["agent"], log="1+x")
+    assert set(spread) == set(rates) and spread["r", 80].n == 4
+    for key, of in values.items():
+        mean = sum(of) / 4
+        assert spread[key].value == pytest.approx((4 / 3) ** 0.5 * sum(abs(v - mean) for v in of) / 4)
+    assert spread["c", 2].value == 0 and spread["r", 2].value > 0
+    assert {one.key["agent"]: one.low is not None for one in slopes} == {"c": True, "r": True}

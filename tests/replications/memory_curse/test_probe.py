@@ -6,17 +6,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+import ostrom.features.words
 from ostrom.analysis.claims import games_of, references
 from ostrom.analysis.comparison import compare_run
+from ostrom.cli.app import app
 from ostrom.data.rundata import RunData, run_data
+from ostrom.ground.yaml import read_yaml
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import ScriptedModel
 from ostrom.replications.memory_curse.adapted import arms, changes, collapses
+from ostrom.replications.memory_curse.reference import WORDS
 from ostrom.reports import build_report
 from ostrom.reports.exhibits.declared import exhibits_of
+from ostrom.studies.forecast import missing_adapters
 from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import Run, open_run, play
+
+PANELS = Path(str(ostrom.features.words.__file__)).parent / "panels.yaml"
 
 
 def player(name: str) -> ScriptedModel:
@@ -143,3 +152,34 @@ def test_the_studies_beside_it_are_played_and_reported(name: str, tmp_path: Path
         run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
     ):
         assert not build_report(tables).failures
+
+
+def test_a_dry_run_names_the_adapters_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "adapters" / "forward-0").mkdir(parents=True)
+    plan = StudyPlan(load_study("probe", preset="smoke"))
+    assert missing_adapters(plan) == ["adapters/placebo-0", "adapters/shuffled-0"]
+    assert missing_adapters(StudyPlan(load_study("memory", models=["openai/gpt-4o-mini"]))) == []
+    done = CliRunner().invoke(app, ["run", "probe", "--preset", "smoke", "--dry-run"])
+    assert done.exit_code == 0
+    assert "not here yet: adapters/placebo-0, adapters/shuffled-0" in " ".join(done.output.split())
+
+
+def test_the_paranoia_ratio_has_one_definition() -> None:
+    measures = [
+        panel["measure"]
+        for one in exhibits_of("memory_curse")
+        for panel in one.panels
+        if isinstance(panel, dict) and "paranoia_ratio" in str(panel.get("measure"))
+    ]
+    assert len(measures) == 2 and all(measure == WORDS["paranoia_ratio"] for measure in measures)
+    (shown,) = [
+        count["measure"]
+        for count in read_yaml(PANELS.read_text(encoding="utf-8"), "panels")["traces_words"]["constants"][
+            "shows"
+        ]["paranoia"]["counts"]
+        if count["name"] == "paranoia_ratio"
+    ]
+    assert shown == WORDS["paranoia_ratio"]

@@ -17,6 +17,7 @@ The forward-looking ratio by regime is ``word_ratio`` with the setting (agent an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -125,6 +126,15 @@ class Regimes:
     """The regime where the intervals decide it, else undecided."""
     control: str
     """The number of comparisons and the error control."""
+    seeds: dict[tuple[Any, ...], int]
+    """Of undecided pairs: about how many more seeds would decide them, where a number would."""
+
+    @property
+    def by_papers_rule(self) -> list[str]:
+        """Immune or cursed, by the observed rates of every pair that reasons: the paper classifies no others."""
+        return [
+            one.printed for (_, style, _), one in self.by_rates.items() if style == "reasoned" and one.printed
+        ]
 
 
 def observed_regimes(data: RunData) -> dict[tuple[Any, ...], Regime]:
@@ -146,7 +156,7 @@ def regimes(data: RunData) -> Regimes:
     found = _by_rates(rates)
     level = 1 - 0.05 / max(len(found), 1)
     changes = _Changes(data, level=1 - 0.05 / max(3 * len(found), 1))
-    decided = {}
+    decided, seeds = {}, {}
     for pair, seen in found.items():
         own = tuple(v for key, v in zip(counted, judged, strict=True) if key[:-1] == pair)
         answer = all_of(replace(judged, verdicts=own), level)
@@ -158,7 +168,28 @@ def regimes(data: RunData) -> Regimes:
             if answer == "no"
             else "undecided"
         )
-    return Regimes(found, decided, judged.control)
+        if decided[pair] == "undecided":
+            border = [_seeds(v.estimate.at(level), BORDER) for v in own]
+            below = [
+                n for n, v in zip(border, own, strict=True) if n is not None and v.estimate.value < BORDER
+            ]
+            # Immune needs every length; one below the border rules it out, and then the change must be sure, too.
+            needed = [min(below), changes.seeds(pair, seen.lengths)] if below else border
+            if needed and None not in needed:
+                seeds[pair] = max(1, *(n for n in needed if n is not None))
+    return Regimes(found, decided, judged.control, seeds)
+
+
+def _seeds(one: Estimate, border: float) -> int | None:
+    """About how many more matches would put a border outside of an interval; None where no number would.
+
+    Half the width of an interval shrinks with the root of the number of matches.
+    """
+    gap = abs(one.value - border)
+    if one.low is None or one.high is None or gap < 1e-6:
+        return None
+    side = one.high - one.value if one.value < border else one.value - one.low
+    return max(0, math.ceil(round(min(one.n * (side / gap) ** 2, 1e6), 6)) - one.n)
 
 
 class _Changes:
@@ -168,17 +199,26 @@ class _Changes:
         self.data, self.level = data, level
         self.known: dict[tuple[int, int], dict[tuple[Any, ...], Estimate]] = {}
 
-    def sign(self, pair: tuple[Any, ...], a: int, b: int) -> int | None:
-        """Surely up, surely down, surely no more than twice the step, or None."""
-        if a == b:
-            return 0
+    def of(self, pair: tuple[Any, ...], a: int, b: int) -> Estimate | None:
+        """The difference of two lengths at the corrected level; None without an interval."""
         if (a, b) not in self.known:
             found = contrast(self.data, "memory_cooperation", "history_length", (a, b), PAIR, where=WINDOW)
             self.known[a, b] = keyed(found, PAIR)
         one = self.known[a, b].get(pair)
-        if one is None or one.low is None or one.high is None:
+        return None if one is None or one.low is None or one.high is None else one.at(self.level)
+
+    def seeds(self, pair: tuple[Any, ...], lengths: tuple[int, ...]) -> int | None:
+        """About how many more matches would tell the longest length from the shortest."""
+        one = self.of(pair, lengths[-1], lengths[0]) if len(lengths) > 1 else None
+        return None if one is None else _seeds(one, 0.0)
+
+    def sign(self, pair: tuple[Any, ...], a: int, b: int) -> int | None:
+        """Surely up, surely down, surely no more than twice the step, or None."""
+        if a == b:
+            return 0
+        sure = self.of(pair, a, b)
+        if sure is None:
             return None
-        sure = one.at(self.level)
         low, high = sure.low or 0.0, sure.high or 0.0
         if low >= -2 * STEP - 1e-9 and high <= 2 * STEP + 1e-9:
             return 0
