@@ -12,7 +12,7 @@ import pytest
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.describe import formula_of
-from ostrom.games.formula import Formula, Term
+from ostrom.games.formula import ClaimFormula, Formula, Term
 from ostrom.games.game import Game
 from ostrom.games.tensor import table_of
 from ostrom.ground.errors import GameError, StudyError
@@ -73,9 +73,38 @@ def test_a_formula_that_is_not_scored_is_refused() -> None:
         replace(table_of(game), formula=Formula(0, (Term(0, 1.6, 3), Term(1, 1.5, 3))))
 
 
-@pytest.mark.parametrize("name", ["travelers_dilemma", "trust"])
-def test_games_without_a_formula_say_so_before_a_match(name: str) -> None:
-    game = build_game(name)
+CLAIM = re.compile(r"(\w+) claims (-?\d+(?:\.\d+)?)")
+RULE = re.compile(r"- If X ([=<>]) Y, you receive ([XY])(?: ([+-]) ([\d.]+))? points\.")
+
+
+@pytest.mark.parametrize(
+    "params", [{}, {"low": 0, "high": 3}, {"high": 9, "bonus": 2.5}, {"bonus": -1.5, "strict": False}]
+)
+@pytest.mark.parametrize("order", ["given", "reversed"])
+def test_claims_are_told_as_they_are_scored(params: dict[str, object], order: str) -> None:
+    game = build_game({"name": "travelers_dilemma", **params})
+    for seat in range(2):
+        text = prompt(game, seat, order=order)
+        claims = {label: float(amount) for label, amount in CLAIM.findall(text)}
+        rules = {sign: rest for sign, *rest in RULE.findall(text)}
+        labels = [f"A{i}" for i in range(len(game.actions[0]))]
+        assert set(claims) == set(labels) and set(rules) == {"=", "<", ">"}
+        for profile in product(range(len(labels)), repeat=2):
+            own, other = claims[labels[profile[seat]]], claims[labels[profile[1 - seat]]]
+            base, sign, bonus = rules["=" if own == other else "<" if own < other else ">"]
+            paid = (own if base == "X" else other) + (-1 if sign == "-" else 1) * float(bonus or 0)
+            assert paid == pytest.approx(game.payoff(profile)[seat], abs=1e-9)
+
+
+def test_a_claim_of_other_amounts_is_refused() -> None:
+    game = table_of(build_game("travelers_dilemma"))
+    for formula in (ClaimFormula((2, 3, 4, 6), 2), ClaimFormula((2, 3, 4, 5), 1), ClaimFormula((2, 3), 2)):
+        with pytest.raises(GameError, match="the formula does not give the payoffs"):
+            replace(game, formula=formula)
+
+
+def test_games_without_a_formula_say_so_before_a_match() -> None:
+    game = build_game("trust")
     assert any(formula_of(game, seat) is None for seat in range(game.seats))
     lacking = PromptRenderer(Framing(payoffs="formula"), LIBRARY, "reasoned").lacks(game)
     assert lacking is not None and "linear in how many players choose" in lacking

@@ -52,6 +52,10 @@ def test_the_funnel_counts_what_a_hand_counts() -> None:
     assert told["cooperative_share"] == {"before": 17 / 18, "after": 8 / 9}
     assert told["echoes"]["forward_terms_that_echo_the_prompt"] == 1
     assert "| lexical |" in dataset_card(told)
+    assert {stage["stage"]: stage["published"] for stage in told["stages"] if stage["published"]} == {
+        "prefilter": "about 72 %", "sample": "12,000", "thresholds": "5,124", "lexical": "4,285", "families": "1,843",
+    }  # fmt: skip
+    assert "Published: 1,751 / 92." in dataset_card(told) and "| 5,124 |" in dataset_card(told)
 
 
 def test_the_action_is_never_filtered_on() -> None:

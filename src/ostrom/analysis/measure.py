@@ -81,6 +81,8 @@ class Measure:
     """The publication that it comes from."""
     columns: tuple[str, ...] = ()
     """The further columns of its rows: results can be grouped by them even where no match has a value."""
+    former: tuple[tuple[str, str, str], ...] = ()
+    """Column, former word and present word of levels that were renamed; conditions may still write the former."""
 
     def __post_init__(self) -> None:
         for what, value, known in (("scale", self.scale, SCALES), ("unit", self.unit, tuple(INDEPENDENT))):

@@ -176,7 +176,17 @@ def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> l
         run.last_read = None  # one measure at a time is in memory
         run.last_read = (key, list(_read(run, measure, asked, mark)))
     found: list[Observation] = run.last_read[1]
-    return [row for row in found if _meets(row.columns, where)] if isinstance(where, Mapping) else found
+    if not isinstance(where, Mapping):
+        return found
+    wanted = {name: _allowed(name, level, measure) for name, level in where.items()}
+    return [row for row in found if _meets(row.columns, wanted)]
+
+
+def _allowed(name: str, wanted: Any, measure: Measure) -> list[Any]:
+    """The levels of a column that a condition names, each under its present word."""
+    present = {old: new for column, old, new in measure.former if column == name}
+    levels = wanted if isinstance(wanted, list | tuple | set | frozenset) else (wanted,)
+    return [present.get(level, level) if isinstance(level, str) else level for level in levels]
 
 
 def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Iterable[Observation]:
@@ -232,11 +242,10 @@ def _shared(values: Sequence[Any]) -> Any:
     return different[0] if len(different) == 1 else " + ".join(str(v) for v in different)
 
 
-def _meets(columns: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
-    for name, wanted in where.items():
+def _meets(columns: Mapping[str, Any], where: Mapping[str, list[Any]]) -> bool:
+    for name, allowed in where.items():
         if name not in columns:
             raise UnknownName("column", name, columns)
-        allowed = wanted if isinstance(wanted, list | tuple | set | frozenset) else (wanted,)
         if columns[name] not in allowed:
             return False
     return True

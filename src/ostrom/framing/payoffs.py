@@ -5,7 +5,7 @@ is what is scored (but for games that are declared to tell something else about 
 action comes first in the words, never in the profile.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from ostrom.games.describe import formula_of
 from ostrom.games.equilibria.best_responses import best_responses
-from ostrom.games.formula import Term
+from ostrom.games.formula import ClaimFormula, Formula, Term
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown
 from ostrom.ground.errors import StudyError
@@ -182,16 +182,29 @@ class OwnPayoffs:
         )
 
     def formula(self) -> dict[str, Any]:
-        """The payoffs as constant + factor x k / over for each own action; refused where they follow no formula."""
+        """The payoffs as constant + factor x k / over for each own action, or by two claims; else refused."""
         found = formula_of(self.game, self.seat)
-        if found is None or len({seat[found.counted] for seat in self.labels}) > 1:
+        shared: Iterable[int] = range(len(self.order))  # all must call these actions the same
+        if isinstance(found, Formula):
+            shared = (found.counted,)
+        if found is None or any(len({seat[action] for seat in self.labels}) > 1 for action in shared):
             raise StudyError(
                 "a formula needs payoffs that are linear in how many players choose one of two actions, which all call "
-                f"the same (game {self.game.name})",
+                f"the same, or that the lower of two claims decides (game {self.game.name})",
                 key="agent.framing.payoffs",
             )
+        if isinstance(found, ClaimFormula):
+            return {
+                "claims": [
+                    {"own": self.labels[self.seat][i], "amount": shown(_plain(found.claims[i]))}
+                    for i in self.order
+                ],
+                "bonus": shown(abs(_plain(found.bonus))),
+                "minus": found.bonus < 0,
+            }
         terms = [Term(_plain(t.constant), _plain(t.factor), t.over) for t in found.terms]
         return {
+            "claims": [],
             "counted": self.labels[self.seat][found.counted],
             "rows": [
                 {

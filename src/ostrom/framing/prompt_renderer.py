@@ -405,7 +405,8 @@ class PromptRenderer:
             return "meanings needs a game that says what its actions mean"
         if self.framing.payoffs == "formula" and any(formula_of(game, s) is None for s in range(game.seats)):
             return (
-                "payoffs: formula needs payoffs that are linear in how many players choose one of two actions"
+                "payoffs: formula needs payoffs that are linear in how many players choose one of two actions, or that "
+                "the lower of two claims decides"
             )
         for seat in range(game.seats):
             view = self.titled(

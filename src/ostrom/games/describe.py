@@ -7,7 +7,7 @@ what a seat is told is what is scored.
 from dataclasses import dataclass
 from itertools import pairwise, product
 
-from ostrom.games.formula import Formula, Term
+from ostrom.games.formula import ClaimFormula, Formula, Term
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game, Profile
 from ostrom.games.tensor import interchangeable
@@ -110,7 +110,7 @@ def _counts(total: int, width: int) -> list[tuple[int, ...]]:
     return [(n, *rest) for n in range(total, -1, -1) for rest in _counts(total - n, width - 1)]
 
 
-def formula_of(game: Game, seat: int) -> Formula | None:
+def formula_of(game: Game, seat: int) -> Formula | ClaimFormula | None:
     """The formula that a game supplies, or the one that its payoffs follow; None where they follow none.
 
     >>> from ostrom.games import build_game

@@ -2,7 +2,7 @@
 
 A game may supply its formula (public goods: 1.5 x contributors / 3); it is checked against the payoffs. For other games
 in which all have the same two actions it is read off the payoffs where these are linear in the number
-(``describe.formula_of``).
+(``describe.formula_of``). The Traveler's Dilemma is told by the lower of two claims.
 """
 
 from dataclasses import dataclass
@@ -54,3 +54,22 @@ class Formula:
             if not np.allclose(term.at(k[at]), payoffs[..., seat][at], rtol=0, atol=NEAR * scale):
                 return False
         return True
+
+
+@dataclass(frozen=True)
+class ClaimFormula:
+    """Two claims: equal ones are paid; else the lower one, and a bonus goes from the higher claimant to the lower."""
+
+    claims: tuple[float, ...]
+    """What each action claims."""
+    bonus: float
+
+    def fits(self, payoffs: NDArray[np.float64], seat: int) -> bool:
+        """Whether it gives what a seat is paid at every profile of a payoff tensor."""
+        if payoffs.shape[:-1] != (len(self.claims),) * 2:
+            return False
+        claims = np.array(self.claims)
+        own, other = (claims[:, None], claims[None, :]) if seat == 0 else (claims[None, :], claims[:, None])
+        paid = np.minimum(own, other) + self.bonus * np.sign(other - own)
+        scale = max(1.0, float(np.abs(payoffs).max()))
+        return bool(np.allclose(paid, payoffs[..., seat], rtol=0, atol=NEAR * scale))

@@ -15,7 +15,7 @@ from math import isfinite
 from typing import Any, NoReturn
 
 from ostrom.games.amounts import IDLE, Amounts, Options, Value
-from ostrom.games.formula import Formula
+from ostrom.games.formula import ClaimFormula, Formula
 from ostrom.games.game import Due, End, Game, Now, Profile, Stages, Theory
 from ostrom.games.words import Words
 from ostrom.ground.errors import GameError
@@ -52,7 +52,7 @@ class FunctionGame(Game):
     citation: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     words: Words = field(default_factory=Words)
-    formula: Formula | None = None
+    formula: Formula | ClaimFormula | None = None
 
     def __post_init__(self) -> None:
         seats = len(self.actions)

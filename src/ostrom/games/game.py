@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ostrom.games.formula import Formula
+    from ostrom.games.formula import ClaimFormula, Formula
 
 Profile = tuple[int, ...]
 
@@ -92,7 +92,7 @@ class Game:
     citation: str
     params: Mapping[str, Any]
     words: Words
-    formula: Formula | None
+    formula: Formula | ClaimFormula | None
     has_table: ClassVar[bool] = False
     """Whether all payoffs are in a table. A game without one is told in words of its own, rounds move by move."""
     payoffs: NDArray[np.float64]

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ostrom.games.formula import Formula
+from ostrom.games.formula import ClaimFormula, Formula
 from ostrom.games.game import Due, End, Game, Now, Profile, Stages
 from ostrom.games.words import Words
 from ostrom.ground.errors import GameError
@@ -69,7 +69,7 @@ class TensorGame(Game):
     params: Mapping[str, Any] = field(default_factory=dict)
     words: Words = field(default_factory=Words)
     """The story around the game, for framings that tell it."""
-    formula: Formula | None = None
+    formula: Formula | ClaimFormula | None = None
     """The payoffs of every seat as a formula, where the game supplies one; checked against the payoffs."""
     told: NDArray[np.float64] | None = None
     """Where players are told other payoffs of the others than are scored: told[reader] is what a seat reads."""

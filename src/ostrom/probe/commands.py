@@ -113,9 +113,9 @@ def corpus(
 def _print(told: dict[str, Any]) -> None:
     print_table(
         f"Funnel of the arm {told['arm']}",
-        ["stage", "in", "kept", "dropped because"],
+        ["stage", "in", "kept", "published", "dropped because"],
         [
-            [stage["stage"], stage["in"], stage["kept"],
+            [stage["stage"], stage["in"], stage["kept"], stage["published"],
              "; ".join(f"{why} ({n})" for why, n in stage["reasons"].items()) or None]
             for stage in told["stages"]
         ],

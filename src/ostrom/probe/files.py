@@ -22,6 +22,13 @@ from ostrom.probe.stages import Stage
 from ostrom.probe.terms import terms_of
 from ostrom.probe.trace import Trace
 
+PUBLISHED: Mapping[str, str] = {
+    "prefilter": "about 72 %", "sample": "12,000", "thresholds": "5,124", "lexical": "4,285", "families": "1,843",
+}  # fmt: skip
+"""What the stages of the forward arm kept in Liu et al. (2026, Appendix I.1); the other arms are not theirs."""
+PUBLISHED_PARTS = "1,751 / 92"
+"""Their training and validation examples."""
+
 
 def summary(corpus: Corpus, rules: Rules, runs: Sequence[str], judges: Sequence[str]) -> dict[str, Any]:
     """The funnel of one arm."""
@@ -32,7 +39,11 @@ def summary(corpus: Corpus, rules: Rules, runs: Sequence[str], judges: Sequence[
         "runs": list(runs),
         "judges": list(judges),
         "rules": {**asdict(rules), "leave_out": list(rules.leave_out)},
-        "stages": [_stage(stage) for stage in corpus.stages],
+        "stages": [
+            {**_stage(stage), "published": PUBLISHED.get(stage.name) if corpus.arm == "forward" else None}
+            for stage in corpus.stages
+        ],
+        "published_parts": PUBLISHED_PARTS if corpus.arm == "forward" else None,
         "train": len(corpus.train),
         "val": len(corpus.val),
         "cooperative_share": {"before": _cooperative(before), "after": _cooperative(after)},
@@ -179,15 +190,18 @@ def dataset_card(told: Mapping[str, Any]) -> str:
         f"{told['train']} training and {told['val']} validation examples from {_code(told['runs'])}, scored by "
         f"{_code(told['judges'])}.",
     ]
+    if told["published_parts"]:
+        lines[-1] += f" Published: {told['published_parts']}."
     if SCRIPTED in told["judges"]:
         lines += [
             "",
             f"`{SCRIPTED}` counts words and understands nothing: these scores show that the pipeline works.",
         ]
-    lines += ["", "| stage | keeps | in | kept | dropped because |", "|---|---|---|---|---|"]
+    lines += ["", "| stage | keeps | in | kept | published | dropped because |", "|---|---|---|---|---|---|"]
     for stage in told["stages"]:
         why = "; ".join(f"{reason} ({count})" for reason, count in stage["reasons"].items()) or "-"
-        lines.append(f"| {stage['stage']} | {stage['keeps']} | {stage['in']} | {stage['kept']} | {why} |")
+        kept = f"{stage['kept']} | {stage['published'] or '-'}"
+        lines.append(f"| {stage['stage']} | {stage['keeps']} | {stage['in']} | {kept} | {why} |")
     share = told["cooperative_share"]
     echoes = told["echoes"]
     lines += [

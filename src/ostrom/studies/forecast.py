@@ -551,3 +551,14 @@ def _hours(run: Run) -> float | None:
         if b.ended is not None and b.how != "failed"
     ]
     return sum(took) / len(took) / 3600 if took else None
+
+
+def missing_adapters(plan: StudyPlan) -> list[str]:
+    """The adapters that agents of a study name and that are no file or folder: its first match could not begin."""
+    named = dict.fromkeys(
+        str(config.settings["adapter"])
+        for _, configs in plan.asked()
+        for config in configs
+        if config.settings.get("adapter")
+    )
+    return [name for name in named if not Path(name).expanduser().exists()]

@@ -9,12 +9,10 @@ from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.registry import NamedFiles, replication_files
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import check_plain, in_words, read_yaml
+from ostrom.studies.baselines import BASELINES, FROM, setting_of
 from ostrom.studies.factors import merge, put
 from ostrom.studies.plans import with_files
 from ostrom.studies.schema import StudyFile
-
-FROM = "from"
-"""The key of a sanitized memory that names a run."""
 
 
 def builtin_names() -> list[str]:
@@ -208,10 +206,7 @@ def _scripted(types: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_baselines(data: dict[str, Any], file: str) -> dict[str, Any]:
-    """The content of a study in which ``agent.memory.from: RUN`` is replaced by the shares of actions of that run.
-
-    The shares stand in the study as it is recorded, so that a run never depends on another one once it has begun.
-    """
+    """The content of a study in which every ``memory.from: RUN`` is replaced by what was played in that run."""
     return {key: _replaced(value, key, file) for key, value in data.items()}
 
 
@@ -220,43 +215,63 @@ def _replaced(value: Any, path: str, file: str) -> Any:
         return [_replaced(one, path, file) for one in value]
     if not isinstance(value, Mapping):
         return value
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, inner in value.items():
         text = str(key)
         if (text == FROM and path.rpartition(".")[2] == "memory") or text.endswith(f"memory.{FROM}"):
-            found[text.removesuffix(FROM) + "shares"] = action_shares(inner, f"{path}.{text}", file)
+            fields[text.removesuffix(FROM) + BASELINES] = _baselines(inner, f"{path}.{text}", file)
         else:
-            found[key] = _replaced(inner, f"{path}.{text}", file)
-    return found
+            fields[key] = _replaced(inner, f"{path}.{text}", file)
+    return fields
 
 
-def action_shares(run: Any, key: str, file: str) -> dict[str, dict[str, float]]:
-    """How often every combination of actions was played in a run, by game; of finished matches alone."""
+def _baselines(run: Any, key: str, file: str) -> list[dict[str, Any]]:
+    """How often every combination of actions was played in the finished matches of a run, by agent and game."""
     from ostrom.data.rundata import run_data
     from ostrom.memory.catalog.sanitized import text_of
     from ostrom.studies.run import open_run
 
     if not isinstance(run, str) or not run.strip():
         raise StudyError("must be a run: its name or folder", file=file, key=key, found=run)
-    found: dict[str, dict[str, float]] = {}
+    groups: list[tuple[dict[str, Any], dict[str, int]]] = []
     with (
         open_run(run, Path("runs")) as opened,
         run_data(opened.rows, opened.folder.path, opened.manifest) as data,
     ):
         rows = data.records(
-            "SELECT match, any_value(game) AS game, round, list(action ORDER BY seat) AS actions FROM decisions "
+            "SELECT match, round, list(action ORDER BY seat) AS actions FROM decisions "
             "WHERE kind = 'act' AND state = 'done' AND unit = 'match' AND action IS NOT NULL AND seat IS NOT NULL "
             "GROUP BY match, round ORDER BY match, round"
         )
+        counted: dict[int, dict[str, int] | None] = {}
         for row in rows:
-            game = opened.plan.unit(row["match"]).game
-            if len(row["actions"]) == game.seats:
-                text = text_of(game, [game.index(seat, action) for seat, action in enumerate(row["actions"])])
-                of = found.setdefault(game.name, {})
-                of[text] = of.get(text, 0) + 1
-    if not found:
-        raise StudyError("the run has no finished match to take actions from", file=file, key=key, found=run)
-    return {
-        game: {text: round(times / sum(of.values()), 6) for text, times in sorted(of.items())}
-        for game, of in sorted(found.items())
-    }
+            unit = opened.plan.unit(row["match"])
+            if row["match"] not in counted:
+                seated = [
+                    setting_of(player.config, unit.game) for player in unit.players if not player.observes
+                ]
+                alike = all(one == seated[0] for one in seated) and seated[0]["window"] is not None
+                if alike and seated[0] not in (who for who, _ in groups):
+                    groups.append((seated[0], {}))
+                counted[row["match"]] = (
+                    next((of for who, of in groups if who == seated[0]), None) if alike else None
+                )
+            times = counted[row["match"]]
+            if times is not None and len(row["actions"]) == unit.game.seats:
+                profile = [unit.game.index(seat, action) for seat, action in enumerate(row["actions"])]
+                text = text_of(unit.game, profile)
+                times[text] = times.get(text, 0) + 1
+    if not any(times for _, times in groups):
+        raise StudyError(
+            "the run has no finished match in which one agent has all seats and a window of real rounds",
+            file=file, key=key, found=run,
+        )  # fmt: skip
+    return [
+        {
+            **who,
+            "run": run,
+            "shares": {t: round(n / sum(times.values()), 6) for t, n in sorted(times.items())},
+        }
+        for who, times in groups
+        if times
+    ]

@@ -28,6 +28,7 @@ from ostrom.ground.validation import problem, validate
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
+from ostrom.studies.baselines import split, with_shares
 from ostrom.studies.cell import Cell, agent_names, clients_of, placed, society_of, spelled_out, watching_types
 from ostrom.studies.checks import (
     check_attributes,
@@ -286,7 +287,7 @@ class StudyPlan(Plan):
         types = {}
         for name, spec in named.items():
             with placed(f"types.{name}" if name else "agent", spec):
-                config = self._agent(_json(on_top(data["agent"], spelled_out(spec))))
+                config = self._player(on_top(data["agent"], spelled_out(spec)), game)
             types[name or config.label] = config
         seats = {int(k): v for k, v in (data["seats"] or {}).items()}
         for seat in seats:
@@ -383,9 +384,17 @@ class StudyPlan(Plan):
         over = cell.seats.get(seat + 1)
         if over:
             with placed(f"seats.{seat + 1}", over):
-                config = self._agent(_json(on_top(config.model_dump(exclude_unset=True), over)))
+                config = self._player(on_top(config.model_dump(exclude_unset=True), over), cell.game)
         own = cell.names.get((name, seat))
         return Seated(own or name, config, type=own and name)
+
+    def _player(self, fields: Mapping[str, Any], game: Game) -> AgentConfig:
+        """The configuration of an agent in a game, a polar memory with the shares of its own baseline."""
+        plain, baselines = split(fields)
+        config = self._agent(_json(plain))
+        if baselines and (memory := with_shares(config, baselines, game, self.file)):
+            return self._agent(_json({**plain, "memory": memory}))
+        return config
 
     # -- parts ---------------------------------------------------------------------------------------
 

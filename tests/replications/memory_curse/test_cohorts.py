@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ostrom.analysis.estimate import estimate
+from ostrom.analysis.estimate import estimate, trend
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.comparing import compare_run
 from ostrom.features.reporting.as_paper import write_as_paper
 from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.memory_curse.regimes import regimes
+from ostrom.replications.memory_curse.regimes import _seeds, regimes
 from ostrom.reports.declared import panel_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import Run, open_run, play
@@ -24,7 +25,7 @@ from ostrom.studies.run import Run, open_run, play
 COHORTS = {
     "immune": {0: False, 2: True, 5: True, 20: True},
     "decaying": {0: True, 2: True, 5: True, 20: False},
-    "flat-low": {0: False, 2: False, 5: False, 20: False},
+    "flat": {0: False, 2: False, 5: False, 20: False},
     "rising": {0: False, 2: False, 5: False, 20: True},
     "memory-bounded": {0: False, 2: True, 5: True, 20: False},
     "undecided": {0: True, 2: True, 5: False, 20: True},
@@ -81,7 +82,7 @@ def test_table_7_stands_beside_our_verdicts(cohorts: tuple[Run, RunData]) -> Non
     assert {agent: line.own.word for agent, line in lines.items()} == {name: name for name in COHORTS}
     assert lines["decaying"].figures[0].word == "cursed" and lines["decaying"].source == "Appendix Table 7"
     assert sorted(p.word for p in lines["immune"].figures) == ["cursed"] * 6 + ["immune"]
-    assert lines["flat-low"].own.doubts == ("the paper's rule: cursed; where intervals decide: undecided",)
+    assert lines["flat"].own.doubts == ("the paper's rule: cursed; where intervals decide: undecided",)
 
 
 def test_intervals_decide_about_players_without_sampling_error(tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_intervals_decide_about_players_without_sampling_error(tmp_path: Path) -
     play(study, runs=tmp_path)
     with open_run(tmp_path / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         found = {key[-1]: name for key, name in regimes(data).decided.items()}
-    assert found == {"kind": "immune", "mean": "flat-low", "grim": "immune"}
+    assert found == {"kind": "immune", "mean": "flat", "grim": "immune"}
 
 
 def test_mentions_against_cooperation_are_hand_counted(cohorts: tuple[Run, RunData]) -> None:
@@ -111,7 +112,7 @@ def test_mentions_against_cooperation_are_hand_counted(cohorts: tuple[Run, RunDa
         cohorts[1], {"name": "word_rate", "words": "paranoia"}, ["agent"], where={"history_length": 20}
     )
     # "Carefully: they defected, a risk." is five words of which two are of the list.
-    assert {e.key["agent"]: round(e.value) for e in rates}["flat-low"] == 400
+    assert {e.key["agent"]: round(e.value) for e in rates}["flat"] == 400
     forward = estimate(
         cohorts[1], "memory_forward_ratio", ["papers_rule", "history_length"], balance=["setting"]
     )
@@ -147,3 +148,49 @@ def test_every_exhibit_of_the_sweep_is_made(cohorts: tuple[Run, RunData]) -> Non
     } <= files
     table = (made.path.parent / "tables" / "Appendix-Table-7.md").read_text(encoding="utf-8")
     assert "| rising (ours) |" in table and "| Mistral-7B | cursed | cursed | cursed | cursed |" in table
+
+
+def test_conditions_accept_the_former_name_of_a_flat_regime(cohorts: tuple[Run, RunData]) -> None:
+    def flat(levels: object) -> list[dict[str, object]]:
+        found = estimate(cohorts[1], "memory_forward_ratio", ["regime"], where={"regime": levels})
+        return [one.as_dict() for one in found]
+
+    assert flat("flat-low") == flat("flat") == flat(["flat-low"]) != []
+    assert [one["regime"] for one in flat("flat-low")] == ["flat"]
+    agents = estimate(cohorts[1], "memory_forward_ratio", ["agent"], where={"agent": "flat-low"})
+    assert agents == []  # the word was a regime's, not that of any other column
+
+
+def test_seeds_that_would_decide_shrink_with_the_distance_to_the_border(cohorts: tuple[Run, RunData]) -> None:
+    one = estimate(cohorts[1], "memory_cooperation")[0]
+
+    def of(value: float, half: float) -> int | None:
+        return _seeds(replace(one, value=value, low=value - half, high=value + half, n=4), 0.5)
+
+    assert of(0.7, 0.4) == 12 and of(0.3, 0.4) == 12  # half the width needs four times the matches
+    assert of(0.9, 0.4) == 0 and of(0.5, 0.4) is None
+
+
+def test_variance_between_seeds_is_counted_within_its_cell(tmp_path: Path) -> None:
+    study = load_study(
+        "memory", preset="smoke", seeds=4,
+        changes=["types={c: cooperator, r: random}", "mechanism.rounds=6", "vary.style=null",
+                 "vary.game=[trust_symmetric]"],
+    )  # fmt: skip
+    play(study, runs=tmp_path)
+    with open_run(tmp_path / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        by = ["agent", "history_length"]
+        spread = {tuple(e.key.values()): e for e in estimate(data, "memory_deviation", by)}
+        rates = {tuple(e.key.values()): e for e in estimate(data, "memory_cooperation", by)}
+        values: dict[tuple[object, ...], list[float]] = {}
+        for row in data.records(
+            "SELECT match, agent, history_length, avg(cooperation) AS c FROM matches GROUP BY ALL"
+        ):
+            values.setdefault((row["agent"], row["history_length"]), []).append(row["c"])
+        slopes = trend(data, "memory_deviation", "history_length", ["agent"], log="1+x")
+    assert set(spread) == set(rates) and spread["r", 80].n == 4
+    for key, of in values.items():
+        mean = sum(of) / 4
+        assert spread[key].value == pytest.approx((4 / 3) ** 0.5 * sum(abs(v - mean) for v in of) / 4)
+    assert spread["c", 2].value == 0 and spread["r", 2].value > 0
+    assert {one.key["agent"]: one.low is not None for one in slopes} == {"c": True, "r": True}

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.replications.memory_curse.published_rates import published_penalties, published_regimes
 
+from ostrom.analysis.claims import references
 from ostrom.analysis.references import number, published_rows
 from ostrom.replications.memory_curse.played import role
 from ostrom.replications.memory_curse.regimes import regime
@@ -35,15 +36,16 @@ def test_most_cursed_settings_of_the_paper_are_memory_bounded_and_one_is_flat() 
     assert {name for pair, name in names.items() if pair not in cursed} == {"immune", "undecided"}
     assert names["Mistral-7B", "trust_game"] == "memory-bounded"
     assert names["Gemma-3-12B", "trust_game"] == names["GPT-OSS-20B", "prisoners_dilemma"] == "memory-bounded"
-    assert {names[pair] for pair in cursed} <= {"memory-bounded", "decaying", "flat-low", "undecided"}
+    assert {names[pair] for pair in cursed} <= {"memory-bounded", "decaying", "flat", "undecided"}
 
 
 @pytest.mark.parametrize(
     ("rates", "name"),
     [
         ({0: 0.0, 2: 0.96, 80: 0.95}, "immune"),
-        ({0: 0.0, 2: 0.0, 5: 0.0, 80: 0.0}, "flat-low"),
-        ({2: 0.5, 20: 0.52, 80: 0.46}, "flat-low"),
+        ({0: 0.0, 2: 0.0, 5: 0.0, 80: 0.0}, "flat"),
+        ({2: 0.5, 20: 0.52, 80: 0.46}, "flat"),
+        ({0: 0.93, 2: 0.96, 10: 0.92, 80: 0.94}, "flat"),
         ({2: 0.9, 20: 0.5, 80: 0.2}, "decaying"),
         ({0: 0.9, 2: 0.9, 20: 0.5, 80: 0.2}, "decaying"),
         ({0: 0.1, 2: 0.6, 5: 0.7, 20: 0.5, 80: 0.2}, "memory-bounded"),
@@ -113,3 +115,13 @@ def test_a_correlation_without_variation_is_undefined_and_says_so() -> None:
     assert flat.r is None and "constant" in flat.note
     few = forward_link({"a": 0.1, "b": None}, {"a": 0.1, "b": 0.2})
     assert few.r is None and few.cells == 1
+
+
+def test_the_prose_that_contradicts_table_13_is_a_doubt() -> None:
+    (printed,) = [
+        p
+        for p in references.build("memory_curse").published()
+        if p.value == 97.43 and p.source == "Appendix Table 13"
+    ]
+    assert printed.model == "Llama-3.3-70B" and printed.cell[3] == "2"
+    assert "95.87" in printed.doubts[0]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ostrom.analysis.claims import games_of, references
 from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.models.base import Request
@@ -104,7 +105,31 @@ def test_regimes_name_the_margin(sweep: RunData) -> None:
 
 
 def test_a_penalty_names_its_length(sweep: RunData) -> None:
-    assert {r["history_length"] for r in rows(draw(sweep, "memory_penalty"), "memory_penalty")} == {80}
+    table = rows(draw(sweep, "memory_penalty"), "memory_penalty")
+    assert {r["history_length"] for r in table} == {80}
+    # Chart, table and Appendix Table 12 have one sign: below 0 where reasoning costs cooperation.
+    printed = {
+        (own.agent, own.cell[0]): own.value
+        for own in references.build("memory_curse").own(sweep, games_of(sweep))
+        if own.cell[-1] == "deliberation_penalty_pp"
+    }
+    by_name = {"prisoners_dilemma": "prisoners_dilemma", "trust_symmetric": "trust_game"}
+    penalties = {(r["agent"], by_name[str(r["game"])]): r["penalty"] for r in table}
+    assert printed == {key: pytest.approx(100 * float(str(value))) for key, value in penalties.items()}
+    assert any(value < 0 for value in printed.values())
+    for r in table:
+        assert r["low"] is None or float(str(r["low"])) <= float(str(r["penalty"])) <= float(str(r["high"]))
+
+
+def test_the_papers_rule_and_its_count_stand_beside_our_regimes(sweep: RunData) -> None:
+    drawn = draw(sweep, "memory_regimes")
+    (note,) = [note for note in drawn.notes if "own rule" in note]
+    reasoned = [r for r in rows(drawn, "memory_regimes") if r["style"] == "reasoned"]
+    cursed = sum(r["papers_rule"] == "cursed" for r in reasoned)
+    assert (
+        f"{len(reasoned) - cursed} of {len(reasoned)} reasoned pairs are immune and {cursed} cursed" in note
+    )
+    assert "10 immune and 18 cursed of 28" in note
 
 
 def test_samples_come_from_different_cells_and_never_change(sweep: RunData) -> None:

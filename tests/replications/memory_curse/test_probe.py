@@ -6,15 +6,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+import ostrom.features.words
+from ostrom.analysis.claims import games_of, references
 from ostrom.analysis.comparison import compare_run
+from ostrom.cli.app import app
 from ostrom.data.rundata import RunData, run_data
+from ostrom.ground.yaml import read_yaml
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import ScriptedModel
 from ostrom.replications.memory_curse.adapted import arms, changes, collapses
+from ostrom.replications.memory_curse.reference import WORDS
 from ostrom.reports import build_report
+from ostrom.reports.exhibits.declared import exhibits_of
+from ostrom.studies.forecast import missing_adapters
 from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import Run, open_run, play
+
+PANELS = Path(str(ostrom.features.words.__file__)).parent / "panels.yaml"
 
 
 def player(name: str) -> ScriptedModel:
@@ -76,6 +87,60 @@ def test_the_published_table_is_compared_with_base_and_forward_alone(run: Run, d
     assert {agent for condition, agent in found if condition == "reasoning"} == {"base"}
 
 
+def test_table_1_keeps_labels_and_training_seeds_apart(tmp_path: Path) -> None:
+    study = load_study(
+        "probe", preset="smoke", seeds=2,
+        changes=[
+            "vary.history_length.to=[2]", "mechanism.rounds=2", "agent.constrain=never",
+            "vary.training_seed={'0': {types.forward.settings.adapter: adapters/forward-0}, "
+            "'1': {types.forward.settings.adapter: adapters/forward-1}}",
+            "vary.labels={drawn: {agent.framing.counterbalance: true}, "
+            "trained: {agent.framing.counterbalance: false}}",
+        ],
+    )  # fmt: skip
+
+    def adapter(name: str) -> ScriptedModel:
+        return ScriptedModel(
+            name, lambda _: "So.\n[A1]" if "forward-1" in name else "So.\n[A0]", connections=1
+        )
+
+    play(study, runs=tmp_path, open_models=lambda name, _: adapter(name))
+    with (
+        open_run("probe", tmp_path) as opened,
+        run_data(opened.rows, opened.folder.path, opened.manifest) as data,
+    ):
+        reference = references.build("memory_curse")
+        figures = {
+            (own.agent, own.cell[1], own.cell[4]): own
+            for own in reference.own(data, games_of(data))
+            if own.cell[-1] == "cooperation_rate"
+        }
+        lines = compare_run(data, ["forward=Mistral-7B"]).lines
+    assert set(figures) == {
+        ("base", "reasoning", ""), ("base", "reasoning", "drawn labels"),
+        ("forward", "finetuned", ""), ("forward", "finetuned", "drawn labels"),
+        ("forward", "finetuned", "training seed 1"), ("forward", "finetuned", "training seed 1, drawn labels"),
+    }  # fmt: skip
+    assert figures["base", "reasoning", ""].matches == 4  # the base model is the same beside both adapters
+    assert (
+        figures["forward", "finetuned", ""].value == 100 and figures["forward", "finetuned", ""].matches == 2
+    )
+    assert figures["forward", "finetuned", "training seed 1"].value == 0
+    compared = [line for line in lines if line.own.agent == "forward" and line.cell[-1] == "cooperation_rate"]
+    assert [(line.own.value, line.value) for line in compared] == [(100, 99.9)]
+
+
+def test_table_1_prints_how_many_seeds_are_behind_its_bimodal_cells() -> None:
+    counts = {
+        (p.cell[0], p.cell[1], p.cell[2]): p.count
+        for p in references.build("memory_curse").published()
+        if p.source == "Table 1" and p.count
+    }
+    assert counts == {("travelers_dilemma", "finetuned", length): "n = 8" for length in ("5", "20", "40")}
+    (note,) = [one.note for one in exhibits_of("memory_curse") if one.name == "Table 1"]
+    assert "8 seeds" in note and "5, 20 and 40" in note
+
+
 @pytest.mark.parametrize("name", ["probe-exploited", "probe-source"])
 def test_the_studies_beside_it_are_played_and_reported(name: str, tmp_path: Path) -> None:
     models = ["scripted/plain"] if name == "probe-source" else ()
@@ -87,3 +152,34 @@ def test_the_studies_beside_it_are_played_and_reported(name: str, tmp_path: Path
         run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
     ):
         assert not build_report(tables).failures
+
+
+def test_a_dry_run_names_the_adapters_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "adapters" / "forward-0").mkdir(parents=True)
+    plan = StudyPlan(load_study("probe", preset="smoke"))
+    assert missing_adapters(plan) == ["adapters/placebo-0", "adapters/shuffled-0"]
+    assert missing_adapters(StudyPlan(load_study("memory", models=["openai/gpt-4o-mini"]))) == []
+    done = CliRunner().invoke(app, ["run", "probe", "--preset", "smoke", "--dry-run"])
+    assert done.exit_code == 0
+    assert "not here yet: adapters/placebo-0, adapters/shuffled-0" in " ".join(done.output.split())
+
+
+def test_the_paranoia_ratio_has_one_definition() -> None:
+    measures = [
+        panel["measure"]
+        for one in exhibits_of("memory_curse")
+        for panel in one.panels
+        if isinstance(panel, dict) and "paranoia_ratio" in str(panel.get("measure"))
+    ]
+    assert len(measures) == 2 and all(measure == WORDS["paranoia_ratio"] for measure in measures)
+    (shown,) = [
+        count["measure"]
+        for count in read_yaml(PANELS.read_text(encoding="utf-8"), "panels")["traces_words"]["constants"][
+            "shows"
+        ]["paranoia"]["counts"]
+        if count["name"] == "paranoia_ratio"
+    ]
+    assert shown == WORDS["paranoia_ratio"]

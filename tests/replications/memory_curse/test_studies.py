@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import ostrom.replications.memory_curse
 from ostrom.ground.errors import StudyError
 from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
 from ostrom.memory.recent import Window
+from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study, presets_of
 from ostrom.studies.plan import StudyPlan
@@ -109,26 +112,104 @@ def test_smoke_fits_a_small_machine(name: str) -> None:
     assert styles["reasoned"] / 38 + styles["direct"] / 90 < 4.5
 
 
-def test_polar_rounds_can_come_from_a_baseline_run(tmp_path: Path) -> None:
-    base = load_study(
-        "memory",
-        preset="smoke",
-        changes=["types={c: cooperator, d: defector}", "vary.game=[travelers_dilemma]"],
+POLAR = [
+    "agent.memory.mode=polar",
+    "vary.sanitization=null",
+    "game=travelers_dilemma",
+    "vary.real_rounds.to=[2]",
+]
+
+
+@pytest.fixture(scope="module")
+def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two agents, two styles, two games and two lengths of memory, in which each plays another mix."""
+    folder = tmp_path_factory.mktemp("baseline")
+    register("by-style", lambda request: "[A3]" if "reasons" in request.messages[-1].content else "[A0]")
+    try:
+        study = load_study(
+            "memory", preset="smoke",
+            changes=[
+                "types={c: cooperator, d: defector, m: {model: scripted/by-style}}", "agent.constrain=never",
+                "agent.framing.counterbalance=false", "vary.history_length.to=[2, 12]", "mechanism.rounds=2",
+                "vary.game=[travelers_dilemma, {name: travelers_dilemma, bonus: 3}]",
+            ],
+        )  # fmt: skip
+        play(study, runs=folder)
+    finally:
+        unregister("by-style")
+    return folder / "memory"
+
+
+def polar_shares(run: Path, *changes: str) -> dict[str, dict[str, float]]:
+    """The shares that every agent of the sanitized study draws from."""
+    study = load_study(
+        "memory-sanitized", preset="smoke", changes=[*POLAR, f"agent.memory.from={run}", *changes]
     )
-    play(base, runs=tmp_path)
-    with_from = [
-        "types={c: cooperator}",
-        f"agent.memory.from={tmp_path / 'memory'}",
-        "agent.memory.mode=polar",
-    ]
+    assert "from" not in study.agent["memory"]
+    shares: dict[str, dict[str, float]] = {}
+    for unit in StudyPlan(study).units():
+        for seated in unit.players:
+            assert isinstance(seated.config.memory, dict) and "baselines" not in seated.config.memory
+            shares[seated.name] = seated.config.memory["shares"]["travelers_dilemma"]
+    return shares
+
+
+def test_polar_rounds_mirror_the_same_agent_style_and_game_at_the_same_length(baseline: Path) -> None:
+    types = "types={c: cooperator, other name: defector, m: {model: scripted/by-style}}"
+    low, high = {"claim_2, claim_2": 1.0}, {"claim_5, claim_5": 1.0}
+    assert polar_shares(baseline, types) == {"c": high, "other name": low, "m": high}
+    assert polar_shares(baseline, types, "agent.style=direct")["m"] == low
+    one = load_study(
+        "memory-sanitized", preset="smoke", changes=[*POLAR, f"agent.memory.from={baseline}", types]
+    )
+    assert len(one.agent["memory"]["baselines"]) == 3 * 2 * 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "lacks"),
+    [
+        (["types={g: grim}"], "of grim, reasoned, in travelers_dilemma with a window of 12"),
+        (["types={c: cooperator}", "agent.memory.window=13"], "with a window of 13"),
+        (["types={c: cooperator}", "agent.style=logprob"], "of cooperator, logprob,"),
+        (["types={c: cooperator}", "game={name: travelers_dilemma, bonus: 4}"], "the same payoffs"),
+        (["types={c: cooperator}", "game=trust_symmetric"], "in trust_symmetric with"),
+    ],
+)
+def test_a_run_without_the_agent_is_no_baseline(baseline: Path, changes: list[str], lacks: str) -> None:
+    with pytest.raises(StudyError, match=lacks):
+        polar_shares(baseline, *changes)
+
+
+def test_ideal_rounds_need_no_baseline_and_polar_ones_are_played(baseline: Path, tmp_path: Path) -> None:
     study = load_study(
         "memory-sanitized", preset="smoke",
-        changes=[*with_from, "vary.sanitization=null", "game=travelers_dilemma"],
+        changes=[f"agent.memory.from={baseline}", "types={c: cooperator}"],
     )  # fmt: skip
-    assert study.agent["memory"]["shares"] == {
-        "travelers_dilemma": {"claim_2, claim_2": 0.5, "claim_5, claim_5": 0.5}
+    memories_of = {
+        (unit.cell["sanitization"], unit.cell["real_rounds"]): unit.players[0].config.memory
+        for unit in StudyPlan(study).units()
     }
-    assert "from" not in study.agent["memory"]
+    assert {key for key, memory in memories_of.items() if "shares" in memory} == {("travelers polar", 2)}
     play(study, runs=tmp_path)
+
+
+def test_a_baseline_must_be_a_run() -> None:
     with pytest.raises(StudyError, match=r"agent\.memory\.from: must be a run"):
         load_study("memory-sanitized", changes=["agent.memory.from=3"])
+
+
+def test_cited_sections_are_sections_of_the_paper() -> None:
+    """Five sections, of which the fourth has six parts; the questions that it leaves open stand in the last."""
+    sections = {"1", "2", "3", "4", "5", *(f"4.{part}" for part in range(1, 7))}
+    home = Path(str(ostrom.replications.memory_curse.__file__)).parent
+    texts = {
+        path.name: path.read_text(encoding="utf-8")
+        for path in home.rglob("*")
+        if path.suffix in (".yaml", ".py")
+    }
+    cited = {
+        name: set(re.findall(r"[Ss]ections? (\d+(?:\.\d+)?)", text.replace("\n", " ")))
+        for name, text in texts.items()
+    }
+    assert cited["memory-curation.yaml"] == cited["society.yaml"] == {"5"}
+    assert set().union(*cited.values()) <= sections

@@ -182,13 +182,19 @@ def refuse_unused(found: Resolved, like: str | None = None, *, begun: bool = Fal
 
 def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs: Path = Path("runs")) -> None:
     """Say what a plan takes, directly and in batches, and whether its budget suffices."""
-    from ostrom.studies.forecast import forecast, measure
+    from ostrom.studies.forecast import forecast, measure, missing_adapters
 
     plan, batch = found.plan, bool(found.options.batch)
     bound = forecast(plan, found.options.rates, None if like is None else measure(like, runs))
+    missing = missing_adapters(plan)
     if json:
-        print_json({"study": plan.name, **forecast_data(bound, plan.budget, batch=batch)})
+        lacks = {"missing_adapters": missing} if missing else {}
+        print_json({"study": plan.name, **forecast_data(bound, plan.budget, batch=batch), **lacks})
         return
+    if missing:
+        say(
+            f"adapters that are not here yet: {', '.join(missing)} (`ostrom corpus` and `ostrom train` make them)"
+        )
     units = {"cells": bound.cells, "matches": bound.matches}
     if bound.designs:
         units["designs"] = bound.designs

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from ostrom.games.formula import ClaimFormula
 from ostrom.games.game import Game
 from ostrom.games.parameters import require, shown, whole
 from ostrom.games.tensor import bimatrix
@@ -45,6 +46,7 @@ def build(
         defective=(0, 0),
         title="Traveler's Dilemma",
         citation="Basu (1994), The traveler's dilemma: paradoxes of rationality in game theory",
+        formula=ClaimFormula(tuple(map(float, claims)), extra),
         params={"low": first, "high": last, "bonus": extra, "strict": strict},
     )
 

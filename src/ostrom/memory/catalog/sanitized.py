@@ -11,8 +11,9 @@ true ones. With ``real`` equal to ``window`` nothing is made up: that is the pla
 
 Mode *ideal*: everybody cooperates. Mode *polar*: a combination of actions, each pushed to the nearer end of the
 scale (the exact middle falls to either side). It is drawn from ``shares``, how often every combination was played
-in a baseline; a study file may write ``from: RUN`` and gets the shares of that run. The made-up version of a round is
-drawn once and stays the same in every later prompt.
+in a baseline; a study file may write ``from: RUN`` and gets the shares of the same agent, style and game with a plain
+window of the same length in that run. The made-up version of a round is drawn once and stays the same in every later
+prompt.
 
 Without shares polar rounds mirror the match itself: the combination of a real round, drawn from those played when the
 made-up round left the real part. Rounds before the match have no such moment: each keeps its own random number,

@@ -4,6 +4,7 @@ Rewards are per round: the plain mean, and the discounted mean sum(d^(t-1) R_t) 
 (Liu et al. 2026). Both come from the payoffs of the rounds, whatever the study calls a score.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -74,6 +75,27 @@ def of_player(data: RunData, column: str) -> Rows:
     """The values of a measure: one column of the table above."""
     kept = ("match", "player", *SPLITS)
     return ({**{c: row[c] for c in kept}, "value": row[column]} for row in played(data))
+
+
+def deviations(data: RunData) -> Rows:
+    """The values of the measure of deviation: one for every match whose players all remember the same window."""
+    matches: dict[int, list[dict[str, Any]]] = {}
+    for row in played(data):
+        if row["memory_kind"] == "window" and row["alike"] and row["cooperation"] is not None:
+            matches.setdefault(row["match"], []).append(row)
+    cells: dict[tuple[Any, ...], list[tuple[dict[str, Any], float]]] = {}
+    for rows in matches.values():
+        if len({row["agent"] for row in rows}) == 1:
+            levels = tuple(rows[0].get(name) for name in data.factors)
+            cell = (*levels, rows[0]["game"], rows[0]["style"], rows[0]["history_length"], rows[0]["agent"])
+            rate = math.fsum(row["cooperation"] for row in rows) / len(rows)
+            cells.setdefault(cell, []).append((rows[0], rate))
+    for of in cells.values():
+        if len(of) > 1:
+            mean, factor = math.fsum(rate for _, rate in of) / len(of), math.sqrt(len(of) / (len(of) - 1))
+            for row, rate in of:
+                kept = {name: row[name] for name in ("match", "player", *SPLITS)}
+                yield {**kept, "value": factor * abs(rate - mean)}
 
 
 BY_POLICY = Measure(

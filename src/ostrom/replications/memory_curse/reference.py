@@ -45,6 +45,10 @@ QUOTIENTS = {
     "cooperation_words_per_1k": "cooperation_words_80_over_2",
 }
 ENDS = (LENGTH, 2)
+TRAINED = "trained"
+NAMED = {"labels": "{} labels", "training_seed": "training seed {}"}
+VARIED = frozenset(("game", "style", "history_length", "sanitization", "real_rounds", "composition", *NAMED))
+"""The factors by which figures are kept apart; the levels of any other are pooled, and a remark names them."""
 HOW_AVERAGED = "CONFLICT: not the ratio of the printed frequencies; the paper does not say how it is averaged"
 
 
@@ -61,6 +65,8 @@ class MemoryCurse(DeclaredReference):
         if row["condition"] == "reasoning":
             # The unsanitized baseline of the sanitization tables is the plain window.
             row["x_real_rounds"] = ""
+        if "bimodal over 8 seeds" in row["note"]:  # the footnote of Table 1
+            row["count"] = "n = 8"
         if row["condition"].startswith("asymmetric"):
             row["history_length"] = ""
         if row["metric"] == "forward_ratio":
@@ -96,6 +102,10 @@ class MemoryCurse(DeclaredReference):
                 "The game trust has asymmetric roles; the paper's printed rewards fit trust_symmetric alone, "
                 "so only that game is compared."
             )
+        for factor, levels in data.levels.items():
+            if factor not in VARIED and len(levels) > 1:
+                listed = ", ".join(map(str, levels))
+                found.append(f"The paper does not vary {factor}: figures pool its levels ({listed}).")
         named = _named(games)
         for label, (printed, same) in named.items():
             if not same:
@@ -166,22 +176,45 @@ def _regimes(data: RunData, named: Named) -> Iterator[Own]:
 
 
 def _sweep(data: RunData, named: Named) -> Iterator[Own]:
-    by = ("game", "style", "history_length", "agent")
-    where = {"game": list(named), **WINDOW, "style": list(CONDITIONS)}
+    """Every agent at every length; labels, and the training seeds of an adapter, are kept apart.
+
+    The paper has one adapter and plays with the labels of its training: those figures stand in its cells, the others
+    name in ``player`` what they differ by.
+    """
+    adapted = arms(data)
+    agents = [row["agent"] for row in data.records("SELECT DISTINCT agent FROM matches ORDER BY agent")]
+    yield from _curves(data, named, [a for a in agents if a not in adapted], ("labels",), CONDITIONS)
+    # The paper has no other arm.
+    if FORWARD in adapted:
+        yield from _curves(data, named, [FORWARD], ("training_seed", "labels"), {"reasoned": "finetuned"})
+
+
+def _curves(
+    data: RunData, named: Named, agents: Sequence[str], apart: Sequence[str], conditions: Mapping[str, str]
+) -> Iterator[Own]:
+    plain = {name: _papers_level(data.levels[name]) for name in apart if len(data.levels.get(name, ())) > 1}
+    by = ("game", "style", "history_length", "agent", *plain)
+    where = {"game": list(named), **WINDOW, "style": list(conditions), "agent": list(agents)}
     found = {name: keyed(estimate(data, name, by, where=where), by) for name in POINTS}
     doubts, rounds = _doubts(data, by, where), sd_over_rounds(data)
-    adapted = arms(data)
     for key in found["memory_cooperation"]:
-        game, style, length, agent = key
-        if agent in adapted and (agent != FORWARD or style != "reasoned"):
-            continue  # the paper has no other arm
-        condition = "finetuned" if agent in adapted else CONDITIONS[style]
+        game, style, length, agent, *levels = key
+        variant = ", ".join(
+            NAMED[name].format(level)
+            for (name, usual), level in zip(plain.items(), levels, strict=True)
+            if level != usual
+        )
         for name, (measure, scale) in POINTS.items():
             if key in found[name] and (name == "memory_cooperation" or named[game][1]):
-                cell = (named[game][0], condition, str(length), "", "", measure)
+                cell = (named[game][0], conditions[style], str(length), "", variant, measure)
                 one = found[name][key]
-                sd = rounds.get((name, game, style, agent)) if length == 0 else one.sd
+                sd = rounds.get((name, game, style, agent)) if length == 0 and not plain else one.sd
                 yield own_figure(cell, one, scale, spread=sd, doubts=doubts.get(key, ()))
+
+
+def _papers_level(levels: Sequence[Any]) -> Any:
+    """The level whose figures stand in the cells of the paper: the labels of the training, the first adapter."""
+    return TRAINED if TRAINED in levels else levels[0]
 
 
 def _mixed(data: RunData, named: Named) -> Iterator[Own]:

@@ -9,12 +9,13 @@ its memory. So what is not immune is told apart by the change from the shortest 
 * *memory-bounded*: low at length 0, a peak at a length of at most 5, falling after it (section 4);
 * *decaying*: falling from the shortest length to the longest, without that peak (the paper's curse);
 * *rising*: the opposite;
-* *flat-low*: below the border and neither;
+* *flat*: below the border at some length and neither, be it high or low;
 * *undecided*: none of these can be said.
 
 The forward-looking ratio by regime is ``word_ratio`` with the setting (agent and game) and its regime as columns.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,7 +37,7 @@ STEP = 0.05
 BORDER = THRESHOLD - 1e-9
 """Rates are means of many rounds: one at the border is at it, whatever its last digits."""
 PAIR = ("game", "style", "agent")
-NAMES = ("immune", "decaying", "flat-low", "rising", "memory-bounded", "undecided")
+NAMES = ("immune", "decaying", "flat", "rising", "memory-bounded", "undecided")
 
 Known = float | tuple[float, float]
 """A cooperation rate, or the bounds between which it must lie."""
@@ -66,7 +67,7 @@ def regime(rates: Mapping[int, Known], threshold: float = THRESHOLD, shortest: i
     >>> regime({0: 0.03, 1: 1.0, 2: 0.99, 80: 0.96}).name, regime({2: 1.0, 80: 0.8}).name
     ('immune', 'decaying')
     >>> regime({0: 0.0, 2: 0.8, 80: 0.1}).name, regime({0: 0.0, 2: 0.0, 80: 0.0}).name
-    ('memory-bounded', 'flat-low')
+    ('memory-bounded', 'flat')
     >>> regime({2: 0.1, 80: 0.9}).name, regime({80: 0.1}).name, regime({80: (0.4, 1.0)}).printed
     ('rising', 'undecided', None)
     """
@@ -107,7 +108,7 @@ def _shape(
     whole = change(last, first)
     if whole == 0 and any(change(n, first) not in (0, None) for n in counted):
         return "undecided"  # up and down again
-    return {1: "rising", -1: "decaying", 0: "flat-low", None: "undecided"}[whole]
+    return {1: "rising", -1: "decaying", 0: "flat", None: "undecided"}[whole]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +121,15 @@ class Regimes:
     """The regime where the intervals decide it, else undecided."""
     control: str
     """The number of comparisons and the error control."""
+    seeds: dict[tuple[Any, ...], int]
+    """Of undecided pairs: about how many more seeds would decide them, where a number would."""
+
+    @property
+    def by_papers_rule(self) -> list[str]:
+        """Immune or cursed, by the observed rates of every pair that reasons: the paper classifies no others."""
+        return [
+            one.printed for (_, style, _), one in self.by_rates.items() if style == "reasoned" and one.printed
+        ]
 
 
 def observed_regimes(data: RunData) -> dict[tuple[Any, ...], Regime]:
@@ -141,7 +151,7 @@ def regimes(data: RunData) -> Regimes:
     found = _by_rates(rates)
     level = 1 - 0.05 / max(len(found), 1)
     changes = _Changes(data, level=1 - 0.05 / max(3 * len(found), 1))
-    decided = {}
+    decided, seeds = {}, {}
     for pair, seen in found.items():
         own = tuple(v for key, v in zip(counted, judged, strict=True) if key[:-1] == pair)
         answer = all_of(replace(judged, verdicts=own), level)
@@ -153,7 +163,28 @@ def regimes(data: RunData) -> Regimes:
             if answer == "no"
             else "undecided"
         )
-    return Regimes(found, decided, judged.control)
+        if decided[pair] == "undecided":
+            border = [_seeds(v.estimate.at(level), BORDER) for v in own]
+            below = [
+                n for n, v in zip(border, own, strict=True) if n is not None and v.estimate.value < BORDER
+            ]
+            # Immune needs every length; one below the border rules it out, and then the change must be sure, too.
+            needed = [min(below), changes.seeds(pair, seen.lengths)] if below else border
+            if needed and None not in needed:
+                seeds[pair] = max(1, *(n for n in needed if n is not None))
+    return Regimes(found, decided, judged.control, seeds)
+
+
+def _seeds(one: Estimate, border: float) -> int | None:
+    """About how many more matches would put a border outside of an interval; None where no number would.
+
+    Half the width of an interval shrinks with the root of the number of matches.
+    """
+    gap = abs(one.value - border)
+    if one.low is None or one.high is None or gap < 1e-6:
+        return None
+    side = one.high - one.value if one.value < border else one.value - one.low
+    return max(0, math.ceil(round(min(one.n * (side / gap) ** 2, 1e6), 6)) - one.n)
 
 
 class _Changes:
@@ -163,17 +194,26 @@ class _Changes:
         self.data, self.level = data, level
         self.known: dict[tuple[int, int], dict[tuple[Any, ...], Estimate]] = {}
 
-    def sign(self, pair: tuple[Any, ...], a: int, b: int) -> int | None:
-        """Surely up, surely down, surely no more than twice the step, or None."""
-        if a == b:
-            return 0
+    def of(self, pair: tuple[Any, ...], a: int, b: int) -> Estimate | None:
+        """The difference of two lengths at the corrected level; None without an interval."""
         if (a, b) not in self.known:
             found = contrast(self.data, "memory_cooperation", "history_length", (a, b), PAIR, where=WINDOW)
             self.known[a, b] = keyed(found, PAIR)
         one = self.known[a, b].get(pair)
-        if one is None or one.low is None or one.high is None:
+        return None if one is None or one.low is None or one.high is None else one.at(self.level)
+
+    def seeds(self, pair: tuple[Any, ...], lengths: tuple[int, ...]) -> int | None:
+        """About how many more matches would tell the longest length from the shortest."""
+        one = self.of(pair, lengths[-1], lengths[0]) if len(lengths) > 1 else None
+        return None if one is None else _seeds(one, 0.0)
+
+    def sign(self, pair: tuple[Any, ...], a: int, b: int) -> int | None:
+        """Surely up, surely down, surely no more than twice the step, or None."""
+        if a == b:
+            return 0
+        sure = self.of(pair, a, b)
+        if sure is None:
             return None
-        sure = one.at(self.level)
         low, high = sure.low or 0.0, sure.high or 0.0
         if low >= -2 * STEP - 1e-9 and high <= 2 * STEP + 1e-9:
             return 0
@@ -215,5 +255,6 @@ FORWARD_RATIO = replace(
     name="memory_forward_ratio",
     values=values,
     columns=(*RATIO.columns, "setting", "papers_rule", "regime"),
+    former=(("regime", "flat-low", "flat"),),
     source="Liu et al. (2026), Figure 3a and Appendix D.4",
 )

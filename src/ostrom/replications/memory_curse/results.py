@@ -1,7 +1,7 @@
 """The paper's results beyond plain rates: what thinking costs, what a cleaned past gives back, mixed memories, words.
 
-Liu et al. (2026, Appendix Table 12) print the deliberation penalty the other way round (reasoning minus no reasoning)
-at history length 80, for the game in which each model loses most.
+Liu et al. (2026, Appendix Table 12) print the deliberation penalty, reasoning minus no reasoning at history length 80,
+for the game in which each model loses most. So do panels and tables; the tests here ask for the cost, its opposite.
 """
 
 from __future__ import annotations
@@ -48,6 +48,12 @@ def penalties(data: RunData) -> list[Penalty]:
         key = game, agent, LENGTH if LENGTH in lengths else max(lengths)
         found.append(Penalty(agent, game, key[2], costs[key], sum(rates[*key, s].n for s in STYLES)))
     return found
+
+
+def turned(one: Estimate) -> Estimate:
+    """The difference taken the other way round: the paper prints reasoning minus no reasoning."""
+    low = None if one.high is None else -one.high
+    return replace(one, value=-one.value, low=low, high=None if one.low is None else -one.low)
 
 
 class Worst(NamedTuple):

@@ -1,0 +1,72 @@
+"""The baseline of a polar memory: what the same agent played in the same game with the same window of real rounds.
+
+``agent.memory.from: RUN`` is replaced by the shares of actions of that run when a study is loaded, so that a run never
+depends on another one once it has begun. Only tables at which one agent has all seats count, each by agent (model with
+its adapter, or strategy), style, game and length of the window: a polar window of 80 rounds mirrors those who saw 80.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ostrom.agents.config import AgentConfig
+from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
+from ostrom.memory import memories
+from ostrom.memory.catalog.sanitized import Sanitized
+from ostrom.memory.recent import Window
+
+FROM = "from"
+"""The key of a sanitized memory that names a run."""
+BASELINES = "baselines"
+"""The key that takes its place in the study as it is recorded."""
+
+
+def setting_of(config: AgentConfig, game: Game) -> dict[str, Any]:
+    """What a baseline must have in common with the memory that mirrors it."""
+    memory = memories.build(config.memory)
+    window = None
+    if isinstance(memory, Window):
+        window = memory.k
+    elif isinstance(memory, Sanitized):
+        window = memory.window
+    return {
+        "agent": config.client or config.label,
+        "style": config.style,
+        "game": game.name,
+        "params": dict(game.params),
+        "window": None if memory.invents else window,
+    }
+
+
+def split(agent: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
+    """The fields of an agent without baselines, and these."""
+    memory = agent.get("memory")
+    if not isinstance(memory, Mapping) or BASELINES not in memory:
+        return agent, []
+    plain = {name: value for name, value in memory.items() if name != BASELINES}
+    return {**agent, "memory": plain}, memory[BASELINES]
+
+
+def with_shares(
+    config: AgentConfig, baselines: list[dict[str, Any]], game: Game, file: str | None
+) -> dict[str, Any] | None:
+    """The memory of an agent with the shares of its own baseline; None where it needs none (mode ideal, X = window)."""
+    memory = memories.build(config.memory)
+    if not isinstance(memory, Sanitized) or memory.mode != "polar" or not memory.invents:
+        return None
+    wanted = {**setting_of(config, game), "window": memory.window}
+    for one in baselines:
+        if all(one[name] == value for name, value in wanted.items()):
+            assert isinstance(config.memory, dict)
+            return {**config.memory, "shares": {game.name: one["shares"]}}
+    others = "; ".join(
+        f"{one['agent']}, {one['style']}, {one['game']}, window {one['window']}" for one in baselines[:8]
+    )
+    raise StudyError(
+        f"run {baselines[0]['run']} has no finished match of {wanted['agent']}, {config.style}, in {game.name} with a "
+        f"window of {memory.window} real rounds and the same payoffs (it has {others}"
+        f"{'; ...' if len(baselines) > 8 else ''})",
+        file=file, key=f"agent.memory.{FROM}",
+    )  # fmt: skip
