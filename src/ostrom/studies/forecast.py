@@ -30,6 +30,8 @@ from ostrom.studies.prompts import formed, rehearse
 from ostrom.studies.run import Run, open_run
 from ostrom.studies.waves import HOURS, Chains, Waves
 
+SHORT_EXPLANATION = 100
+"""Words of a short explanation; the printed ones (Manoranjan & Gaikwad 2026, F.1) have 40 to 153."""
 CHARACTERS_PER_TOKEN = 3.5
 """A low value, so that the bound on tokens holds for the tokenisers in use."""
 QUESTION = 60
@@ -300,9 +302,10 @@ def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
     style, allowed = styles.build(config.style), config.params.get("max_tokens")
     most = style.most_tokens(form, None if allowed is None else int(allowed))
     answer = answer_tokens(form)
+    words = SHORT_EXPLANATION if config.framing.words is None else config.framing.words
     if is_explained(form):
-        answer += round(TOKENS_PER_WORD * config.framing.words)
-    likely = style.likely_tokens(answer, config.framing.words)
+        answer += round(TOKENS_PER_WORD * words)
+    likely = style.likely_tokens(answer, words)
     return (likely, None) if most is None else (min(likely, most), most)
 
 

@@ -175,7 +175,7 @@ def _section(files: ReportFiles, made: Replication, one: Exhibit, cells: Sequenc
                 files,
                 section,
                 one,
-                [run.data for run in own] or runs,
+                [made.paper.of_arms(run.data) for run in own or made.runs],
                 lambda data: data.study["name"] in others,
             )
     except OstromError as error:

@@ -17,7 +17,7 @@ from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.measure import Measure
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName
-from ostrom.replications.personas.keywords import SOURCE, condition
+from ostrom.replications.personas.keywords import SOURCE, condition, other_arm
 from ostrom.replications.personas.profiles import Played, of_type, profiles_of, types_in
 
 MEASURES: Mapping[str, Callable[[Played], bool | None]] = {
@@ -81,6 +81,11 @@ def rates(
         values = [(_key(p, by), p, value) for p, value in found if value is not None]
         made += shares(measure, kind, by, keys, values)
     return made
+
+
+def of_paper_arms(profiles: Sequence[Played]) -> list[Played]:
+    """The profiles of players who were told what the paper's were, whatever the scenario."""
+    return [p for p in profiles if not other_arm(p.cell)]
 
 
 def role_shares(
