@@ -270,7 +270,7 @@ def test_the_length_of_rationales_is_a_factor() -> None:
 
 @pytest.mark.parametrize("more", [{"answer": "choice"}, {"answer": "explained", "style": "reasoned"}])
 def test_only_a_rationale_may_be_of_any_length(more: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="framing.words: null needs answer: explained"):
+    with pytest.raises(ValueError, match=r"framing\.words: null needs answer: explained"):
         AgentConfig(model="m/x", framing=Framing(words=None), **more)
     config = AgentConfig(model="m/x", framing=Framing(words=None), answer="explained", style="direct")
     assert config.framing.words is None

@@ -84,7 +84,7 @@ def _section(
         if one.rows:
             figures = entries(one, paper.columns, published, own, mapping)
             if figures:
-                context.add(section, printed_shape(one, figures))
+                context.add(section, printed_shape(one, figures, paper.spread))
                 context.add(section, single_figures(one, paper.columns, figures))
             if not (one.without or any(e.ours for e in figures)):
                 section.notes.append(_nothing_here(runs, one))

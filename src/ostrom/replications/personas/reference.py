@@ -117,7 +117,7 @@ class Personas(DeclaredReference):
                     found.append(Own(cell, agent, one.points, *ends, None, matches[agent]))
         return found
 
-    def remarks(self, data: RunData, games: Games) -> list[str]:
+    def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
         """What is not the paper's here, and where the paper disagrees with itself."""
         return [
             "Scenarios carry the paper's subtype names; their stories and payoff tables are Ostrom's own.",
