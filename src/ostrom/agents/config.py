@@ -102,6 +102,15 @@ class AgentConfig(BaseModel):
             )
         if self.earlier_reasoning == "dropped" and self.conversation == "prompt":
             raise ValueError("earlier_reasoning: dropped needs conversation: dialogue, where replies stay")
+        if (
+            self.model is not None
+            and self.framing.words is None
+            and (self.answer != "explained" or self.style == "reasoned")
+        ):
+            raise ValueError(
+                "framing.words: null needs answer: explained and another style than reasoned; "
+                "reasoning in the open is asked for in a number of words"
+            )
         if self.persona_in == "system" and self.persona is None:
             raise ValueError("persona_in: system needs a persona to put there: set 'persona'")
         return self

@@ -12,8 +12,8 @@ CHARACTERS_PER_WORD = 10
 """Generous: a rationale of the wanted number of words always fits, one that never ends does not."""
 
 
-def explained(form: Choice | Number, words: int) -> Record:
-    """The record that asks for one of the options and for reasons of about so many words.
+def explained(form: Choice | Number, words: int | None) -> Record:
+    """The record that asks for one of the options and for reasons of about so many words; None: of any length.
 
     >>> explained(Choice(("C", "D")), 60).schema["properties"]["action"]["enum"]
     ['C', 'D']
@@ -29,7 +29,9 @@ def explained(form: Choice | Number, words: int) -> Record:
         "type": "object",
         "properties": {
             "action": action,
-            "rationale": {"type": "string", "maxLength": CHARACTERS_PER_WORD * words},
+            "rationale": {"type": "string"}
+            if words is None
+            else {"type": "string", "maxLength": CHARACTERS_PER_WORD * words},
         },
         "required": ["action", "rationale"],
         "additionalProperties": False,

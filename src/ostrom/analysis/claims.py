@@ -95,6 +95,9 @@ class ClaimsFile(BaseModel):
     columns: tuple[str, ...]
     spread: str = "none printed"
     protocol: dict[str, Any] = {}
+    arms: tuple[dict[str, Any], ...] = ()
+    arms_differ_by: tuple[str, ...] = ()
+    held: dict[str, Any] = {}
     published: PrintedColumns
     figures: tuple[FigureClaim, ...] = ()
     games: dict[str, str] = {}
@@ -199,7 +202,8 @@ def declared_reference(name: str, package: str) -> type[Reference]:
             raise StudyError(f"cannot be loaded: {error}", key="python", file=place) from error
     shown = {
         "name": name, "citation": claims.citation, "columns": claims.columns, "spread": claims.spread,
-        "protocol": claims.protocol, "claims": claims, "__doc__": claims.about,
+        "protocol": claims.protocol, "arms": claims.arms, "arms_differ_by": claims.arms_differ_by,
+        "held": claims.held, "claims": claims, "__doc__": claims.about,
     }  # fmt: skip
     return type(base.__name__, (base,), shown)
 

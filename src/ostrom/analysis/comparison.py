@@ -122,7 +122,8 @@ def compare_run(data: RunData, chosen: Sequence[str] = (), reference: str | None
 
 def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[str] = ()) -> Comparison:
     """Put own and published figures side by side; ``chosen`` says which model each agent is compared with."""
-    printed, own = list(reference.published()), list(reference.own(data, games))
+    of_arms = reference.of_arms(data)
+    printed, own = list(reference.published()), list(reference.own(of_arms, games))
     published, mapping = _by_cell(printed), mapping_of(printed, own, data, chosen)
     lines: list[Line] = []
     unmatched = 0
@@ -130,7 +131,10 @@ def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[
         beside = _beside(figure, published.get(figure.cell, []), mapping)
         lines += beside
         unmatched += not beside
-    remarks = [*_protocol(reference, data), *_by_policy(data), *reference.remarks(data, games)]
+    remarks = [
+        *reference.left_out(data), *_protocol(reference, data), *_by_policy(of_arms),
+        *reference.remarks(of_arms, games),
+    ]  # fmt: skip
     if not own:
         remarks.append("The run has no finished match with a figure that the paper reports.")
     elif not lines:
@@ -204,7 +208,7 @@ def _protocol(reference: Reference, data: RunData) -> list[str]:
         for step in path.split("."):
             here = here.get(step) if isinstance(here, Mapping) else None
         if here is not None and here != paper:
-            found.append(f"The study has {path} = {here}, the paper {paper}.")
+            found.append(f"The study has {path} = {here}, the paper {'none' if paper is None else paper}.")
     return found
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar
 
-from ostrom.data.rundata import RunData
+from ostrom.data.rundata import RunData, literal, quoted
 from ostrom.games.comparison import same_payoffs
 from ostrom.games.game import Game
 from ostrom.ground.errors import UnknownName
@@ -88,6 +88,56 @@ class Reference(ABC):
     protocol: ClassVar[Mapping[str, Any]] = {}
     """Fields of the study as the paper had them, by path."""
 
+    arms: ClassVar[Sequence[Mapping[str, Any]]] = ()
+    """The arms that the paper has figures of, each by levels of columns; none: every match is of the paper."""
+    arms_differ_by: ClassVar[Sequence[str]] = ()
+    """Columns without which a run has none of the arms; what else a run does not vary is as in the paper."""
+    held: ClassVar[Mapping[str, Any]] = {}
+    """Levels that all arms of the paper have."""
+
+    def of_arms(self, data: RunData) -> RunData:
+        """The matches of a run that are of the paper's arms."""
+        if not self.arms:
+            return data
+        known = data.columns("matches")
+        if not set(self.arms_differ_by) <= set(known):
+            return data.narrowed("false")
+        arms = " OR ".join(f"({_condition({**self.held, **arm}, known)})" for arm in self.arms)
+        rows = data.records(f"SELECT 1 FROM matches WHERE ({arms}) IS NOT TRUE LIMIT 1")
+        return data.narrowed(arms) if rows else data
+
+    def left_out(self, data: RunData) -> list[str]:
+        """How many matches of a run are of other arms than the paper's, and in what they differ."""
+        of_arms = self.of_arms(data)
+        if of_arms is data:
+            return []
+        known = data.columns("matches")
+        if lacking := [name for name in self.arms_differ_by if name not in known]:
+            return [
+                f"The run does not vary {' and '.join(lacking)}: none of its matches is of the paper's arms."
+            ]
+        used = [name for name in dict.fromkeys([*self.held, *self.arms[0]]) if name in known]
+        rows = data.records(f"SELECT DISTINCT {', '.join(map(quoted, used))} FROM matches")
+
+        def weight(names: Sequence[str]) -> tuple[int, int]:
+            """The nearest arm is one with the same levels of what tells arms apart."""
+            return len(set(names) & set(self.arms_differ_by)), len(names)
+
+        apart = [
+            min(
+                ([n for n in used if not _has(row[n], {**self.held, **arm}[n])] for arm in self.arms),
+                key=weight,
+            )
+            for row in rows
+        ]
+        names = [name for name in used if any(name in one for one in apart)]
+        count = "SELECT count(DISTINCT match) AS n FROM matches"
+        every, kept = (of.records(count)[0]["n"] for of in (data, of_arms))
+        return [
+            f"{every - kept} of {every} matches are not of the paper's arms (another {' or '.join(names)}) and "
+            "enter no figure here."
+        ]
+
     @abstractmethod
     def published(self) -> Sequence[Published]:
         """Every printed number that a run can be compared with."""
@@ -99,6 +149,24 @@ class Reference(ABC):
     def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
         """What else a reader must know before comparing."""
         return []
+
+
+def _has(level: Any, wanted: Any) -> bool:
+    if wanted is None or level is None:
+        return level is wanted
+    return str(level) in map(str, wanted if isinstance(wanted, list) else [wanted])
+
+
+def _condition(levels: Mapping[str, Any], known: Sequence[str]) -> str:
+    """The condition in SQL that columns have levels; columns that a run does not have are left out."""
+    parts = []
+    for name, wanted in levels.items():
+        if name in known:
+            allowed = wanted if isinstance(wanted, list) else [wanted]
+            listed = ", ".join(literal(str(one)) for one in allowed)
+            test = "IS NULL" if wanted is None else f"IN ({listed})"
+            parts.append(f"CAST({quoted(name)} AS VARCHAR) {test}")
+    return " AND ".join(parts) or "true"
 
 
 def doubts_in(note: str) -> tuple[str, ...]:

@@ -97,6 +97,7 @@ class RunData:
         units: Callable[[int], Unit] | None = None,
         more: Mapping[str, Mapping[str, type]] = {},
         entries: int = 0,
+        only: str = "",
     ) -> None:
         self.folder, self.manifest, self.name = folder, dict(manifest), folder.name
         self.levels: dict[str, list[Any]] = {name: list(of) for name, of in levels.items()}
@@ -111,6 +112,9 @@ class RunData:
         self._more = more
         """Columns that people add to the tables."""
         self._units = units
+        self._only = only
+        """A condition in SQL on the table of matches; all tables hold those matches alone."""
+        self._parts: dict[str, RunData] = {}
         self.last_read: tuple[Any, Any] | None = None
         """The question whose values were read last, and the values."""
 
@@ -133,6 +137,18 @@ class RunData:
         if self._units is None:
             raise UsageError(f"{self.name}: its matches are not at hand, only its tables")
         return self._units(match)
+
+    def narrowed(self, only: str) -> RunData:
+        """The same run with nothing but the matches that meet a condition in SQL on the table of matches.
+
+        It is closed with this one.
+        """
+        if only not in self._parts:
+            self._parts[only] = RunData(
+                self.folder, self.manifest, levels=self.levels, types=self._types, planned=self.planned,
+                rows=self.rows, units=self._units, more=self._more, entries=self.entries, only=only,
+            )  # fmt: skip
+        return self._parts[only]
 
     @property
     def parquet(self) -> dict[str, Path]:
@@ -169,7 +185,11 @@ class RunData:
 
     def _source(self, name: str, path: Path) -> str:
         if self.rows[name]:
-            return f"SELECT * FROM read_parquet({literal(str(path))})"
+            every = f"SELECT * FROM read_parquet({literal(str(path))})"
+            if not self._only or name == "visits":
+                return every
+            matches = f"read_parquet({literal(str(self.parquet['matches']))})"
+            return f"{every} WHERE match IN (SELECT match FROM {matches} WHERE {self._only})"
         empty = (
             f"NULL::{SQL_TYPES[t]} AS {quoted(c)}" for c, t in columns(name, self._types, self._more).items()
         )
@@ -265,6 +285,8 @@ class RunData:
     def close(self) -> None:
         """Close the connection, if one was opened, and let go of what was read."""
         self.last_read = None
+        while self._parts:
+            self._parts.popitem()[1].close()
         if "connection" in self.__dict__:
             self.__dict__.pop("connection").close()
 

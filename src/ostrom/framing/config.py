@@ -75,7 +75,11 @@ class Framing(BaseModel):
         description="say that all players choose by chances, where all of them do (answer: mixture)",
     )
     hint: str | None = Field(default=None, description="a hint about the others: a file in hints/")
-    words: int = Field(default=500, ge=1, description="most words of reasoning asked for")
+    words: int | None = Field(
+        default=500,
+        ge=1,
+        description="most words of reasoning asked for; null, for answer: explained: a short explanation, unbounded",
+    )
 
     @field_validator("language")
     @classmethod

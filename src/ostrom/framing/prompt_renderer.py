@@ -64,6 +64,7 @@ class PromptRenderer:
         self.story = library.story(story_file(framing if known else Framing(), None))
         self.words = self.story.words
         self.history_renderer = HistoryRenderer(framing, library, self.words)
+        self._most_words = {} if framing.words is None else {"most_words": framing.words}
         self._setup_file = "setup.txt" if framing.layout is None else f"layouts/{framing.layout}.txt"
         self.persona, self.system, self.persona_in = persona, system, persona_in
         self.labelling = Labelling(framing, style, draw_labels)
@@ -269,7 +270,7 @@ class PromptRenderer:
             "options": shown,
             "bracketed": [f"[{label}]" for label in shown],
             "quoted": [f'"{label}"' for label in shown],
-            "most_words": self.framing.words,
+            **self._most_words,
             "caps": [{"label": options[key], "most": cap} for key, cap in caps.items()],
             "record": "",
             "text_words": form.words if isinstance(form, Text) else 0,
@@ -291,7 +292,7 @@ class PromptRenderer:
         """What a JSON answer has to hold, in words."""
         if not isinstance(form, Record):
             return ""
-        about = {**values, "schema": form.schema, "most_words": self.framing.words}
+        about = {**values, "schema": form.schema, **self._most_words}
         return self.library.fill(record_file(self.library, form.name, wording), about)
 
     def correction(self, reason: str, instruction: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 from ostrom.analysis.estimate import Estimate, contrast, estimate, trend
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.statistics.result import PLURAL
+from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import Registry
@@ -167,21 +168,28 @@ class Chart(Panel):
 
     def notes(self, data: RunData, found: Sequence[Estimate]) -> list[str]:
         """What a reader must know: what is pooled, and what estimates say of themselves."""
-        by = self.by(data)
-        over = [*self.contrast] if self.contrast else [self.trend["over"]] if self.trend else []
-        fixed = (
-            [c for c, of in self.where.items() if not isinstance(of, list)]
-            if isinstance(self.where, Mapping)
-            else []
-        )
-        rest = [
-            c for c in [*varied(data), "agent"] if c not in (*by, *over, *fixed) and len(levels(data, c)) > 1
-        ]
-        pooled = [f"Every estimate pools all levels of {listed(rest)}."] if rest else []
         return [
-            *pooled,
+            *self._pooled(data),
             *dict.fromkeys(f"{upper(e.note)}." for e in found if e.note and e.method != "exact"),
         ][:4]
+
+    def _pooled(self, data: RunData) -> list[str]:
+        """What estimates pool: a column that the others determine, as in a design of a few arms, is not pooled."""
+        over = [*self.contrast] if self.contrast else [self.trend["over"]] if self.trend else []
+        by = [*self.by(data), *over]
+        rest = {name: levels(data, name) for name in [*varied(data), "agent"] if name not in by}
+        groups = observations(data, self.measure, self.where).groups(by).values()
+        every, some = [], []
+        for name, known in rest.items():
+            met = [len({row[name] for row in rows}) for rows in groups]
+            if min(met) == len(known) > 1:
+                every.append(name)
+            elif max(met) > 1:
+                some.append(name)
+        return [
+            *([f"Every estimate pools all levels of {listed(every)}."] if every else []),
+            *([f"Some estimates pool levels of {listed(some)}."] if some else []),
+        ]
 
     def _why_empty(self, data: RunData) -> str:
         if self.measure.name in ("cooperation", "score"):

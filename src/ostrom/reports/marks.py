@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostrom.reports.theme import DASHES, INK, MAIN, SEQUENCE, SHAPES, colours
+from ostrom.reports.words import is_bare
 
 Row = Mapping[str, Any]
 PAGE = 960
@@ -31,6 +32,15 @@ def import_altair() -> Any:
 def text_width(text: str) -> int:
     """About how many pixels a label takes."""
     return round(6.2 * len(text))
+
+
+def _named_axis(levels: Sequence[str], width: float) -> Any:
+    """The axis of a row of levels: numbers may leave some labels out, names keep all, tilted where they are long."""
+    alt = import_altair()
+    if all(is_bare(level) for level in levels):
+        return alt.Axis(grid=False, labelOverlap=True)
+    steep = max(map(text_width, levels)) > width / len(levels)
+    return alt.Axis(grid=False, labelOverlap=False, labelAngle=-40 if steep else 0, labelLimit=250)
 
 
 def dots(
@@ -125,7 +135,7 @@ def curves(
     else:
         across = alt.X(
             "x:O", title=x, sort=list(levels), scale=alt.Scale(type="point", padding=0.35),
-            axis=alt.Axis(grid=False, labelOverlap=True),
+            axis=_named_axis(levels, width),
         )  # fmt: skip
     names = list(series)
     # A line of its own for what the colours mean; short names stand closer together.
@@ -246,8 +256,9 @@ def bars_with_whiskers(
     )
     scale = alt.Scale(domain=list(held.domain), nice=False)
     axis = alt.Axis(values=list(held.values), format=held.format)
+    width = {1: 520, 2: 330, 3: 220, 4: 165}[columns]
     shared: dict[str, Any] = {
-        "x": alt.X("x:N", sort=list(levels), title=x, axis=alt.Axis(grid=False, labelOverlap=True)),
+        "x": alt.X("x:N", sort=list(levels), title=x, axis=_named_axis(levels, width)),
     }
     if len(names) > 1:
         shared["xOffset"] = alt.XOffset("series:N", sort=names)
@@ -256,7 +267,6 @@ def bars_with_whiskers(
         scale=alt.Scale(domain=names, range=list(series.values())),
         legend=alt.Legend(title=None) if len(names) > 1 else None,
     )
-    width = {1: 520, 2: 330, 3: 220, 4: 165}[columns]
     charts = []
     for facet in facets:
         of = [dict(row) for row in rows if row["facet"] == facet]

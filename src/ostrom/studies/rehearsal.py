@@ -36,6 +36,8 @@ CHARACTERS = 4.0
 """Characters of a token in a usual text."""
 MESSAGE = 25
 """Tokens of a usual message."""
+SHORT_EXPLANATION = 100
+"""Words of a short explanation; the printed ones (Manoranjan & Gaikwad 2026, F.1) have 40 to 153."""
 CHARACTERS_PER_TOKEN = 3.5
 """A low value, so that the bound on tokens holds for the tokenisers in use."""
 REHEARSED, FEWEST = 240, 5
@@ -59,9 +61,10 @@ def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
     style, allowed = styles.build(config.style), config.params.get("max_tokens")
     most = style.most_tokens(form, None if allowed is None else int(allowed))
     answer = answer_tokens(form)
+    words = SHORT_EXPLANATION if config.framing.words is None else config.framing.words
     if is_explained(form):
-        answer += round(TOKENS_PER_WORD * config.framing.words)
-    likely = style.likely_tokens(answer, config.framing.words)
+        answer += round(TOKENS_PER_WORD * words)
+    likely = style.likely_tokens(answer, words)
     return (likely, None) if most is None else (min(likely, most), most)
 
 

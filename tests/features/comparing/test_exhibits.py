@@ -47,8 +47,9 @@ def test_ours_stands_under_the_model_it_is_compared_with() -> None:
     ]  # fmt: skip
     own = [ours("pd", "2", "a", 1.5), ours("pd", "80", "a", 2.5), ours("pg", "2", "b", 3.5)]
     found = entries(TABLE, COLUMNS, published, own, {"a": "X"})
-    table = printed_shape(TABLE, found)
+    table = printed_shape(TABLE, found, "SE over runs")
     assert list(table.columns) == ["game", "model", "2", "10", "80"]
+    assert "After ±: printed SE over runs; ours SD over matches." in table.caption
     assert [list(row) for row in table.rows] == [
         ["Dilemma", "X", "1.0 ± 0.5", "2.0 ± 0.5 †", None],
         ["Dilemma", "a (ours)", "1.5 ± 0.2", None, "2.5 ± 0.2"],
@@ -65,7 +66,7 @@ def test_the_best_of_a_cell_is_marked_among_the_papers_and_among_ours() -> None:
     table = TABLE.model_copy(update={"best": "highest"})
     published = [printed("pd", "2", "X", 1.0), printed("pd", "2", "Y", 3.0)]
     own = [ours("pd", "2", "a", 1.5), ours("pd", "2", "b", 0.5)]
-    made = printed_shape(table, entries(table, COLUMNS, published, own, {}))
+    made = printed_shape(table, entries(table, COLUMNS, published, own, {}), "SE")
     assert [row[2] for row in made.rows] == ["1.0 ± 0.5", "3.0 ± 0.5 *", "1.5 ± 0.2 *", "0.5 ± 0.2"]
     assert made.caption is not None and "* the highest of the paper's models" in made.caption
 
@@ -73,7 +74,7 @@ def test_the_best_of_a_cell_is_marked_among_the_papers_and_among_ours() -> None:
 def test_counts_stand_behind_their_shares() -> None:
     published = [replace(printed("pd", "2", "X", 77.4), count="205/265")]
     own = [replace(ours("pd", "2", "a", 12.5), count="2/16")]
-    made = printed_shape(TABLE, entries(TABLE, COLUMNS, published, own, {}))
+    made = printed_shape(TABLE, entries(TABLE, COLUMNS, published, own, {}), "SE")
     assert [row[2] for row in made.rows] == ["77.4 ± 0.5 (205/265)", "12.5 ± 0.2 (2/16)"]
 
 

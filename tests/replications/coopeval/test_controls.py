@@ -135,6 +135,29 @@ def test_the_best_response_is_a_script_that_follows_the_incentives_of_one_round(
         }  # fmt: skip
 
 
+def test_scripts_show_the_parts_that_the_documentation_names(tmp_path: Path) -> None:
+    wording = "vary.wording={set: agent.framing.wording, to: [null]}"
+    play(
+        load_study("mechanisms-controls", preset="small", seeds=4, changes=[wording]), runs=tmp_path, name="s"
+    )
+    with open_run("s", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as scripts:
+        parts = {
+            (e.key["agent"], e.key["mechanism"], name): e.value
+            for name, weights in EFFECTS.items()
+            for e in combined(scripts, "cooperation", "control", weights, ["agent", "mechanism"])
+            if e.key["agent"] != "best_response"
+        }
+    assert len(parts) == 3 * len(MECHANISMS) * len(EFFECTS)
+    sham = {"tit_for_tat": ("repetition", "reputation")}
+    for (agent, mechanism, name), value in parts.items():
+        if mechanism not in sham.get(agent, ()) or name in ("incentives", "length"):
+            assert value == 0, (agent, mechanism, name)
+        elif name == "words":  # the sham shows actions that were drawn by lot
+            assert -1 < value < 0, mechanism
+    words, interaction = (parts["tit_for_tat", "repetition", name] for name in ("words", "interaction"))
+    assert interaction == pytest.approx(-words)
+
+
 def test_an_independent_script_finds_the_same_parts_in_the_exported_tables(data: RunData, runs: Path) -> None:
     with open_run("controls", runs) as run:
         export_rows(run.rows, "csv", runs / "csv")

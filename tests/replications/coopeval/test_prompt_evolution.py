@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import orjson
 import pytest
 from tests.replications.killing import calm_and_killed
 
@@ -188,15 +189,37 @@ def test_a_condition_on_members_does_not_split_a_population(several: RunData) ->
 
 def test_the_paper_size_is_forecast_by_generation() -> None:
     plan = StudyPlan(load_study("prompt-evolution", models=["openai/some-model"]))
-    assert len(plan) == 3 * 3 * 15 * 3
+    assert len(plan) == 5 * 3 * 15 * 3
     last = plan.unit(14)
     assert last.cell["generation"] == 14 and last.needs == (13,)
     found = forecast(plan)
-    per_generation = 50 * 2 * (1 + 5 + 5)  # none, repetition, reputation
-    paraphrases = (
-        50 * 3 * 2 * 14
-    )  # one of five sentences; three rules, two arms, all generations but the last
+    per_generation = 50 * 2 * (1 + 5 + 5 + 2 + 3)  # none, repetition, reputation, mediation, contracting
+    paraphrases = 50 * 5 * 2 * 14  # one of five sentences; five rules, two arms, all generations but the last
     assert found.calls == 3 * (per_generation * 3 * 15 + paraphrases)
+
+
+def test_instructions_evolve_under_mediation_and_contracting(tmp_path: Path) -> None:
+    rules = load_study("prompt-evolution", preset="small").vary["rules"]
+    changes = [
+        "types={member: instructed}", GENOMES, "vary.arm.to=[selected]",
+        f"vary.rules={orjson.dumps({name: rules[name] for name in ('mediation', 'contracting')}).decode()}",
+    ]  # fmt: skip
+    study = load_study("prompt-evolution", preset="smoke", changes=changes)
+    assert play(study, runs=tmp_path).complete
+    with (
+        open_run("prompt-evolution", tmp_path) as run,
+        run_data(run.rows, run.folder.path, run.manifest) as data,
+    ):
+        kinds = {
+            (row["rules"], row["kind"])
+            for row in data.records("SELECT DISTINCT rules, kind FROM decisions WHERE kind <> 'paraphrase'")
+        }
+    assert kinds >= {
+        ("mediation", "vote"),
+        ("contracting", "vote"),
+        ("mediation", "act"),
+        ("contracting", "act"),
+    }
 
 
 PLAY = """

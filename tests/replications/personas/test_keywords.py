@@ -11,6 +11,7 @@ import pytest
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.words.lexicons import Mode, count_batches, persona_keywords
+from ostrom.features.words.lexicons.matcher import Matcher
 from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -164,3 +165,16 @@ def test_the_report_draws_every_chart_and_names_the_rule_of_matching(data: RunDa
     assert not made.failures
     page = made.path.read_text(encoding="utf-8")
     assert "matched: inflected" in page and "substring" in page
+
+
+@pytest.mark.parametrize("word", ["strategically", "coordination", "pay-off", "cooperative", "adjust"])
+def test_other_endings_and_spellings_are_no_inflections(word: str) -> None:
+    assert Matcher(persona_keywords(mode="inflected")).spans(word) == []
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["payoffs", "strategies", "imply", "implied", "competing", "profitability", "equilibria", "matrices"],
+)
+def test_documented_endings_are_inflections(word: str) -> None:
+    assert Matcher(persona_keywords(mode="inflected")).spans(word)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,15 +11,20 @@ from typing import Any
 import orjson
 import pytest
 
+from ostrom.analysis.claims import references
+from ostrom.analysis.comparison import compare_run
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import RunData, run_data
+from ostrom.features.replicate.results import PaperRun, replication
+from ostrom.features.reporting.as_paper import write_as_paper
 from ostrom.games.scenarios import shipped_cast
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.personas.profiles import profiles_of
 from ostrom.replications.personas.rates import rates, regrets
 from ostrom.reports import Drawn, build_report
-from ostrom.reports.declared import panels
+from ostrom.reports.declared import panel_of, panels
+from ostrom.reports.exhibits.declared import exhibits_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.testing import check_measure
@@ -53,7 +59,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
 
 
 def draw(data: RunData, spec: Any) -> Drawn:
-    return panels.build(spec).draw(data)
+    return panel_of(spec).draw(data)
 
 
 def rows(drawn: Drawn, name: str) -> list[dict[str, Any]]:
@@ -167,3 +173,136 @@ def test_panels_say_why_they_have_nothing_to_show(tmp_path: Path, name: str) -> 
     with open_run("p", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as made:
         drawn = draw(made, name)
     assert drawn.notes and not drawn.figures and not drawn.tables
+
+
+def by_goal(request: Request) -> str:
+    """Green unless the prompt names an equilibrium: in the paper's arms that is so where payoffs are visible."""
+    text = request.messages[0].content
+    found = re.search(r'"action", one of (.*?), and "rationale"', text)
+    assert found is not None
+    grey = "Identify a Nash equilibrium" in text
+    wanted = {a.key for role in shipped_cast("commons").roles for a in role.actions if a.green != grey}
+    action = next(o for o in re.findall(r'"(\w+)"', found.group(1)) if o in wanted)
+    return orjson.dumps({"action": action, "rationale": "Strategy."}).decode()
+
+
+TWO = "vary.scenario={set: game, to: {from: scenarios, family: commons, names: [debt_crisis, water_crisis]}}"
+
+
+@pytest.fixture(scope="module")
+def crossed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
+    """The preset that crosses the instruction with persona and payoffs."""
+    runs = tmp_path_factory.mktemp("runs")
+    register("by-goal", by_goal)
+    changes = [TWO, "seeds=1"]
+    try:
+        play(
+            load_study("personas", preset="instruction", models=["scripted/by-goal"], changes=changes),
+            name="p",
+            runs=runs,
+        )
+    finally:
+        unregister("by-goal")
+    with open_run("p", runs) as run:
+        made = run_data(run.rows, run.folder.path, run.manifest)
+    yield made
+    made.close()
+
+
+def test_every_exhibit_takes_the_arms_of_the_paper_and_pools_no_instruction(crossed: RunData) -> None:
+    assert write_as_paper(crossed).failures == ()
+    tables = crossed.folder / "report" / "as-paper" / "tables"
+    with (tables / "Figure-4-green_rate_by_agent_condition.csv").open(encoding="utf-8") as file:
+        figure = {row["condition"]: float(row["green_rate"]) for row in csv.DictReader(file)}
+    # Whoever sees payoffs is told to find an equilibrium, and by-goal is grey then; nobody else is.
+    assert figure == {
+        "persona, hidden payoffs": 1.0,
+        "persona, visible payoffs": 0.0,
+        "no persona, hidden payoffs": 1.0,
+        "no persona, visible payoffs": 0.0,
+    }
+    with (tables / "Table-10-figures.csv").open(encoding="utf-8") as file:
+        table = {
+            (row["payoffs"], row["persona"]): float(row["value"])
+            for row in csv.DictReader(file)
+            if row["whose"] == "ours" and row["measure"] == "green_rate"
+        }
+    assert table == {
+        ("hidden", "yes"): 100, ("visible", "yes"): 0, ("hidden", "no"): 100, ("visible", "no"): 0
+    }  # fmt: skip
+    page = (crossed.folder / "report" / "as-paper" / "index.html").read_text(encoding="utf-8")
+    assert "20 of 28 matches are not of the paper&#39;s arms (another instruction)" in page
+    calls = [path.read_text(encoding="utf-8") for path in tables.glob("Figure-*.md")]
+    assert calls and all("32 model calls" in text for text in calls)
+
+
+def test_claims_and_comparison_take_the_arms_of_the_paper(crossed: RunData) -> None:
+    made = replication("personas", [PaperRun(crossed, 112, 0.0)])
+    values = [line.estimate.value for line in made.claims if line.estimate is not None]
+    # Nash in economic scenarios with personas (hidden 0, visible 1); without minus with; visible minus hidden; green.
+    assert values == [0.5, 0.0, 1.0, 0.0]
+    assert any("20 of 28 matches are not of the paper's arms" in remark for remark in made.remarks)
+    shares = {line.own.value for line in compare_run(crossed).lines if line.cell[-1] == "green_rate"}
+    assert shares == {0.0, 100.0}
+
+
+def test_a_condition_names_in_what_it_differs_from_the_paper(crossed: RunData) -> None:
+    found = {e.key["condition"]: e.value for e in estimate(crossed, "green_rate", ["condition"])}
+    assert len(found) == 14 and set(found.values()) == {0.0, 1.0}
+    assert found["persona, hidden payoffs"] == 1 and found["persona, hidden payoffs, instruction nash"] == 0
+    left = rows(draw(crossed, "personas_interaction"), "personas_effects")
+    assert {r["points"] for r in left if r["effect"] == "visibility"} <= {-100.0, 0.0, 100.0}
+    assert "20 of 28 profiles are of other arms than the paper's and are left out." in " ".join(
+        draw(crossed, "personas_interaction").notes
+    )
+
+
+def test_a_run_without_the_factors_of_the_paper_has_none_of_its_arms(crossed: RunData) -> None:
+    paper = references.build("personas")
+    assert paper.of_arms(crossed).records("SELECT count(DISTINCT match) AS n FROM decisions") == [{"n": 8}]
+    assert paper.of_arms(crossed) is paper.of_arms(crossed)
+    assert paper.of_arms(paper.of_arms(crossed)) is paper.of_arms(crossed)
+
+    class Other(type(paper)):  # type: ignore[misc]
+        arms_differ_by = ("persona", "presentation")
+
+    assert Other().of_arms(crossed).records("SELECT count(*) AS n FROM matches") == [{"n": 0}]
+    assert Other().left_out(crossed) == [
+        "The run does not vary presentation: none of its matches is of the paper's arms."
+    ]
+
+
+def test_charts_say_truly_what_they_pool(data: RunData, crossed: RunData) -> None:
+    chart = {"chart": "dots", "measure": "nash_rate", "y": ["agent", "condition"]}
+    # Instruction, names and meanings follow from persona and payoffs in the paper's four arms.
+    assert draw(data, chart).notes[0] == "Every estimate pools all levels of scenario."
+    by_persona = {**chart, "y": "persona"}
+    assert draw(data, by_persona).notes[:2] == [
+        "Every estimate pools all levels of payoffs and scenario.",
+        "Some estimates pool levels of instruction.",
+    ]
+    one_level = {**by_persona, "where": {"payoffs": "visible"}}
+    assert draw(crossed, one_level).notes[:2] == [
+        "Every estimate pools all levels of scenario.", "Some estimates pool levels of instruction."
+    ]  # fmt: skip
+
+
+def test_figure_3_shows_the_equilibria_without_personas(data: RunData) -> None:
+    (one,) = [e for e in exhibits_of("personas") if e.name == "Figure 3"]
+    drawn = draw(data, one.panels[0])
+    found = {(r["scenario type"], r["payoffs"]): r for r in rows(drawn, "personas_selection")}
+    assert set(found) == {
+        ("all", "hidden"), ("all", "visible"), ("economic", "visible"), ("environmental", "hidden")
+    }  # fmt: skip
+    # Green players are in equilibrium in 5 of 8 scenarios, the others in 3; each twice.
+    assert (found["all", "hidden"]["cooperative equilibrium"], found["all", "hidden"]["profiles"]) == (10, 10)
+    assert (found["all", "visible"]["defective equilibrium"], found["all", "visible"]["profiles"]) == (6, 6)
+    assert "without" in one.title and "persona" not in drawn.tables[0].columns
+
+
+def test_figure_6_keeps_the_labels_of_all_four_conditions(data: RunData) -> None:
+    (one,) = [e for e in exhibits_of("personas") if e.name == "Figure 6"]
+    chart = panel_of(one.panels[0]).draw(data).figures[0].chart.to_dict()
+    axis = chart["layer"][0]["encoding"]["x"]
+    assert len(axis["sort"]) == 4
+    assert axis["axis"]["labelOverlap"] is False and axis["axis"]["labelAngle"] == -40

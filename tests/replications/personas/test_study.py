@@ -21,7 +21,7 @@ from tests.replications.personas.theory import (
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained
-from ostrom.answers import Choice
+from ostrom.answers import Answer, Choice, Invalid, read
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.framing import Framing, Library, PromptRenderer
@@ -43,6 +43,7 @@ from ostrom.replications.personas.reference import (
     disputed,
     selects,
 )
+from ostrom.studies.forecast import reply_of
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
@@ -244,6 +245,35 @@ def test_conditions_say_who_you_are_and_show_payoffs_as_they_should() -> None:
             assert ("you receive" in text) == (seen == "visible")
             numbers = {f"| {x:g} |" for x in game.payoffs[..., seat].ravel()}
             assert all(number in text for number in numbers) == (seen == "visible")
+
+
+def test_rationales_are_short_explanations_without_a_bound_of_words() -> None:
+    text = texts(plan())["yes", "visible"][0]
+    assert 'and "rationale", a short explanation of your choice. Think step by step' in text
+    assert "at most" not in text
+    config = plan(preset="paper").unit(0).players[0].config
+    form = explained(Choice(("A", "B")), config.framing.words)
+    assert form.schema["properties"]["rationale"] == {"type": "string"}
+    # 153 words, as many as the first printed example has.
+    long = orjson.dumps({"action": "A", "rationale": "word " * 153}).decode()
+    assert isinstance(read(form, long), Answer)
+    assert isinstance(read(explained(Choice(("A", "B")), 60), long), Invalid)
+    assert reply_of(config, form)[1] == 256
+
+
+def test_the_length_of_rationales_is_a_factor() -> None:
+    of = plan(preset="length")
+    (factor,) = [one for one in of.factors if one.name == "length"]
+    assert [level.label for level in factor.levels] == [None, 150, 60]
+    assert len(of) == 3 * len(plan())
+
+
+@pytest.mark.parametrize("more", [{"answer": "choice"}, {"answer": "explained", "style": "reasoned"}])
+def test_only_a_rationale_may_be_of_any_length(more: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"framing\.words: null needs answer: explained"):
+        AgentConfig(model="m/x", framing=Framing(words=None), **more)
+    config = AgentConfig(model="m/x", framing=Framing(words=None), answer="explained", style="direct")
+    assert config.framing.words is None
 
 
 def test_the_rows_are_those_of_the_published_table() -> None:

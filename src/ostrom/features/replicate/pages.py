@@ -166,7 +166,7 @@ def _section(files: ReportFiles, made: Replication, one: Exhibit, cells: Sequenc
             if shown:
                 files.take(runs[0], named=False)
                 files.made_of = _rests_on(made, cells)
-                files.add(section, printed_shape(one, shown))
+                files.add(section, printed_shape(one, shown, made.paper.spread))
         if cells:
             files.made_of = _rests_on(made, cells)
             files.add(section, _cells(one, made.paper.columns, cells))
@@ -175,7 +175,7 @@ def _section(files: ReportFiles, made: Replication, one: Exhibit, cells: Sequenc
                 files,
                 section,
                 one,
-                [run.data for run in own] or runs,
+                [made.paper.of_arms(run.data) for run in own or made.runs],
                 lambda data: data.study["name"] in others,
             )
     except OstromError as error:

@@ -184,7 +184,7 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
                     if line.own.agent in (None, *run.agents) and _belongs(one, reference.columns, line)
                 ]
     told = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
-    claims = tuple(line for claim in plan.claims for line in _claim(plan, claim, runs))
+    claims = tuple(line for claim in plan.claims for line in _claim(plan, claim, runs, reference))
     parts = tuple((one, tuple(cells[one.name])) for one in exhibits)
     return Replication(name, plan, reference, tuple(runs), claims, parts, tuple(told))
 
@@ -235,16 +235,19 @@ def _verdict(plan: PaperPlan, one: Exhibit, line: Line, run: PaperRun) -> PaperV
     return replace(verdict, approximate=own.sure is None)
 
 
-def _claim(plan: PaperPlan, claim: PaperClaim, runs: Sequence[PaperRun]) -> list[ClaimLine]:
+def _claim(
+    plan: PaperPlan, claim: PaperClaim, runs: Sequence[PaperRun], reference: Reference
+) -> list[ClaimLine]:
     """A claim for every model of every run of its part."""
     study = plan.studies[claim.run]
     lines = []
     for run in (run for run in runs if run.study == study):
+        data = reference.of_arms(run.data)
         for agent in _about(claim, run):
             try:
-                question = _within(_in_data(claim.of(agent), run), run.data)
-                estimates = question.ask(run.data)
-                published = _published(claim, question, run.data)
+                question = _within(_in_data(claim.of(agent), run), data)
+                estimates = question.ask(data)
+                published = _published(claim, question, data)
             except OstromError as error:
                 lines.append(ClaimLine(claim, PaperVerdict("not comparable", str(error)), run.name, agent))
                 continue

@@ -40,9 +40,9 @@ def write_as_paper(
     own: list[Own] = []
     remarks: dict[str, list[str]] = {}
     for of in runs:
-        games = games_of(of)
-        own += paper.own(of, games)
-        for remark in paper.remarks(of, games):
+        games, of_arms = games_of(of), paper.of_arms(of)
+        own += paper.own(of_arms, games)
+        for remark in (*paper.left_out(of), *paper.remarks(of_arms, games)):
             remarks.setdefault(remark, []).append(of.folder.name)
     notes = [
         f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}.",
@@ -82,11 +82,13 @@ def _section(
         if one.rows:
             figures = entries(one, paper.columns, published, own, mapping)
             if figures:
-                context.add(section, printed_shape(one, figures))
+                context.add(section, printed_shape(one, figures, paper.spread))
                 context.add(section, single_figures(one, paper.columns, figures))
             if not (one.without or any(e.ours for e in figures)):
                 section.notes.append(_nothing_here(runs, one))
-        draw_panels(context, section, one, runs, lambda data: data.study.get("name") in others)
+        draw_panels(
+            context, section, one, [*map(paper.of_arms, runs)], lambda data: data.study.get("name") in others
+        )
     except OstromError as error:
         section.error = str(error)
     except Exception as error:

@@ -4,13 +4,16 @@ The measures say how often a category is used, and which reasoning the words sta
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
+from ostrom.analysis.claims import references
 from ostrom.analysis.measure import Measure
 from ostrom.data.rundata import RunData
 from ostrom.features.words.lexicons import MODES, Mode, persona_keywords
 from ostrom.features.words.lexicons.matcher import count_batches
 from ostrom.ground.errors import UnknownName
+from ostrom.reports.words import pretty
 
 IDENTITY = ("short_term", "social_moral")
 """The groups of the paper's Figure 6: words of identity-driven reasoning ..."""
@@ -81,15 +84,38 @@ def sets(words: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def condition(row: Mapping[str, Any]) -> str:
-    """The cell of the published design, in words; "all" where the study does not vary both factors.
+    """The cell of the published design, in words, and in what an arm differs from the paper's.
+
+    It is "all" where the study does not vary both factors.
 
     >>> condition({"persona": "yes", "payoffs": "hidden"})
     'persona, hidden payoffs'
+    >>> condition({"persona": "yes", "payoffs": "hidden", "instruction": "nash"})
+    'persona, hidden payoffs, instruction nash'
     """
     who, seen = row.get("persona"), row.get("payoffs")
     if who is None or seen is None:
         return "all"
-    return f"{'persona' if who == 'yes' else 'no persona' if who == 'no' else who}, {seen} payoffs"
+    named = "persona" if who == "yes" else "no persona" if who == "no" else who
+    return ", ".join([named, f"{seen} payoffs", *other_arm(row)])
+
+
+def other_arm(row: Mapping[str, Any]) -> list[str]:
+    """In what a match differs from the paper's arm with the same persona and payoffs; the scenario does not count."""
+    usual = _arms().get((row.get("persona"), row.get("payoffs")), {})
+    return [
+        f"{pretty(name)} {pretty(row[name])}"
+        for name, level in usual.items()
+        if name in row and row[name] != level
+    ]
+
+
+@cache
+def _arms() -> dict[tuple[Any, Any], dict[str, Any]]:
+    """What a player is told in each of the paper's arms, by persona and payoffs."""
+    paper = references.build("personas")
+    held = {name: level for name, level in paper.held.items() if name not in ("family", "scenario_class")}
+    return {(arm["persona"], arm["payoffs"]): {**held, **arm} for arm in paper.arms}
 
 
 COLUMNS = ("category", "condition", "matching", "role")

@@ -16,7 +16,7 @@ from ostrom.analysis.measure import Measure
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName
 from ostrom.ground.values import grouped
-from ostrom.replications.personas.keywords import SOURCE, condition
+from ostrom.replications.personas.keywords import SOURCE, condition, other_arm
 from ostrom.replications.personas.profiles import Played, of_type, profiles_of, split, types_in
 
 MEASURES: Mapping[str, Callable[[Played], bool | None]] = {
@@ -77,6 +77,11 @@ def rates(
         values = [(p, value) for p in own if (value := ask(p)) is not None]
         made.append(_rate(measure, kind, dict(zip(by, key, strict=True)), values))
     return made
+
+
+def of_paper_arms(profiles: Sequence[Played]) -> list[Played]:
+    """The profiles of players who were told what the paper's were, whatever the scenario."""
+    return [p for p in profiles if not other_arm(p.cell)]
 
 
 def role_shares(

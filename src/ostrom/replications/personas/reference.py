@@ -52,16 +52,8 @@ def told(item: Mapping[str, Any]) -> str:
 
 
 TYPES = ("all", "economic", "environmental")
-FAMILY = "commons"
 RATIONALES = 1060
 """How many rationales the paper has in a cell: 53 scenarios, five repetitions, four roles."""
-ARMS = {
-    ("yes", "hidden"): "role",
-    ("yes", "visible"): "nash",
-    ("no", "hidden"): "best_response",
-    ("no", "visible"): "nash",
-}
-"""The instruction of each of the paper's arms (Appendix A); the others have no published figure."""
 EFFECTS = {
     ("nash_rate", "persona"): "persona_effect_pp",
     ("nash_rate", "visibility"): "payoff_visibility_effect_pp",
@@ -91,11 +83,7 @@ class Personas(DeclaredReference):
             "SELECT * FROM decisions WHERE kind = 'act' AND state = 'done' ORDER BY match, step"
         )
         exact = Determinism(data.unit)
-        profiles = [
-            p
-            for p in played(decisions, games.of, exact)
-            if p["family"] in (None, FAMILY) and p["instruction"] in (None, ARMS[p["persona"], p["payoffs"]])
-        ]
+        profiles = played(decisions, games.of, exact)
         types = [t for t in TYPES if t == "all" or any(p.scenario_class == t for p in profiles)]
         return [
             *(_share(rate) for of in MEASURES for rate in rates(profiles, of, types=types) if rate.n),
@@ -103,21 +91,12 @@ class Personas(DeclaredReference):
             *_effects(profiles, types),
         ]
 
-    def remarks(self, data: RunData, games: Games) -> list[str]:
+    def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
         """What is not the paper's here, and where the paper disagrees with itself."""
-        others = {
-            g.params.get("scenario", "").partition("/")[0] for of in games.labelled.values() for g in of
-        }
-        found = [
-            "Scenarios carry the paper's subtype names; their stories and payoff tables are Ostrom's own."
+        return [
+            "Scenarios carry the paper's subtype names; their stories and payoff tables are Ostrom's own.",
+            *(f"The paper contradicts itself. {told(item)}" for item in contradictions()),
         ]
-        if others - {FAMILY}:
-            found.append("Scenarios of other families than commons are not compared.")
-        if set(data.levels.get("instruction", ())) - set(ARMS.values()):
-            found.append("Arms with another instruction than the paper's are not compared.")
-        if "mixed" in {row["c"] for row in _classes(data)}:
-            found.append("Mixed scenarios are reported apart and are not compared.")
-        return [*found, *(f"The paper contradicts itself. {told(item)}" for item in contradictions())]
 
 
 def _share(rate: Rate) -> Own:
@@ -165,9 +144,3 @@ def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
         if rationales[agent, persona, payoffs] == RATIONALES:
             cell = (payoffs, persona, "all", f"{category}_mentions")
             yield Own(cell, agent, float(n), None, None, None, len(matches))
-
-
-def _classes(data: RunData) -> list[dict[str, Any]]:
-    if "scenario_class" not in data.columns("matches"):
-        return []
-    return data.records("SELECT DISTINCT scenario_class AS c FROM matches")

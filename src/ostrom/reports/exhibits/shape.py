@@ -1,4 +1,4 @@
-"""Figures in the shape of a printed table: rows by columns, mean ± SD, ours under those of the paper."""
+"""Figures in the shape of a printed table: rows by columns, mean ± spread, ours under those of the paper."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class ExhibitEntry:
         return f"{self.model} (ours)" if self.ours else self.model
 
     def text(self, digits: int) -> str:
-        """Mean ± SD as the paper prints it; a dagger marks a figure in doubt."""
+        """Mean ± spread as the paper prints it; a dagger marks a figure in doubt."""
         if self.word:
             return f"{self.word}{DOUBT if self.doubts else ''}"
         spread = "" if self.spread is None else f" ± {fixed(self.spread, digits)}"
@@ -109,8 +109,11 @@ def _meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> boo
     )
 
 
-def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry]) -> Table:
-    """Rows by columns; every row of ours stands under the rows of the paper that it belongs to."""
+def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry], spread: str) -> Table:
+    """Rows by columns; every row of ours stands under the rows of the paper that it belongs to.
+
+    ``spread`` says what the paper's spreads are; ours are standard deviations.
+    """
     across = _ordered([e.at(one.columns) for e in _ranked(one, found)])
     down = list(dict.fromkeys(e.at(one.rows) for e in _ranked(one, found)))
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
@@ -127,9 +130,14 @@ def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry]) -> Table:
         for key in down
     ]
     heads = [" ".join(text for part in level if (text := _label(one, part))) for level in across]
-    caption = (
-        f"{one.name}. {one.title}. Mean ± SD where known; rows or columns marked (ours) are of this run."
-    )
+    spreads = [
+        f"{whose} {what}"
+        for whose, what, ours in (("printed", spread, False), ("ours", "SD over matches", True))
+        if any(e.spread is not None and e.ours == ours for e in found)
+    ]
+    caption = f"{one.name}. {one.title}. Rows or columns marked (ours) are of this run."
+    if spreads:
+        caption += f" After ±: {'; '.join(spreads)}."
     if best:
         caption += f"{BEST} the {one.best} of the paper's models, and of this run's agents."
     if any(e.doubts for e in found):
@@ -160,7 +168,7 @@ def _label(one: Exhibit, part: str) -> str:
 def single_figures(one: Exhibit, columns: Sequence[str], found: Sequence[ExhibitEntry]) -> Table:
     """One row per figure, with intervals and doubts."""
     used = [name for name in columns if any(e.cell[name] for e in found)]
-    heads = [*used, "whose", MODEL, "value", "sd", "low", "high", "matches", "source", "doubts"]
+    heads = [*used, "whose", MODEL, "value", "spread", "low", "high", "matches", "source", "doubts"]
     rows: list[list[Any]] = [
         [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.value, e.spread, e.low, e.high,
          e.matches, e.source or None, "; ".join(e.doubts) or None]
