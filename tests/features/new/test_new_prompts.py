@@ -29,13 +29,16 @@ def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     return caller(monkeypatch, tmp_path)
 
 
-def asked(study: str, folder: Path, prompts: Path | None = None) -> list[str]:
-    """Every message that a smoke run sends, in order of its text."""
-    with LoopbackServer() as server:
-        stated = load_study(study, preset="smoke", models=[server.model], seeds=1)
-        name = "with" if prompts else "without"
-        play_plan(StudyPlan(stated, Library(prompts)), name=name, runs=folder / study)
-        return sorted(str(body["messages"]) for body in server.bodies())
+def asked(study: str, folder: Path, *wordings: Path | None) -> list[list[str]]:
+    """Every message that a smoke run sends in each wording, in order of its text."""
+    sent = []
+    with LoopbackServer() as server:  # one address: what is drawn depends on the agent
+        for number, prompts in enumerate(wordings):
+            server.requests.clear()
+            stated = load_study(study, preset="smoke", models=[server.model], seeds=1)
+            play_plan(StudyPlan(stated, Library(prompts)), name=f"{study}-{number}", runs=folder)
+            sent.append(sorted(str(body["messages"]) for body in server.bodies()))
+    return sent
 
 
 def test_the_papers_with_printed_prompts_have_skeletons() -> None:
@@ -53,8 +56,8 @@ def test_a_skeleton_says_our_words_and_what_belongs_there(paper: str, call: Call
         assert declared.block in comment
         assert all(f"\n   {name}: {what}" in comment for name, what in declared.variables.items())
     for study in STUDIES[paper]:
-        ours = asked(study, tmp_path)
-        assert ours == asked(study, tmp_path, tmp_path / "mine")
+        ours, commented = asked(study, tmp_path, None, tmp_path / "mine")
+        assert ours == commented
         assert ours and not any("{#" in text for text in ours)
 
 
@@ -66,7 +69,7 @@ def test_every_variable_of_a_comment_can_be_used(paper: str, call: Call, tmp_pat
         file = tmp_path / "mine" / path
         file.write_text(f"{file.read_text().rstrip()} {path}: {used}\n")
     for study in STUDIES[paper]:
-        texts = asked(study, tmp_path, tmp_path / "mine")
+        (texts,) = asked(study, tmp_path, tmp_path / "mine")
         told = {
             line for text in texts for line in re.findall(r"(\w+(?:/\w+)?\.txt:(?: (?:True|False))*)", text)
         }
