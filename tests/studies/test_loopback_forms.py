@@ -179,7 +179,8 @@ def test_every_derived_run_is_rehearsed(
     tree = tmp_path / "tree.yaml"
     tree.write_text(
         f"name: tree\ngame: prisoners_dilemma\nmechanism: {{name: repetition, rounds: 2}}\n"
-        f"types: {{a: {{model: '{model}', tree: auto, params: {{temperature: 0}}}}, b: {{strategy: random}}}}\nseating: seats\n"
+        f"types: {{a: {{model: '{model}', tree: auto, params: {{temperature: 0}}}}, b: {{strategy: random}}}}\n"
+        "seating: seats\n"
     )
     for command in (
         [*source, *reasoned],
