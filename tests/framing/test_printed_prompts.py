@@ -1,160 +1,33 @@
-"""The wording that papers print is reproduced to the character by a folder of prompt files."""
+"""Folders with the wordings that papers print render to the papers' own text, to the character.
+
+The wordings are quotations and no part of the project. OSTROM_PRINTED_PROMPTS names a folder with one folder of prompt
+files per paper; the papers lie as PAPER.txt in `papers` beside it. Line breaks, emphasis and the shape of quotation
+marks are those of the text file and not of the prompt, so they are not compared.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ostrom.ground.errors import RunError, StudyError
+from ostrom.framing import Library
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.resolve import resolve, resolve_run
-from ostrom.studies.run import open_run, play_plan
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import play_plan
+from ostrom.studies.schema import StudyFile
 
-# Akata et al. (2025), Figures 1 and 6, and the two calls of social chain of thought.
-REPEATED_GAMES = {
-    "prompt.txt": """\
-{% if observer %}
-Two players are playing a game repeatedly with another player.
-{% else %}
-You are playing a game repeatedly with another player. In this game, you can choose between Option {{ options[0] }} \
-and Option {{ options[1] }}. You will play {{ facts.rounds }} rounds in total with the same player. The rules of the \
-game are as follows:
-
-{{ payoffs }}
-
-{% if past %}
-{{ past }}
-
-{% endif %}
-You are currently playing round {{ round }}.
-{% endif %}
-{{ question }}
-{{ instruction }}
-""",
-    "past.txt": "{{ rounds }}",
-    "payoffs/sentences.txt": """\
-{% for cell in cells %}
-If you choose Option {{ cell.own }} and the other player chooses Option {{ cell.others[0].label }}, then you win \
-{{ cell.points }} {{ units }} and the other player wins {{ cell.others[0].points }} {{ units }}.
-{% endfor %}
-""",
-    "history/sentences.txt": (
-        "In round {{ number }}, you chose Option {{ own }} and the other player chose Option {{ others[0].label }}. "
-        "Thus, you won {{ points }} {{ units }} and the other player won {{ others[0].points }} {{ units }}."
-    ),
-    "turns/act.txt": """\
-{% if facts.belief is defined %}
-Q: Given that you think the other player will choose Option {{ labels[1][facts.belief[0].action] }} in round \
-{{ round }}, which Option do you think is the best to choose for you in this round, \
-{{ "Option " ~ options | join(" or Option ") }}?
-{% else %}
-Q: Which Option do you choose, Option {{ options | join(" or Option ") }}?
-{% endif %}
-""",
-    "turns/predict.txt": (
-        "Q: Which Option do you predict {{ target if observer else 'the other player' }} will choose, "
-        "Option {{ options | join(' or Option ') }}?"
-    ),
-    "answers/choice_direct.txt": "A: Option",
-    "answers/choice_social.txt": "A: Option",
-    "answers/choice_logprob.txt": "",
-    "answers/stub.txt": "A: Option",
-}
-ROUND_2 = """\
-You are playing a game repeatedly with another player. In this game, you can choose between Option J and Option F. \
-You will play 10 rounds in total with the same player. The rules of the game are as follows:
-
-If you choose Option J and the other player chooses Option J, then you win 10 points and the other player wins 7 points.
-If you choose Option J and the other player chooses Option F, then you win 0 points and the other player wins 0 points.
-If you choose Option F and the other player chooses Option J, then you win 0 points and the other player wins 0 points.
-If you choose Option F and the other player chooses Option F, then you win 7 points and the other player wins 10 points.
-
-In round 1, you chose Option J and the other player chose Option F. Thus, you won 0 points and the other player won \
-0 points.
-
-You are currently playing round 2.
-Q: Which Option do you choose, Option J or Option F?
-A: Option"""
-# The frame of the system prompt of Appendix A.2 of the memory paper, with its line of the past.
-MEMORY = {
-    "system.txt": """\
-You are {{ you }}, playing a repeated game with {{ others[0] }}. This is round {{ round }}. You can see the most \
-recent {{ span }} rounds of history.
-
-{{ payoffs }}
-
-Past rounds’ results:
-
-{{ past }}
-""",
-    "prompt.txt": "{{ instruction }}",
-    "past.txt": "{{ rounds }}",
-    "payoffs/sentences.txt": "{{ facts.continuation | percent | replace(' ', '') }}",
-    "history/compact.txt": "R{{ number }}: You={{ own }}, P{{ 2 }}={{ others[0].label }} → {{ value | round(1) }}",
-    "answers/choice_direct.txt": "[{{ options | join(' or ') }}]",
-}
-
-# The system prompt of Appendix A.2 in full; that of the ablation (Appendix G) ends otherwise.
-WHOLE = {
-    "system.txt": """\
-You are {{ you }}, playing a repeated game with {{ others | join(" and ") }}. This is round {{ round }}. You can see \
-the most recent {{ span }} rounds of history.
-
-{{ payoffs }}
-
-You are playing this game repeatedly with the same player. The action you choose in the current round will be visible \
-to the other player in future rounds and may influence their future decisions. After each round, there is a \
-{{ facts.continuation | percent | replace(" ", "") }} chance that another round will take place. Therefore, your goal \
-is to maximize your total payoff in the long run rather than only the current-round payoff.
-
-Past rounds’ results:
-
-{{ past }}
-
-{{ instruction }}
-""",
-    "prompt.txt": "{{ question }}",
-    "turns/act.txt": "[{{ options | join(' or ') }}]",
-    "past.txt": "{{ rounds }}",
-    "names/you.txt": "You",
-    "payoffs/formula.txt": "Suppose k out of {{ names | length }} players play A0.",
-    "history/compact.txt": (
-        "R{{ number }}: {% for player in told %}{{ player.short }}={{ player.label }}{{ ', ' if not loop.last }}"
-        "{% endfor %} → {{ value | round(1) }}"
-    ),
-    "answers/choice_reasoned.txt": (
-        "First, briefly think about which action to choose based on the game rules, past rounds, and your long-term "
-        "objective. Keep your reasoning concise and within {{ most_words }} words. Then briefly state your reasoning. "
-        "Finally, you MUST start a new line and output your action in exactly the required format for the current "
-        "game."
-    ),
-    "answers/choice_direct.txt": "Do not provide explanation. You MUST directly output ONLY your action.",
-}
-BEGINNING = """\
-You are Player 1, playing a repeated game with Player 2 and Player 3. This is round 4. You can see the most recent 2 \
-rounds of history.
-
-Suppose k out of 3 players play A0.
-
-You are playing this game repeatedly with the same player. The action you choose in the current round will be visible \
-to the other player in future rounds and may influence their future decisions. After each round, there is a 99% \
-chance that another round will take place. Therefore, your goal is to maximize your total payoff in the long run \
-rather than only the current-round payoff.
-
-Past rounds’ results:
-
-R2: You=A0, P2=A1, P3=A1 → 0.5
-R3: You=A0, P2=A1, P3=A1 → 0.5
-
-"""
-REASON = """\
-First, briefly think about which action to choose based on the game rules, past rounds, and your long-term objective. \
-Keep your reasoning concise and within 500 words. Then briefly state your reasoning. Finally, you MUST start a new \
-line and output your action in exactly the required format for the current game."""
+PRINTED = Path(os.environ.get("OSTROM_PRINTED_PROMPTS", "unset"))
+PAPERS = PRINTED.parent / "papers"
+pytestmark = pytest.mark.skipif(
+    not (PRINTED.is_dir() and PAPERS.is_dir()), reason="OSTROM_PRINTED_PROMPTS names no folder beside papers"
+)
 
 
 @pytest.fixture
@@ -164,204 +37,123 @@ def asked() -> Iterator[list[Request]]:
 
     def answer(request: Request) -> str:
         requests.append(request)
-        return "A0" if "A0" in "".join(m.content for m in request.messages) else "J"
+        last = request.messages[-1].content
+        if key := re.search(r"^- (\w+):", last, re.M):
+            return f'{{"action": "{key[1]}", "rationale": "So."}}'
+        return "A0" if "A0" in last else "J"
 
     register("first", answer)
     yield requests
     unregister("first")
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
+def paper(name: str) -> str:
+    return plain((PAPERS / f"{name}.txt").read_text(encoding="utf-8"))
 
 
-def study(tmp_path: Path, **changes: Any) -> Path:
+def plain(text: str) -> str:
+    """A text without emphasis, escapes and footnotes, with straight quotation marks and one blank line at most."""
+    text = re.sub(r"^[⁰¹²³⁴-⁹]+.*\n|^```.*\n", "", text.replace("\\_", "_").replace("**", ""), flags=re.M)
+    text = text.translate(str.maketrans("’‘“”", "''\"\""))
+    return re.sub(r" {2,}", " ", re.sub(r"\n{2,}", "\n\n", text))
+
+
+def shown(request: Request) -> dict[str, str]:
+    return {message.role: re.sub(r"\n{2,}", "\n\n", plain(message.content)) for message in request.messages}
+
+
+def played(name: str, folder: Path, **changes: Any) -> None:
     data: dict[str, Any] = {
         "name": "printed",
         "game": "battle_of_the_sexes",
         "mechanism": {"name": "repetition", "rounds": 10, "told_rounds": True},
-        "agent": {
-            "style": "direct",
-            "prompts": "printed",
-            "framing": {"labels": "JF", "history": "sentences", "goal": None},
-            "constrain": "never",
-        },
         "types": {"model": "scripted/first", "other": "constant:1"},
         "seating": "seats",
         **changes,
     }
-    import json
-
-    (tmp_path / "study.yaml").write_text(json.dumps(data), encoding="utf-8")
-    return tmp_path / "study.yaml"
-
-
-def played(file: Path, tmp_path: Path) -> None:
-    play_plan(resolve(file).plan, name="run", runs=tmp_path / "runs")
+    data["agent"] = {"style": "direct", "constrain": "never", **data.get("agent", {})}
+    plan = StudyPlan(StudyFile.model_validate(data), Library(PRINTED / name))
+    play_plan(plan, name="run", runs=folder)
 
 
-def test_the_printed_prompt_of_the_2x2_paper_is_sent_to_the_character(
-    tmp_path: Path, asked: list[Request]
-) -> None:
-    write(tmp_path / "printed", REPEATED_GAMES)
-    played(study(tmp_path), tmp_path)
-    assert [[(m.role, m.content) for m in r.messages] for r in asked][1] == [("user", ROUND_2)]
-    first = asked[0].messages[0].content
-    assert first.endswith("wins 10 points.\n\nYou are currently playing round 1.\nQ: Which Option do you choose, "
-                          "Option J or Option F?\nA: Option")  # fmt: skip
-
-
-def test_both_calls_of_the_social_prompt_and_the_stub_of_one_token(
-    tmp_path: Path, asked: list[Request]
-) -> None:
-    write(tmp_path / "printed", REPEATED_GAMES)
-    played(study(tmp_path, agent={"style": "social", "prompts": "printed", "constrain": "never",
-                                  "framing": {"labels": "JF", "history": "sentences"}}), tmp_path)  # fmt: skip
-    predicted, chosen = (request.messages[-1].content.splitlines()[-2:] for request in asked[2:4])
-    assert predicted == [
-        "Q: Which Option do you predict the other player will choose, Option J or Option F?", "A: Option",
-    ]  # fmt: skip
-    assert chosen == [
-        "Q: Given that you think the other player will choose Option J in round 2, which Option do you think is the "
-        "best to choose for you in this round, Option J or Option F?",
-        "A: Option",
-    ]
-
-
-def test_the_beginning_of_the_reply_comes_from_a_file_or_is_not_given(
-    tmp_path: Path, asked: list[Request]
-) -> None:
-    agent = {"style": "logprob", "framing": {"labels": "JF"}, "prompts": "printed"}
-    for stub in ("A: Option", ""):
-        write(tmp_path / "printed", {"answers/stub.txt": stub})
-        played(
-            study(tmp_path, agent=agent), tmp_path / f"to{stub}"
-        )  # it tells no probabilities: the match fails
-    assert [(m.role, m.content) for m in asked[0].messages][1:] == [("assistant", "A: Option")]
-    assert [m.role for m in asked[-1].messages] == ["user"]
-
-
-@pytest.mark.usefixtures("asked")
-def test_payoffs_that_are_a_players_own_are_not_told_to_an_observer(tmp_path: Path) -> None:
-    types = {"one": "constant:0", "two": "alternator", "model": "scripted/first"}
-    rules = {"name": "repetition", "rounds": 2, "predict": "observer"}
-    agent = {"framing": {"payoffs": "rows"}}
-    with pytest.raises(
-        StudyError, match="payoffs: rows tells a player its own payoffs; an observer has none"
-    ):
-        resolve(study(tmp_path, types=types, mechanism=rules, agent=agent, observers=["model"]))
-
-
-def test_an_observer_is_asked_in_the_same_words(tmp_path: Path, asked: list[Request]) -> None:
-    write(tmp_path / "printed", REPEATED_GAMES)
-    types = {"one": "constant:0", "two": "alternator", "model": "scripted/first"}
-    rules = {"name": "repetition", "rounds": 2, "told_rounds": True, "predict": "observer", "watched": 2}
-    played(study(tmp_path, types=types, mechanism=rules, seating="seats", observers=["model"]), tmp_path)
-    assert asked[0].messages[-1].content == (
-        "Two players are playing a game repeatedly with another player.\n"
-        "Q: Which Option do you predict Player 2 will choose, Option J or Option F?\nA: Option"
+def test_a_round_of_the_2x2_paper(tmp_path: Path, asked: list[Request]) -> None:
+    """Figure 1: the prompt of the second round, up to the answer."""
+    played(
+        "repeated-games", tmp_path, agent={"framing": {"labels": "JF", "history": "sentences", "goal": None}}
     )
+    block = paper("repeated-games").split("\nPlayer 1\n\n", 1)[1]
+    assert shown(asked[1]) == {"user": block[: block.index("\nA: Option") + len("\nA: Option")]}
 
 
-def test_the_shape_of_the_memory_papers_prompt_goes_into_the_role_of_the_system(
-    tmp_path: Path, asked: list[Request]
+@pytest.mark.parametrize("observer", [False, True])
+def test_a_prediction_of_the_2x2_paper(observer: bool, tmp_path: Path, asked: list[Request]) -> None:
+    """Figure 6: how it begins, its question and its stub; the paper leaves out what lies between."""
+    framing = {"labels": "JF", "history": "sentences", "goal": None}
+    rules = {"name": "repetition", "rounds": 2, "told_rounds": True}
+    if observer:
+        types = {"one": "constant:0", "two": "alternator", "model": "scripted/first"}
+        rules |= {"predict": "observer", "watched": 2}
+        agent = {"framing": framing}
+        played("repeated-games", tmp_path, types=types, mechanism=rules, observers=["model"], agent=agent)
+    else:
+        played("repeated-games", tmp_path, mechanism=rules, agent={"style": "social", "framing": framing})
+    block = paper("repeated-games").split(f"Prediction Scenario {2 if observer else 1}\n\n")[1]
+    begin, question, stub = block.splitlines()[:3]
+    lines = shown(asked[0])["user"].splitlines()
+    assert lines[0].startswith(begin.removesuffix("..."))
+    assert lines[-2:] == [question, stub.removesuffix(" J")]
+
+
+@pytest.mark.parametrize(("style", "place"), [("reasoned", 0), ("direct", 1)])
+def test_the_system_prompt_of_the_memory_paper(
+    style: str, place: int, tmp_path: Path, asked: list[Request]
 ) -> None:
-    write(tmp_path / "printed", MEMORY)
-    agent = {"style": "direct", "prompts": "printed", "memory": "window:2", "constrain": "never"}
+    """Appendix A.2 and the ablation without reasoning; the paper gives the rules of a game and the past by name."""
+    framing = {"payoffs": "formula", "words": 500, "goal": None}
     rules = {"name": "repetition", "rounds": 4, "told_continuation": 0.99}
-    game = {"name": "prisoners_dilemma", "preset": "memory_curse"}
-    played(study(tmp_path, agent=agent, mechanism=rules, game=game), tmp_path)
-    assert [(m.role, m.content) for m in asked[3].messages] == [
-        (
-            "system",
-            "You are Player 1, playing a repeated game with Player 2. This is round 4. You can see the most recent "
-            "2 rounds of history.\n\n99%\n\nPast rounds’ results:\n\n"
-            "R2: You=A0, P2=A1 → -100.0\nR3: You=A0, P2=A1 → -100.0",
-        ),
-        ("user", "[A0 or A1]"),
-    ]
+    played(
+        "memory-curse", tmp_path, game={"name": "prisoners_dilemma", "preset": "memory_curse"}, mechanism=rules,
+        agent={"style": style, "memory": "window:2", "framing": framing},
+    )  # fmt: skip
+    text = paper("memory-curse")
+    starts = [m.start() for m in re.finditer(r"^(?:''' )?You are Player \{player_id\}", text, re.M)]
+    block = text[starts[place] :].split("\n\nGame-specific", 1)[0].removeprefix("''' ")
+    line = re.search(r"\$(R1: .*?) *\$", text)
+    assert line is not None
+    past = [line[1].replace("R1", f"R{n}").replace("\\rightarrow 2.0", "→ -100.0") for n in (2, 3)]
+    values = {
+        "player_id": "1", "other_id": "2", "round_num": "4", "history_length": "2", "history_block": "\n".join(past),
+        "game_rules": (PRINTED / "memory-curse/payoffs/formula.txt").read_text().replace("{{ names | length }}", "2"),
+    }  # fmt: skip
+    assert shown(asked[3])["system"] == re.sub(r"\{(\w+)\}", lambda name: values[name[1]].strip(), block)
+    assert f"the required output format is {shown(asked[3])['user']}." in text
 
 
-@pytest.mark.parametrize(
-    ("style", "ending"),
-    [
-        ("reasoned", REASON),
-        ("direct", "Do not provide explanation. You MUST directly output ONLY your action."),
-    ],
-)
-def test_the_whole_prompt_of_the_memory_paper_with_and_without_reasoning(
-    style: str, ending: str, tmp_path: Path, asked: list[Request]
-) -> None:
-    write(tmp_path / "printed", WHOLE)
-    agent = {"style": style, "prompts": "printed", "memory": "window:2", "constrain": "never",
-             "framing": {"payoffs": "formula", "words": 500, "goal": None}}  # fmt: skip
-    rules = {"name": "repetition", "rounds": 4, "told_continuation": 0.99}
-    types = {"model": "scripted/first", "two": "constant:1", "three": "constant:1"}
-    played(study(tmp_path, agent=agent, mechanism=rules, game="public_goods", types=types), tmp_path)
-    assert [(m.role, m.content) for m in asked[3].messages] == [
-        ("system", BEGINNING + ending), ("user", "[A0 or A1]"),
+@pytest.mark.parametrize("persona", ["yes", "no"])
+def test_both_arms_of_the_persona_paper(persona: str, tmp_path: Path, asked: list[Request]) -> None:
+    """C.1, C.2 and C.4 for a role, C.3 for the arm without personas, at all four seats."""
+    arm = {"yes": "instruction: role, names: titles, meanings: told",
+           "no": "instruction: nash, names: numbers, meanings: left_out"}[persona]  # fmt: skip
+    changes = [
+        "agent.constrain=never", "game=scenario:commons/debt_crisis", "vary.scenario=null",
+        f"only=[{{persona: '{persona}', payoffs: {'hidden' if persona == 'yes' else 'visible'}, {arm}}}]",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("file", ["setup.txt", "goals/total.txt", "answers/choice_direct.txt", "turn.txt"])
-def test_the_round_and_the_span_are_live_wherever_they_stand(
-    file: str, tmp_path: Path, asked: list[Request]
-) -> None:
-    write(tmp_path / "printed", {file: "<{{ round }}/{{ span }}>"})
-    agent = {"style": "direct", "prompts": "printed", "memory": "window:3", "constrain": "never",
-             "framing": {"labels": "JF", "goal": "total"}}  # fmt: skip
-    played(study(tmp_path, agent=agent), tmp_path)
-    texts = [request.messages[-1].content for request in asked]
-    assert len(texts) == 10
-    assert all(f"<{number}/3>" in text for number, text in enumerate(texts, 1))
-
-
-@pytest.mark.parametrize("file", ["setup.txt", "turn.txt", "prompt.txt", "system.txt", "past.txt",
-                                  "history/sentences.txt", "answers/stub.txt", "stories/neutral.txt"])  # fmt: skip
-@pytest.mark.usefixtures("asked")
-def test_a_variable_that_does_not_exist_is_refused_before_the_first_call(file: str, tmp_path: Path) -> None:
-    write(tmp_path / "printed", {file: "{{ histroy }}"})
-    with pytest.raises(StudyError, match=rf"{file}: could not be filled in: 'histroy' is undefined"):
-        resolve(study(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("..", "must name a folder beside the study file"),
-        ("/tmp", "must name a folder beside the study file"),
-        ("absent", "there is no such folder in"),
-        ("link", "leads out of the folder of the study file"),
-    ],
-)
-def test_a_prompt_set_lies_beside_the_study(name: str, problem: str, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    (tmp_path / "elsewhere").mkdir()
-    (home / "link").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StudyError, match=rf"study.yaml: agent.prompts: {problem}.* \(found {name!r}\)"):
-        resolve(study(home, agent={"prompts": name}))
-
-
-def test_prompt_sets_are_a_factor_and_a_run_is_bound_to_each(tmp_path: Path, asked: list[Request]) -> None:
-    write(tmp_path / "printed", REPEATED_GAMES)
-    write(tmp_path / "short", {"turns/act.txt": "J or F?"})
-    file = study(tmp_path, vary={"wording": {"set": "agent.prompts", "to": ["printed", "short", None]}})
-    played(file, tmp_path)
-    texts = [request.messages[-1].content for request in asked]
-    assert sum(text.endswith("A: Option") for text in texts) == sum("J or F?" in text for text in texts) == 10
-    with open_run(tmp_path / "runs" / "run") as run:
-        assert {row["wording"] for row in run.rows.matches()} == {"printed", "short", None}
-        assert {"turns/act.txt", "short:turns/act.txt", "printed:prompt.txt"} <= set(run.manifest["prompts"])
-    resolve_run(tmp_path / "runs" / "run")
-    (tmp_path / "short" / "turns" / "act.txt").write_text("J, or F?")
-    with pytest.raises(RunError, match=r"short:turns/act.txt was changed"):
-        resolve_run(tmp_path / "runs" / "run")
-
-
-def test_a_file_in_a_folder_that_nothing_reads_is_refused(tmp_path: Path) -> None:
-    write(tmp_path / "printed", {"storys/mine.txt": "Once."})
-    with pytest.raises(StudyError, match=r"lies in a folder that no prompt is read from: storys"):
-        resolve(study(tmp_path))
+    study = load_study("personas", preset="paper", models=["scripted/first"], seeds=1, changes=changes)
+    play_plan(StudyPlan(study, Library(PRINTED / "personas")), name="run", runs=tmp_path)
+    text = paper("personas")
+    frame = text.split("System Message:\n\n")[1].split("\n")[0]
+    roles = dict(re.findall(r'^- ([\w ]+):\s"(.*)"$', text.split("C.2 ")[1].split("C.3 ")[0], re.M))
+    neutral = re.findall(r'^- All agents: "(.*)"$', text, re.M)
+    said = [frame.format(name=name, role_description=role, narrative="") for name, role in roles.items()]
+    systems = [re.sub(" +", " ", one) for one in said] if persona == "yes" else neutral * 4
+    assert len(asked) == len(systems) == 4
+    assert [shown(request)["system"] for request in asked] == systems
+    frame = text.split("User Message:\n\n")[1].split("\n\nC.2")[0]
+    head, tail = frame.split("{scenario}")[0], frame.split("{action_description_2}")[1]
+    listed = re.findall(r'(\w+) \("(.*?)"\)', text.split("C.4 ")[1].split("\n\nD ")[0])
+    for seat, request in enumerate(asked):
+        user = shown(request)["user"]
+        actions = {f"- {key}: {meant}" for key, meant in listed[2 * seat : 2 * seat + 2]}
+        assert user.startswith(head) and user.endswith(tail)
+        assert set(re.findall(r"^- .*$", user, re.M)) == actions
+        assert frame[frame.index("Available actions") :].split("\n")[0] in user

@@ -29,7 +29,8 @@ def test_answers_come_in_the_form_that_is_asked_for() -> None:
     reasoned = said(rules + "First think it through. Valid last lines: [A0] or [A1].")
     assert reasoned.splitlines()[-1] in ("[A0]", "[A1]") and len(reasoned.splitlines()) == 2
     assert said(rules + "Answer with the name and nothing else: A0 or A1.") in ("A0", "A1")
-    mixed = orjson.loads(said(rules + 'Answer with a JSON object. Its keys are exactly "A0", "A1", "A2".'))
+    shares = 'Answer with a JSON object. Its keys are exactly "A0", "A1", "A2"; the values add up to 100.'
+    mixed = orjson.loads(said(rules + shares))
     assert list(mixed) == ["A0", "A1", "A2"] and sum(mixed.values()) == 100
 
 

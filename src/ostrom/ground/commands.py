@@ -18,6 +18,10 @@ from ostrom.ground.errors import OstromError, StudyError
 from ostrom.ground.registry import Registry
 
 OURS: dict[str, tuple[str, str]] = {
+    "new": (
+        "ostrom.features.new.command:new",
+        "Begin with something of your own: a commented, valid and playable folder in the current one.",
+    ),
     "run": (
         "ostrom.cli.commands.run:run",
         "Play a study against models; the same command or `ostrom resume RUN` goes on with it.",

@@ -6,18 +6,38 @@ Words stand for tokens. A server may have a prompt cache: prompts that begin ali
 import hashlib
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
 
 _BRACKETED = re.compile(r"\[([^\[\]\n]{1,60})\]")
 _QUOTED = re.compile(r'"([^"\n]{1,60})"')
-_PLAIN = re.compile(r"nothing else: (.+?)\.?\s*$", re.S)
-_TEXT = re.compile(r'"([^"\n]{1,60})"[^"\n]*?\ba text\b')
-_ONE_OF = re.compile(r'"([^"\n]{1,60})"[^"\n]*?\bone of ((?:"[^"\n]{1,60}"(?:, | or )?)+)')
-_FROM_TO = re.compile(r'"([^"\n]{1,60})"[^"\n]*?\bnumber from (-?[0-9][0-9.]*) to (-?[0-9]+(?:\.[0-9]+)?)')
+_PLAIN = re.compile(
+    r"(?:nothing else|nichts anderem|nada más|任何其他内容|ولا شيء غيره)(?:: |：)(.+?)[.。]?\s*$", re.S
+)
+_BETWEEN = re.compile(r" or | oder | o | أو | 或 |, ")
+_NUMBER = r"(-?[0-9]+(?:\.[0-9]+)?)"
+# Lists and ranges in the words of every language that prompts are shipped in; what else a record says is English.
+_ONE_OF = re.compile(
+    r'(?:one of|eines von|que es|وقيمته|值为) ((?:"[^"\n]{1,200}"(?:, | or | oder | o | أو |، |、| 或 )?)+)'
+)
+_FROM_TO = re.compile(rf"(?:from|von|de|من|从) {_NUMBER}(?: \([^)]*\))? (?:to|bis|a|إلى|到) {_NUMBER}")
+_THIS_OR_THAT = re.compile(r"\b([0-9]+) if you .*?\b([0-9]+) if you")
+_JOINT = re.compile(r"[\s,:]*(?:and )?")
+_SUM = re.compile(r"(?:add up to|ergeben zusammen|suman|之和为|ومجموع القيم) 100[.。](.*)", re.S)
+_EXAMPLE = re.compile(r'\{"[^{}]*\}')
+_STATE = re.compile(r"_[123]_")
+_LISTED = re.compile(r'^- "([^"\n]+)" \(', re.M)
 _GRAMMAR = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+STORY = (
+    "The bridge over the gorge was older than both villages, and each spring the river took a little more of its "
+    "northern pier. Mara kept the accounts of one village, Ilan those of the other, and both knew what the mason "
+    "would ask. They met on the bank at dusk, walked the planks without a word, and looked at the water. Whatever "
+    "they decided that night would be read aloud at home the next morning."
+)
+"""What is told where a story is asked for: of a length that scenarios allow."""
 
 
 def answer(body: dict[str, Any]) -> str:
@@ -36,16 +56,14 @@ def answer(body: dict[str, Any]) -> str:
         return options[draw % len(options)]
     schema = schema_of(body)
     if schema is not None:
-        return orjson.dumps(instance(schema, draw)).decode()
+        return orjson.dumps(_fitting(schema, body, draw)).decode()
     last = prompt.rstrip().rpartition("\n\n")[2]
     options = list(dict.fromkeys(_BRACKETED.findall(last))) or list(dict.fromkeys(_BRACKETED.findall(prompt)))
-    if "JSON" in last and (texts := _TEXT.findall(last)):
-        return _record(texts, last, draw)
     if "JSON" in last:
-        return _mixture(list(dict.fromkeys(_QUOTED.findall(last))), draw)
+        return _object(last, prompt, draw)
     plain = _PLAIN.search(last)
     if plain and not _BRACKETED.search(last):
-        options = re.split(r" or |, ", plain[1])
+        options = _BETWEEN.split(plain[1])
         return options[draw % len(options)]
     if not options:
         return "Noted."
@@ -93,7 +111,25 @@ def instance(schema: dict[str, Any], draw: int) -> Any:
         low = schema.get("minimum", 0)
         high = schema.get("maximum", low + 10)
         return low + draw % (int(high - low) + 1)
-    return {"boolean": draw % 2 == 0, "null": None}.get(str(kind), "Noted.")
+    least, most = schema.get("minLength", 0), schema.get("maxLength")
+    text = "Noted." if least <= 6 else STORY
+    return {"boolean": draw % 2 == 0, "null": None}.get(str(kind), text[:most])
+
+
+def _fitting(schema: dict[str, Any], body: dict[str, Any], draw: int) -> Any:
+    """A value that satisfies a schema, and what a schema cannot say: percentages sum to 100, amounts have steps."""
+    parts = schema.get("properties", {})
+    name = ((body.get("response_format") or {}).get("json_schema") or {}).get("name")
+    shares = all(part.get("type") == "integer" and part.get("minimum") == 0 for part in parts.values())
+    most = {key: part.get("maximum", 100) for key, part in parts.items()} if shares else {}
+    if name == "mixture" or (
+        name is None and len(most) > 1 and max(most.values()) <= 100 <= sum(most.values())
+    ):
+        return _mixture(list(parts), draw, most)
+    if list(parts) == ["amount"]:
+        bounds = parts["amount"]
+        return {"amount": (bounds["minimum"], bounds["maximum"])[draw % 2]}
+    return instance(schema, draw)
 
 
 def _constrained(body: dict[str, Any]) -> Sequence[str]:
@@ -104,27 +140,78 @@ def _constrained(body: dict[str, Any]) -> Sequence[str]:
     return [re.sub(r"\\(.)", r"\1", text) for text in _GRAMMAR.findall(body.get("grammar") or "")]
 
 
-def _record(texts: Sequence[str], asked: str, draw: int) -> str:
-    """An object with a text at each of these keys, and one of the names, or of the bounds, that are told for a key.
+def _object(asked: str, prompt: str, draw: int) -> str:
+    """The JSON object that an instruction asks for: its example, percentages, or a value for every key it names.
 
-    >>> _record(["why"], 'Keys: "action", a whole number from 0 to 10, and "why", a text.', 1)
+    >>> _object('One JSON object. Keys: "action", a whole number from 0 to 10, and "why", a text.', "", 1)
     '{"action":10,"why":"Noted."}'
+    >>> _object('A JSON object. Keys: "a", "b"; each value is true if you accept.', "", 2)
+    '{"a":true,"b":false}'
     """
-    picked: dict[str, list[Any]] = {key: _QUOTED.findall(names) for key, names in _ONE_OF.findall(asked)}
-    picked |= {key: [orjson.loads(low), orjson.loads(high)] for key, low, high in _FROM_TO.findall(asked)}
-    chosen = {key: values[draw % len(values)] for key, values in picked.items()}
-    return orjson.dumps(chosen | dict.fromkeys(texts, "Noted.")).decode()
+    if example := _EXAMPLE.search(asked):
+        return example[0]
+    if bounds := _SUM.search(asked):
+        keys = list(dict.fromkeys(_QUOTED.findall(asked[: bounds.start()])))
+        caps = {key: re.search(re.escape(key) + r"\D{1,20}?([0-9]+)", bounds[1]) for key in keys}
+        return orjson.dumps(
+            _mixture(keys, draw, {key: int(cap[1]) for key, cap in caps.items() if cap})
+        ).decode()
+    record: dict[str, Any] = {}
+    for n, (key, values) in enumerate(_keys(asked, _LISTED.findall(prompt)).items()):
+        record[key] = values[draw // (n + 1) % len(values)]
+    return orjson.dumps(record).decode()
 
 
-def _mixture(keys: list[str], draw: int) -> str:
-    """Whole percentages that sum to 100."""
-    if not keys:
-        return "{}"
+def _keys(asked: str, listed: Sequence[str]) -> dict[str, list[Any]]:
+    """The keys that an instruction names, each with some of the values that the words after it allow.
+
+    Words that name no value speak of the keys before them too, or else those before the first key speak of all.
+    """
+    lists = [names.span(1) for names in _ONE_OF.finditer(asked)]
+    quoted = [
+        key
+        for key in _QUOTED.finditer(asked)
+        if not any(start <= key.start() < end for start, end in lists)
+        and not asked.endswith(" take ", 0, key.start())  # the name of an option, not a key
+    ]
+    ends = [key.start() for key in quoted[1:]] + [len(asked)]
+    values: list[Any] = []
+    said: dict[str, list[Any]] = {}
+    for key, end in zip(reversed(quoted), reversed(ends), strict=True):
+        clause = asked[key.end() : end]
+        if not _JOINT.fullmatch(clause):
+            values = _values(clause, listed) or _values(asked[: quoted[0].start()], listed)
+        said.setdefault(key[1], values or [STORY if key[1] == "narrative" else "Noted."])
+    names = (key[1].replace("_n_", f"_{n}_") for key in quoted for n in (1, 2, 3))
+    return {name: said.get(name) or said[_STATE.sub("_n_", name)] for name in names}
+
+
+def _values(clause: str, listed: Sequence[str]) -> list[Any]:
+    """Some of the values that a clause allows; none where it asks for a text."""
+    if names := _ONE_OF.search(clause):
+        return _QUOTED.findall(names[1])
+    if "true if" in clause:
+        return [True, False]
+    if " the list of " in clause:
+        return [[name] for name in listed] or [[]]
+    if bounds := _FROM_TO.search(clause) or _THIS_OR_THAT.search(clause):
+        return [orjson.loads(bounds[1]), orjson.loads(bounds[2])]
+    return []
+
+
+def _mixture(keys: Sequence[str], draw: int, caps: Mapping[str, int]) -> dict[str, int]:
+    """Whole percentages under their caps that sum to 100.
+
+    >>> _mixture(["a", "b"], 7, {}), _mixture(["a", "b"], 7, {"b": 30})
+    ({'a': 43, 'b': 57}, {'a': 70, 'b': 30})
+    """
     shares = [100 // len(keys)] * len(keys)
-    shift = draw % (shares[0] + 1)
-    shares[0] -= shift
+    shares[0] -= draw % (shares[0] + 1)
     shares[-1] += 100 - sum(shares)
-    return orjson.dumps(dict(zip(keys, shares, strict=True))).decode()
+    shares = [min(share, caps.get(key, 100)) for key, share in zip(keys, shares, strict=True)]
+    for n, key in enumerate(keys):
+        shares[n] += min(caps.get(key, 100) - shares[n], 100 - sum(shares))
+    return dict(zip(keys, shares, strict=True))
 
 
 def openai_document(body: dict[str, Any], text: str, finish: str = "stop") -> dict[str, Any]:
