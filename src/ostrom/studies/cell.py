@@ -115,7 +115,7 @@ def agent_names(
         place: config for place, config in players.items() if config.conduct != types[place[0]].conduct
     }
     called = {name: {config.conduct} for name, config in types.items()}
-    names = {config.conduct: name for name, config in reversed(types.items())}
+    names = {config.conduct: name for name, config in reversed(list(types.items()))}
     for (name, _), config in changed.items():
         if config.label != types[name].label and config.conduct not in names:
             called.setdefault(config.label, set()).add(config.conduct)
