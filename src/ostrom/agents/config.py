@@ -144,14 +144,22 @@ class AgentConfig(BaseModel):
         data = orjson.dumps(dumped, option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(data, digest_size=6).hexdigest()
 
-    @property
+    @cached_property
     def conduct(self) -> str:
-        """What two agents share that play alike: a strategy hears nothing but its memory, so the rest tells nothing.
+        """What two agents share that play alike, however it is written; a strategy hears nothing but its memory.
 
-        >>> AgentConfig(strategy="grim", style="direct").conduct == AgentConfig(strategy="grim").conduct
+        >>> AgentConfig(strategy="grim", style="direct").conduct == AgentConfig(strategy={"name": "grim"}).conduct
         True
         """
-        return self.identity if self.strategy is None else f"{self.label} {self.memory}"
+        from ostrom.agents.strategies import strategies
+        from ostrom.memory import memories
+
+        parts: dict[str, Any] = {"memory": memories.spelled_out(self.memory)}
+        if self.strategy is not None:
+            parts["strategy"] = strategies.spelled_out(self.strategy)
+        else:
+            parts = self.model_dump(mode="json", exclude={"attributes"}) | parts
+        return orjson.dumps(_as_values(parts), default=repr, option=orjson.OPT_SORT_KEYS).decode()
 
     @cached_property
     def client(self) -> str | None:
@@ -170,3 +178,12 @@ class AgentConfig(BaseModel):
         if self.strategy is not None:
             return write_spec(self.strategy)
         return self.model or self.recorded or "person"
+
+
+def _as_values(value: Any) -> Any:
+    """Plain data in which equal numbers look alike: 1.0 is 1."""
+    if isinstance(value, dict):
+        return {str(key): _as_values(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_values(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

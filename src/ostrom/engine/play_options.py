@@ -52,10 +52,7 @@ class PlayOptions:
 
     limit: int | None = field(default=None, metadata=_as(int, "Play at most so many matches now.", least=0))
     budget_usd: float | None = field(
-        default=None,
-        metadata=_as(
-            float, "Spend at most so many US dollars, judged by the mean price of the calls so far.", least=0
-        ),
+        default=None, metadata=_as(float, "Spend at most so many US dollars.", least=0)
     )
     budget_calls: int | None = field(default=None, metadata=_as(int, "Make at most so many calls.", least=0))
     budget_tokens: int | None = field(default=None, metadata=_as(int, "Use at most so many tokens.", least=0))

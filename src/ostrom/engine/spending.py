@@ -27,8 +27,8 @@ BYTES_PER_TOKEN = 100
 """No text has fewer tokens than one for so many bytes; a report of fewer is not believed."""
 UNCLEAR = ("TimedOut", "ConnectionFailed", "MalformedReply", "Abandoned")
 """Failures after which a server may have made, and billed, a reply."""
-GATEWAY_TIMEOUTS = (408, 504, 524)
-"""Statuses by which a proxy says that the server behind it was too slow."""
+REFUSED_UNTRIED = (501, 503, 529)
+"""Failures of a server by which it says that it did not begin: it is overloaded, or cannot do this at all."""
 
 
 def believed(usage: Usage, prompt: int, written: int) -> Usage:
@@ -52,8 +52,9 @@ def may_be_billed(error: str, status: int | None) -> bool:
     >>> may_be_billed("RateLimited: slow down", 429), may_be_billed("ServerFailed: too slow", 504)
     (False, True)
     """
+    # A server, or a proxy before it, can break after the model has written: 500 and 502 say nothing about the bill.
     if status is not None:
-        return status < 300 or status in GATEWAY_TIMEOUTS
+        return status < 300 or status == 408 or (status >= 500 and status not in REFUSED_UNTRIED)
     kind, _, said = error.partition(": ")
     return kind in UNCLEAR and not said.startswith("cannot reach ")
 

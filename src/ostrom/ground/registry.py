@@ -336,6 +336,21 @@ class Registry(Generic[T]):
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
 
+    def spelled_out(self, spec: str | Mapping[str, Any]) -> Any:
+        """The name of a part with all its parameters, however few were written; as written where they do not fit.
+
+        >>> from ostrom.memory import memories
+        >>> memories.spelled_out("window:3") == memories.spelled_out({"name": "window", "k": 3})
+        True
+        """
+        try:
+            name, args, kwargs = parse_spec(spec)
+            bound = _signature(self.get(name)).bind(*args, **kwargs)
+        except (StudyError, TypeError):
+            return spec
+        bound.apply_defaults()
+        return {"name": name, **bound.arguments}
+
     def _misfit(
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], key: str | None, file: str | None
     ) -> StudyError:

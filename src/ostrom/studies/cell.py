@@ -102,7 +102,8 @@ def agent_names(
 ) -> dict[tuple[str, int], str]:
     """Names for the players, by type and seat, whom their seat makes play otherwise than their type.
 
-    One that decides in another way is called by it, unless somebody who plays otherwise has that name.
+    One that plays like a type has its name. One that decides in another way is called by it, unless somebody who plays
+    otherwise has that name. Who plays alike has one name, who plays otherwise another.
 
     >>> types = {"half": AgentConfig(strategy="random:0.5")}
     >>> agent_names(types, {("half", 0): types["half"], ("half", 1): AgentConfig(strategy="grim")})
@@ -114,15 +115,19 @@ def agent_names(
         place: config for place, config in players.items() if config.conduct != types[place[0]].conduct
     }
     called = {name: {config.conduct} for name, config in types.items()}
+    names = {config.conduct: name for name, config in reversed(list(types.items()))}
     for (name, _), config in changed.items():
-        if config.label != types[name].label:
+        if config.label != types[name].label and config.conduct not in names:
             called.setdefault(config.label, set()).add(config.conduct)
-    return {
-        (name, seat): config.label
-        if config.label != types[name].label and len(called[config.label]) == 1
-        else f"{name} ({_differences(types[name], config)})"
-        for (name, seat), config in changed.items()
-    }
+    for (name, _), config in changed.items():
+        if config.conduct in names:
+            continue
+        own = config.label
+        if own == types[name].label or len(called[own]) > 1:
+            own = f"{name} ({_differences(types[name], config)})"
+        taken = own in names.values() or (own in called and called[own] != {config.conduct})
+        names[config.conduct] = f"{own} {config.identity}" if taken else own
+    return {place: names[config.conduct] for place, config in changed.items()}
 
 
 def _differences(old: AgentConfig, new: AgentConfig) -> str:
