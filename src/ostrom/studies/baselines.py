@@ -5,8 +5,6 @@ depends on another one once it has begun. Only tables at which one agent has all
 its adapter, or strategy), style, game and length of the window: a polar window of 80 rounds mirrors those who saw 80.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

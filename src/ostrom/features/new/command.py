@@ -1,7 +1,5 @@
 """`ostrom new`: a file or folder to begin with."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

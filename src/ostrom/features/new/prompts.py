@@ -4,8 +4,6 @@
 with the paper at hand puts each block in its place.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 from pathlib import Path

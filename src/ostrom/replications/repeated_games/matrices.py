@@ -1,7 +1,5 @@
 """The payoff matrices of the families of 2x2 games as a picture (Akata et al. 2025, Figure 2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
