@@ -200,6 +200,7 @@ def test_the_paper_size_is_forecast_by_generation() -> None:
 
 def test_instructions_evolve_under_mediation_and_contracting(tmp_path: Path) -> None:
     rules = load_study("prompt-evolution", preset="small").vary["rules"]
+    assert isinstance(rules, dict)
     changes = [
         "types={member: instructed}", GENOMES, "vary.arm.to=[selected]",
         f"vary.rules={orjson.dumps({name: rules[name] for name in ('mediation', 'contracting')}).decode()}",

@@ -43,9 +43,9 @@ from ostrom.replications.personas.reference import (
     disputed,
     selects,
 )
-from ostrom.studies.forecast import reply_of
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
+from ostrom.studies.rehearsal import reply_of
 from ostrom.studies.run import open_run, play
 
 LIBRARY = Library()
