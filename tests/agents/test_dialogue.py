@@ -12,16 +12,16 @@ import orjson
 import pytest
 from tests.sizes import some
 
+from ostrom.costs.forecast import forecast
+from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
 from ostrom.features.attribution.plan import attribute, remembered
 from ostrom.features.branching.branch import branch
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.rehearsal import CHARACTERS_PER_TOKEN
 from ostrom.studies.run import Run, open_run, play
 
 SEEN = re.compile(r"\bR(\d+):|[Rr]ound (\d+)\b|mark-(\d+)-")

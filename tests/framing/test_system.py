@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from ostrom.costs.forecast import forecast
 from ostrom.features.transcript.transcript import transcript
 from ostrom.framing import Library
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

@@ -27,6 +27,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"analysis"}),
     frozenset({"reports"}),
     frozenset({"studies"}),
+    frozenset({"costs"}),
     frozenset({"api"}),
     frozenset({"cli"}),
     frozenset({"web"}),

@@ -37,7 +37,8 @@ MOST: dict[str, Size] = {
     "data": Size(3, 322),
     "analysis": Size(33, 3_729),
     "reports": Size(29, 1_969),
-    "studies": Size(24, 3_030),
+    "studies": Size(19, 1_992),
+    "costs": Size(7, 1_047),
     "api": Size(6, 523),
     "cli": Size(14, 967),
     "web": Size(5, 290),
@@ -51,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=555, statements=50_238)
+WHOLE = Size(files=557, statements=50_247)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

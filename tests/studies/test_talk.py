@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from tests.replications.killing import calm_and_killed
 
+from ostrom.costs.forecast import forecast
 from ostrom.features.branching.branch import branch
 from ostrom.features.transcript.transcript import transcript
 from ostrom.memory import memories
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

@@ -15,6 +15,8 @@ import orjson
 from ostrom.api.objects import model_name, plain
 from ostrom.api.runs import Run, open_run
 from ostrom.api.threads import in_a_thread, inside_a_loop
+from ostrom.costs.forecast import Forecast, forecast, measure
+from ostrom.costs.waves import check_batch
 from ostrom.engine import loop
 from ostrom.engine.folder import Folder, check_name
 from ostrom.engine.play_options import DECLARED, PlayOptions
@@ -22,11 +24,9 @@ from ostrom.engine.progress import stop_in, watch_with
 from ostrom.engine.runner import Result
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.grants import say_allowed
-from ostrom.studies.forecast import Forecast, forecast, measure
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.resolve import resolve, save_session
 from ostrom.studies.run import play_plan, play_plan_async
-from ostrom.studies.waves import check_batch
 
 
 @dataclass(frozen=True, repr=False)

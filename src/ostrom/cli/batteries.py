@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ostrom.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from ostrom.studies.battery import SizedPart
+    from ostrom.costs.battery import SizedPart
 
 
 def show_sizes(sizes: "Sequence[SizedPart[Any]]", title: str, json: bool) -> None:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from ostrom.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
+    from ostrom.costs.derived import DerivedPlan
+    from ostrom.costs.forecast import Forecast
     from ostrom.engine.plan import Budget, Counted, Tally
     from ostrom.engine.play_options import PlayOptions
     from ostrom.engine.runner import Result
     from ostrom.reports.build import Report
-    from ostrom.studies.derived import DerivedPlan
-    from ostrom.studies.forecast import Forecast
 
 
 def counted(units: Counted, what: str) -> str:
@@ -106,7 +106,7 @@ def print_forecast(
     name: str, counted: Mapping[str, int], bound: Forecast, budget: Budget, *, batch: bool = False
 ) -> None:
     """A table of what is likely and what is possible at most; what likely takes for granted; a line per bound."""
-    from ostrom.studies.forecast import verdicts
+    from ostrom.costs.forecast import verdicts
 
     def row(title: str, of: Mapping[str, float | None], no_price: str) -> list[Any]:
         numbers = [of[key] for key in ("decisions", "calls", "tokens_in", "tokens_out")]
@@ -151,7 +151,7 @@ def _batch_price(bound: Forecast) -> str:
 
 def forecast_data(bound: Forecast, budget: Budget, *, batch: bool = False) -> dict[str, Any]:
     """The same as plain data."""
-    from ostrom.studies.forecast import verdicts
+    from ostrom.costs.forecast import verdicts
 
     told = [asdict(verdict) for verdict in verdicts(bound, budget, batch=batch)]
     return {**bound.as_dict(), "budget": told}

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ostrom.costs.forecast import Forecast
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
@@ -14,7 +15,6 @@ from ostrom.probe.funnel import Arm, Corpus, Rules, build
 from ostrom.probe.scores import ScorePlan, score_plan, scores_of
 from ostrom.probe.stages import Stage, sieve
 from ostrom.probe.trace import Trace
-from ostrom.studies.forecast import Forecast
 from ostrom.studies.run import Run, Watch
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from ostrom.analysis.claims import references
 from ostrom.analysis.published import published_beside
+from ostrom.costs.battery import sized
 from ostrom.engine.play_options import PlayOptions
 from ostrom.features.replicate.papers import paper_plan, papers
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.models.providers import scripted
 from ostrom.reports.exhibits.declared import exhibits_of
-from ostrom.studies.battery import sized
 
 MODEL = "scripted/first"
 SMOKE_CALLS = 200

@@ -12,13 +12,13 @@ import pytest
 from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.estimate import estimate
+from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.comparing import compare_run
 from ostrom.ground.errors import UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.build import build_report
-from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

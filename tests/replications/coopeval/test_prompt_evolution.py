@@ -11,13 +11,13 @@ from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.estimate import contrast, estimate, trend
 from ostrom.analysis.measure import measures
+from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.lineages.populations import populations, populations_by_cell
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.build import build_report
 from ostrom.reports.declared import panels
-from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.replications.killing import calm_and_killed
 
+from ostrom.costs.forecast import forecast
 from ostrom.engine.play_options import PlayOptions
 from ostrom.mechanisms.designs import Design
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.coopeval.incentives import quality
-from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

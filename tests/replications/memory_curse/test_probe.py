@@ -12,6 +12,7 @@ import ostrom.features.words
 from ostrom.analysis.claims import games_of, references
 from ostrom.analysis.comparison import compare_run
 from ostrom.cli.app import app
+from ostrom.costs.forecast import missing_adapters
 from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.yaml import read_yaml
 from ostrom.models.base import Request
@@ -20,7 +21,6 @@ from ostrom.replications.memory_curse.adapted import arms, changes, collapses
 from ostrom.replications.memory_curse.reference import WORDS
 from ostrom.reports import build_report
 from ostrom.reports.exhibits.declared import exhibits_of
-from ostrom.studies.forecast import missing_adapters
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import Run, open_run, play

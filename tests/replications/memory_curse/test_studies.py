@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import ostrom.replications.memory_curse
+from ostrom.costs.forecast import forecast
 from ostrom.ground.errors import StudyError
 from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
 from ostrom.memory.recent import Window
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study, presets_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import play

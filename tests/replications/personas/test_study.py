@@ -22,6 +22,7 @@ from tests.replications.personas.theory import (
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained
 from ostrom.answers import Answer, Choice, Invalid, read
+from ostrom.costs.lengths import reply_of
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.framing import Framing, Library, PromptRenderer
@@ -45,7 +46,6 @@ from ostrom.replications.personas.reference import (
 )
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.rehearsal import reply_of
 from ostrom.studies.run import open_run, play
 
 LIBRARY = Library()

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.estimate import estimate
+from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import run_data
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

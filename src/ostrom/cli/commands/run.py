@@ -171,8 +171,8 @@ def play_and_tell(found: Resolved, folder: Path, *, report: bool, json: bool) ->
 
 def refuse_unused(found: Resolved, like: str | None = None, *, begun: bool = False) -> None:
     """Refuse options that would do nothing, and too many batches one after another unless the run has begun."""
+    from ostrom.costs.waves import check_batch
     from ostrom.ground.errors import UsageError
-    from ostrom.studies.waves import check_batch
 
     if like is not None:
         raise UsageError("--from: says what to expect, and needs --dry-run")
@@ -182,7 +182,7 @@ def refuse_unused(found: Resolved, like: str | None = None, *, begun: bool = Fal
 
 def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs: Path = Path("runs")) -> None:
     """Say what a plan takes, directly and in batches, and whether its budget suffices."""
-    from ostrom.studies.forecast import forecast, measure, missing_adapters
+    from ostrom.costs.forecast import forecast, measure, missing_adapters
 
     plan, batch = found.plan, bool(found.options.batch)
     bound = forecast(plan, found.options.rates, None if like is None else measure(like, runs))

@@ -18,6 +18,7 @@ import yaml
 
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Record
+from ostrom.costs.derived import DerivedPlan, TaskPrompts
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.framing import Framing
@@ -29,7 +30,6 @@ from ostrom.ground.errors import UsageError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
-from ostrom.studies.derived import DerivedPlan, TaskPrompts
 
 READINGS = ("first", "second", "both", "neither")
 FILES = (

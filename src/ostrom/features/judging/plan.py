@@ -19,6 +19,7 @@ import orjson
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.policy import check_policy
 from ostrom.answers import Record
+from ostrom.costs.derived import DerivedPlan, SingleQuestion, TaskPrompts
 from ostrom.data.tables import TYPES, factor_types, write_parquet
 from ostrom.engine.folder import Folder
 from ostrom.engine.journal import Journal
@@ -31,7 +32,6 @@ from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import draft_of, read_plain, write_whole
 from ostrom.ground.streams import key_of
 from ostrom.mechanisms.protocol import Decision, View
-from ostrom.studies.derived import DerivedPlan, SingleQuestion, TaskPrompts
 from ostrom.studies.run import Run
 
 SHORTEST = 80

@@ -89,11 +89,11 @@ def power(
     Values come from a pilot's means and spreads (--from RUN) or from stated assumptions, which are printed.
     """
     from ostrom.analysis.query import Query
+    from ostrom.costs.forecast import measured_replies
     from ostrom.features.power import plan as powering
     from ostrom.features.power import simulation as assuming
     from ostrom.ground.validation import validate
     from ostrom.reports.build import check_chart_file
-    from ostrom.studies.forecast import measured_replies
     from ostrom.studies.resolve import resolve
 
     check_level(level)

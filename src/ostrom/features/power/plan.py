@@ -11,6 +11,7 @@ from ostrom.analysis.intervals import Combination
 from ostrom.analysis.query import Query
 from ostrom.analysis.statistics.result import counted
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
+from ostrom.costs.forecast import Forecast, Measured, forecast
 from ostrom.features.power.simulation import (
     Assumed,
     SeedLayout,
@@ -22,7 +23,6 @@ from ostrom.features.power.simulation import (
 )
 from ostrom.ground.errors import UsageError
 from ostrom.studies.design import condition_of, planned_contrast
-from ostrom.studies.forecast import Forecast, Measured, forecast
 from ostrom.studies.plan import StudyPlan
 
 MOST_SEEDS = 10_000

@@ -15,12 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ostrom.analysis.estimate import pairs_of
 from ostrom.analysis.published import PublishedPick
 from ostrom.analysis.query import Query
+from ostrom.costs.battery import NAME, StudyPart
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.ground.files import read_text_file
 from ostrom.ground.registry import replication_files
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import in_words, read_yaml
-from ostrom.studies.battery import NAME, StudyPart
 from ostrom.studies.factors import Factor
 from ostrom.studies.load import folder_of
 

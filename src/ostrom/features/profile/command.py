@@ -48,12 +48,12 @@ def profile(
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.cli.commands.run import play_found
+    from ostrom.costs.battery import sized
+    from ostrom.costs.waves import check_batch
     from ostrom.features.profile import pages
     from ostrom.features.profile.battery import check_figures, read_battery
     from ostrom.features.profile.playing import play_battery
     from ostrom.reports.figures import need_extras
-    from ostrom.studies.battery import sized
-    from ostrom.studies.waves import check_batch
 
     say_allowed(options.allow_key, model)
     options.check()

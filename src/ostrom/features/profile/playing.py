@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ostrom.analysis.estimate import Estimate
 from ostrom.analysis.published import Other, published_beside
+from ostrom.costs.battery import BatteryRun, Play, SizedPart, kept_seeds, play_jobs, spent
 from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.play_options import PlayOptions
 from ostrom.features.profile.battery import Battery, BatteryPart, ProfileFigure
 from ostrom.ground.errors import OstromError
-from ostrom.studies.battery import BatteryRun, Play, SizedPart, kept_seeds, play_jobs, spent
 from ostrom.studies.run import open_run
 
 RECORD = "profile.json"

@@ -85,9 +85,9 @@ def replicate(
         if dry_run or preset:
             raise UsageError("--runs plays nothing: leave --dry-run and --preset out")
         folders, complete = [Path(one.strip()) for one in runs.split(",") if one.strip()], True
+    from ostrom.costs.battery import spent
     from ostrom.data.rundata import run_data
     from ostrom.features.replicate.pages import write_page
-    from ostrom.studies.battery import spent
     from ostrom.studies.run import open_run
 
     with ExitStack() as stack:
@@ -156,9 +156,9 @@ def _play(
 ) -> tuple[list[Path], bool]:
     """Play the parts of the paper within the budget; their folders, and whether all are complete."""
     from ostrom.cli.commands.run import play_found
+    from ostrom.costs.battery import BatteryRun, kept_seeds, play_jobs, sized
+    from ostrom.costs.waves import check_batch
     from ostrom.ground.errors import UnknownName
-    from ostrom.studies.battery import BatteryRun, kept_seeds, play_jobs, sized
-    from ostrom.studies.waves import check_batch
 
     say_allowed(options.allow_key, models)
     options.check()

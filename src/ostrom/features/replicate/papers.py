@@ -28,11 +28,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostrom.analysis.published import PublishedPick
 from ostrom.analysis.query import Query
+from ostrom.costs.battery import StudyPart
 from ostrom.ground.errors import UnknownName
 from ostrom.ground.registry import replications
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
-from ostrom.studies.battery import StudyPart
 
 FILE = "replicate.yaml"
 DECLARED = ConfigDict(extra="forbid", frozen=True)

@@ -16,6 +16,9 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.factory import renderer_of
 from ostrom.agents.language import styles
 from ostrom.agents.tree import Trees, tree_key
+from ostrom.costs.derived import DerivedPlan
+from ostrom.costs.forecast import CostSum, Forecast, PerCall, assumptions
+from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, reply_of
 from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Budget, Plan, Seated, Unit
 from ostrom.games.game import Game
@@ -25,11 +28,8 @@ from ostrom.mechanisms.base import Mechanism, choice_of
 from ostrom.mechanisms.protocol import Decision, History, Round, View
 from ostrom.mechanisms.walk import Walk
 from ostrom.memory import memories
-from ostrom.studies.derived import DerivedPlan
-from ostrom.studies.forecast import CostSum, Forecast, PerCall, assumptions
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import formed, prompts_of, refuse_other_prompts
-from ostrom.studies.rehearsal import CHARACTERS_PER_TOKEN, reply_of
 from ostrom.studies.run import changed
 
 FOLDER = "trees"

@@ -6,7 +6,7 @@ long matches that are not played repeat the last one that was.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
@@ -15,14 +15,14 @@ import orjson
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.dialogue import Chat, turn_of, with_turn
-from ostrom.agents.explained import is_explained
 from ostrom.agents.factory import renderer_of
-from ostrom.agents.language import Invalidity, LanguageAgent, styles
+from ostrom.agents.language import Invalidity, LanguageAgent
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, Record, Text
-from ostrom.answers.forms import TOKENS_PER_WORD, answer_tokens
+from ostrom.answers.forms import answer_tokens
 from ostrom.answers.random_answers import filler, random_answer
+from ostrom.costs.lengths import Lengths, is_free, reply_of, text_name
 from ostrom.engine.plan import Plan, Unit
 from ostrom.framing.prompt import Prompt
 from ostrom.ground.streams import Streams
@@ -36,10 +36,6 @@ CHARACTERS = 4.0
 """Characters of a token in a usual text."""
 MESSAGE = 25
 """Tokens of a usual message."""
-SHORT_EXPLANATION = 100
-"""Words of a short explanation; the printed ones (Manoranjan & Gaikwad 2026, F.1) have 40 to 153."""
-CHARACTERS_PER_TOKEN = 3.5
-"""A low value, so that the bound on tokens holds for the tokenisers in use."""
 REHEARSED, FEWEST = 240, 5
 """Decisions of a match that are rehearsed, and rounds at least."""
 REHEARSED_IN_ALL = 5000
@@ -54,18 +50,6 @@ MARGIN = 1.03
 """What the longest names of actions may add to a prompt in which others were drawn."""
 FAR = 10_000
 """A number of rounds beyond the reach of every bounded memory."""
-
-
-def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
-    """Tokens of a usual reply to a question, and of the longest one that is possible."""
-    style, allowed = styles.build(config.style), config.params.get("max_tokens")
-    most = style.most_tokens(form, None if allowed is None else int(allowed))
-    answer = answer_tokens(form)
-    words = SHORT_EXPLANATION if config.framing.words is None else config.framing.words
-    if is_explained(form):
-        answer += round(TOKENS_PER_WORD * words)
-    likely = style.likely_tokens(answer, words)
-    return (likely, None) if most is None else (min(likely, most), most)
 
 
 @dataclass(slots=True)
@@ -125,14 +109,6 @@ class _Extreme:
 
     def permutation(self, count: int) -> range:
         return range(count)
-
-
-@dataclass(frozen=True, slots=True)
-class Lengths:
-    """Lengths that were measured: tokens of a reply of an agent, characters of texts by the name of their form."""
-
-    reply: Callable[[AgentConfig], float | None] = lambda config: None  # noqa: ARG005
-    texts: Mapping[str, float] = field(default_factory=dict)
 
 
 class _NoModel:
@@ -225,30 +201,7 @@ class RehearsingAgent(LanguageAgent):
 
 
 def _says(form: Record) -> bool:
-    return any(map(_free, form.schema.get("properties", {}).values()))
-
-
-def _free(part: Mapping[str, Any]) -> bool:
-    return part.get("type") == "string" and "enum" not in part
-
-
-def text_name(form: Form) -> str:
-    """What texts are told apart by that players write in answers of a form."""
-    return form.name if isinstance(form, Record) else type(form).__name__
-
-
-def text_lengths(form: Form, value: Any) -> list[int]:
-    """Characters of every text that a player wrote in an answer.
-
-    >>> text_lengths(Text(), "So be it."), text_lengths(Choice(("C", "D")), "C")
-    ([9], [])
-    """
-    if isinstance(form, Text):
-        return [len(str(value))]
-    if not isinstance(form, Record) or not isinstance(value, Mapping):
-        return []
-    parts = form.schema.get("properties", {})
-    return [len(str(value[name])) for name, part in parts.items() if name in value and _free(part)]
+    return any(map(is_free, form.schema.get("properties", {}).values()))
 
 
 def _characters(messages: Sequence[Message]) -> int:

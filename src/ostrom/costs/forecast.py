@@ -15,6 +15,9 @@ from typing import Any, Literal
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import styles
+from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, Lengths, text_lengths, text_name
+from ostrom.costs.rehearsal import CHARACTERS, CallSum, Rehearsal, rehearsed
+from ostrom.costs.waves import HOURS, Chains, Waves
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.ground.errors import UsageError
@@ -22,18 +25,7 @@ from ostrom.memory import memories
 from ostrom.models.batches import may_batch
 from ostrom.models.prices import batch_share, price_of_calls, rates_of
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.rehearsal import (
-    CHARACTERS,
-    CHARACTERS_PER_TOKEN,
-    CallSum,
-    Lengths,
-    Rehearsal,
-    rehearsed,
-    text_lengths,
-    text_name,
-)
 from ostrom.studies.run import Run, open_run
-from ostrom.studies.waves import HOURS, Chains, Waves
 
 _REPEATED = re.compile(r"try[1-9]")
 CORRECTION = 300

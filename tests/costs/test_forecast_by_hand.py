@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.studies.forecast import forecast
+from ostrom.costs.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import play

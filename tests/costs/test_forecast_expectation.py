@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import pytest
 
+from ostrom.costs.forecast import Forecast, Measured, forecast, measure
 from ostrom.mechanisms.controls import build_mechanism
-from ostrom.studies.forecast import Forecast, Measured, forecast, measure
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import play

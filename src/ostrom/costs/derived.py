@@ -12,6 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ostrom.costs.forecast import Forecast, PerCall, add_up, assumptions
+from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, reply_of
+from ostrom.costs.waves import AT_ONCE, HOURS, MOST_HOURS, Waves
 from ostrom.engine.folder import Folder
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Plan, Seated, Unit
@@ -26,10 +29,7 @@ from ostrom.mechanisms.protocol import Decision, Outcome, Play
 from ostrom.memory import Shown
 from ostrom.models.base import Model
 from ostrom.models.batches import may_batch
-from ostrom.studies.forecast import Forecast, PerCall, add_up, assumptions
-from ostrom.studies.rehearsal import CHARACTERS_PER_TOKEN, reply_of
 from ostrom.studies.run import Watch, check_same, play_plan
-from ostrom.studies.waves import AT_ONCE, HOURS, MOST_HOURS, Waves
 
 
 class TaskPrompts(Library):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from ostrom.costs.forecast import forecast
+from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
 from ostrom.mechanisms.protocol import Decision
-from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import rehearse
-from ostrom.studies.rehearsal import CHARACTERS_PER_TOKEN
 from ostrom.studies.run import open_run, play
 from ostrom.testing.server import LoopbackServer
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
+from ostrom.costs.forecast import forecast, measure, verdicts
+from ostrom.costs.waves import Chains, check_batch
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import PollingPolicy
 from ostrom.ground.errors import UsageError
-from ostrom.studies.forecast import forecast, measure, verdicts
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
-from ostrom.studies.waves import Chains, check_batch
 from ostrom.testing.server import LoopbackServer
 
 PRICES = {"openai/gpt-test": {"input": 1, "output": 2, "batch": 0.25}}

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ostrom.costs.forecast import Forecast, forecast
 from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
@@ -18,7 +19,6 @@ from ostrom.engine.spending import Spending
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import read_plain, write_whole
 from ostrom.studies.factors import Factor
-from ostrom.studies.forecast import Forecast, forecast
 from ostrom.studies.load import builtin_names
 from ostrom.studies.resolve import Resolved, resolve
 from ostrom.studies.run import open_run
