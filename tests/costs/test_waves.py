@@ -63,7 +63,9 @@ def test_both_prices_and_the_budget_against_the_one_in_use() -> None:
     found = forecast(study(), PRICES)
     assert found.usd is not None and found.batch_usd == pytest.approx(found.usd / 4)
     assert found.likely_usd is not None and found.likely_batch_usd == pytest.approx(found.likely_usd / 4)
-    budget = Budget(usd=found.usd / 2)
+    most = found.at_most["usd"]
+    assert most is not None
+    budget = Budget(usd=most / 2)
     assert [v.verdict for v in verdicts(found, budget, batch=True)] == ["suffices"]
     assert [v.verdict for v in verdicts(found, budget)] != ["suffices"]
 

@@ -30,12 +30,12 @@ from typing import Any
 
 import pytest
 from tests.cli.in_process import Call, caller
+from tests.data.replies_of_0_1 import answer
 
 from ostrom.engine.folder import manifest_bytes
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.run import open_run
-from ostrom.testing.replies import answer
 from ostrom.testing.server import LoopbackServer
 
 HERE = "@HERE@"

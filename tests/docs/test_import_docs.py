@@ -55,7 +55,7 @@ def test_the_long_example_imports_the_columns_it_shows(tmp_path: Path) -> None:
 def test_the_framing_factors_of_the_page_can_all_be_crossed() -> None:
     vary = yaml.safe_load(next(b for b in blocks(FRAMING) if b.startswith("vary:")))["vary"]
     study = {"name": "all", "game": "prisoners_dilemma", "agent": {"model": "scripted/x"}, "vary": vary}
-    assert StudyPlan(load_study(study)).cells == 6 * 3 * 3 * 3 * 2 * 2 * 2 * 3
+    assert StudyPlan(load_study(study)).cells == 6 * 3 * 3 * 3 * 4 * 2 * 2 * 3
 
 
 def test_the_keys_of_the_framing_page_exist() -> None:

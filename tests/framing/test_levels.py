@@ -139,7 +139,7 @@ def test_a_story_with_a_misspelt_word_is_refused(tmp_path: Path) -> None:
 
 def test_all_framing_factors_can_be_combined() -> None:
     plan = StudyPlan(load_study("framing-robustness", preset="wide", models=["scripted/first"]))
-    assert plan.cells == 2 * 6 * 3 * 3 * 2 * 2 * 2 * 2
+    assert plan.cells == 2 * 6 * 3 * 3 * 4 * 2 * 2 * 2
 
 
 def test_a_hint_about_defection_is_refused_where_nothing_is_a_defection() -> None:

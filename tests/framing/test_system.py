@@ -83,7 +83,7 @@ def test_a_persona_moves_into_the_system_turn_and_out_of_the_question(tmp_path: 
 
 def test_a_system_prompt_counts_in_the_forecast_and_in_the_identity() -> None:
     short, long = (StudyPlan(load_study(study(system=text))) for text in (None, "word " * 700))
-    assert forecast(long).tokens_in - forecast(short).tokens_in == pytest.approx(2 * 700 * 5 / 3.5, rel=0.01)
+    assert forecast(long).tokens_in - forecast(short).tokens_in == pytest.approx(2 * 700 * 5 / 3.5, rel=0.05)
     assert long.agents[0].identity != short.agents[0].identity
 
 

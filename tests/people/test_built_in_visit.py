@@ -21,7 +21,7 @@ QUIZ = {"rounds": "2", "same_time": "1", "example": "0", "missed": "1"}
 def options(model: str, *changes: str) -> list[str]:
     every = (
         f"mechanism.rounds={ROUNDS}",
-        f"types.other={{model: '{model}', style: direct}}",
+        f"types.other={{model: '{model}'}}",
         "people.time.reveal=null",
         "people.quota=5",
         "vary.prompting={base: {types.other.style: direct}}",

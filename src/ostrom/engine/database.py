@@ -88,7 +88,7 @@ def lift(connection: sqlite3.Connection) -> None:
 def schema_of(statements: str) -> Schema:
     """The tables and indexes that SQL statements make.
 
-    >>> schema_of("CREATE TABLE a (b TEXT UNIQUE /* words */, -- more words\n c);")
+    >>> schema_of("CREATE TABLE a (b TEXT UNIQUE /* words */, -- more words\\n c);")
     (('index', 'sqlite_autoindex_a_1', ''), ('table', 'a', 'CREATE TABLE a (b TEXT UNIQUE /* words */, c)'))
     """
     with closing(sqlite3.connect(":memory:")) as made:

@@ -19,9 +19,9 @@ from ostrom.studies.run import open_run, play
 
 
 def frame(outcome: Any, **more: Any) -> pl.DataFrame:
-    """A balanced design: two agents, three stories, two label pairs, two games, two seats, three seeds."""
+    """A balanced design: two agents, three stories, two label pairs, two games, two seats, twelve seeds."""
     rows = []
-    design = product("ab", ("x", "y", "z"), ("JF", "QX"), ("pd", "bos"), range(3))
+    design = product("ab", ("x", "y", "z"), ("JF", "QX"), ("pd", "bos"), range(12))
     for number, (agent, story, labels, game, seed) in enumerate(design):
         for seat in (1, 2):
             cell = {
@@ -94,7 +94,7 @@ def test_a_conclusion_that_surely_holds_in_every_framing_survives(analysed: Any)
     ]  # fmt: skip
     one = found.conclusions[0]
     assert str(one) == "a > b in all 6 framings" and one.difference.value == pytest.approx(0.7)
-    assert one.difference.n == 36 and one.difference.low < 0.7 < one.difference.high
+    assert one.difference.n == 144 and one.difference.low < 0.7 < one.difference.high
     assert found.control == "12 comparisons at 95%, family-wise error controlled by Holm's method"
     assert found.as_dict()["conclusions"][0]["survives"] == "yes"
 
@@ -116,7 +116,7 @@ def test_a_sign_that_chance_may_have_made_is_undecided(analysed: Any) -> None:
 
 
 def test_a_difference_of_nothing_is_no_conclusion(analysed: Any) -> None:
-    found = analysed(lambda seed, **_: seed / 2)
+    found = analysed(lambda seed, **_: seed / 12)
     assert [c.survives for c in found.conclusions] == ["undecided"] * 2
     assert all(c.agreeing == 0 and str(c).startswith("a = b") for c in found.conclusions)
 
@@ -154,7 +154,7 @@ def test_a_constant_outcome_has_no_variance_and_says_so(analysed: Any) -> None:
 
 def test_scripts_are_left_out_where_others_read(run_of: Any) -> None:
     scripts = frame(lambda **_: 0.0, strategy="grim").with_columns(pl.col("match") + 1000)
-    both = pl.concat([scripts, frame(lambda seed, **_: seed / 2)])
+    both = pl.concat([scripts, frame(lambda seed, **_: seed / 12)])
     found = robustness(run_of(both), ["story"])
     assert found.rows == both.height // 2 and any("scripted players are left out" in n for n in found.notes)
 

@@ -95,7 +95,7 @@ def group_of(
 
     ``together`` is the share of the range within which values are nearly alike.
 
-    >>> group_of([0.0, 1.0, 1.0], bounds=(0, 1)).other
+    >>> round(group_of([0.0, 1.0, 1.0], bounds=(0, 1)).other, 9)
     1.0
     """
     data = sample(values, name)

@@ -135,7 +135,10 @@ def observation_of(
         "citation": run.manifest["study"].get("citation", ""),
         "game": first["game"],
         "mechanism": first["mechanism"],
-        "agent": {**_agent(run), "framing": same},
+        "agent": {
+            **{k: v for k, v in _agent(run).items() if k != "framing"},
+            **({"framing": same} if same else {}),
+        },
         "seating": "seats",
         "vary": {"watched_match": levels},
         "report": {
