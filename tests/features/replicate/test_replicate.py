@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,17 @@ def _green(request: Any) -> str:
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     scripted.register("green", _green)
     return caller(monkeypatch, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The paper played once: its folder, and what the command printed."""
+    home = tmp_path_factory.mktemp("replicate")
+    scripted.register("green", _green)
+    with pytest.MonkeyPatch.context() as patch:
+        done = caller(patch, home)(*ARM, "--json")
+    assert done.code == 0, done.err
+    return home / "out", json.loads(done.out)
 
 
 def _rounds(path: Path, forgiving: bool) -> None:
@@ -57,12 +69,13 @@ def test_the_papers_are_listed(call: Call) -> None:
     assert "memory-curse" in call("replicate", "--list").out
 
 
-def test_a_paper_is_played_judged_and_gone_on_with(call: Call, tmp_path: Path) -> None:
+def test_a_paper_is_played_judged_and_gone_on_with(
+    call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
+) -> None:
     sizes = json.loads(call(*ARM, "--dry-run", "--json").out)
     assert sizes["calls"] == 32 and not (tmp_path / "out").exists()
-    done = call(*ARM, "--json")
-    assert done.code == 0, done.err
-    made = json.loads(done.out)
+    shutil.copytree(played[0], tmp_path / "out")
+    made = played[1]
     assert [run["run"] for run in made["runs"]] == ["personas"] and made["runs"][0]["calls"] == 32
     assert made["runs"][0]["wording"] == "ours"
     claims = {one["claim"]: one for one in made["claims"]}
@@ -86,8 +99,10 @@ def test_a_paper_is_played_judged_and_gone_on_with(call: Call, tmp_path: Path) -
     assert small.code == 2 and "named twice" in small.err
 
 
-def test_a_figure_is_judged_beside_the_model_that_is_chosen(call: Call) -> None:
-    assert call(*ARM, "--json").code == 0
+def test_a_figure_is_judged_beside_the_model_that_is_chosen(
+    call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
+) -> None:
+    shutil.copytree(played[0], tmp_path / "out")
     made = json.loads(
         call("replicate", "personas", "--runs", "out/runs/personas", "--as", "Qwen-7B", "--json").out
     )
@@ -166,7 +181,9 @@ def test_wrong_use_is_one_line(arguments: list[str], problem: str, call: Call) -
     assert len(done.err.strip().splitlines()) == 1
 
 
-def test_a_run_of_another_paper_is_refused(call: Call) -> None:
-    assert call(*ARM, "--json").code == 0
+def test_a_run_of_another_paper_is_refused(
+    call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
+) -> None:
+    shutil.copytree(played[0], tmp_path / "out")
     done = call("replicate", "coopeval", "--runs", "out/runs/personas")
     assert done.code == 2 and "is a run of the study personas (allowed: " in done.err
