@@ -59,7 +59,7 @@ def changes(new: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[tuple[st
 
 def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Every leaf of nested mappings with its path; study files are as deep as their readers allow."""
-    if isinstance(value, Mapping) and value:
+    if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _flat(inner, f"{path}.{key}")
     else:
