@@ -24,10 +24,14 @@ def test_a_reader_waits_for_the_same_run_alone(tmp_path: Path, monkeypatch: pyte
         with shelf.opened("a") as run:
             order.append(f"second {run.journal.ended(0) is not None}")
 
+    def second_waits() -> bool:
+        with shelf._guard:  # a reader takes a run out and puts it back
+            return shelf._open["a"].readers == 2
+
     with shelf.opened("a") as first:
         waiting = threading.Thread(target=read)
         waiting.start()
-        while shelf._open["a"].readers < 2:
+        while not second_waits():
             time.sleep(0.01)
         with shelf.opened("b") as other:  # and the first one is closed only when nobody reads it any more
             assert other.name == "b" and first.journal.ended(0) is not None

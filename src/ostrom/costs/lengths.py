@@ -44,6 +44,7 @@ def text_name(form: Form) -> str:
 def text_lengths(form: Form, value: Any) -> list[int]:
     """Characters of every text that a player wrote in an answer.
 
+    >>> from ostrom.answers import Choice
     >>> text_lengths(Text(), "So be it."), text_lengths(Choice(("C", "D")), "C")
     ([9], [])
     """
