@@ -35,14 +35,14 @@ MOST: dict[str, Size] = {
     "agents": Size(30, 2_265),
     "engine": Size(29, 4_270),
     "data": Size(3, 322),
-    "analysis": Size(33, 3_729),
+    "analysis": Size(33, 3_730),
     "reports": Size(29, 1_969),
     "studies": Size(19, 1_992),
     "costs": Size(7, 1_047),
     "api": Size(6, 523),
     "cli": Size(14, 967),
     "web": Size(5, 290),
-    "features": Size(110, 8_768),
+    "features": Size(110, 8_770),
     "people": Size(23, 2_977),
     "view": Size(20, 2_692),
     "probe": Size(20, 1_583),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=557, statements=50_247)
+WHOLE = Size(files=557, statements=50_250)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

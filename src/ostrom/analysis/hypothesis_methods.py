@@ -28,10 +28,11 @@ from ostrom.analysis.statistics.means import (
 )
 from ostrom.analysis.statistics.regression import linear_mixed_model
 from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
-from ostrom.analysis.statistics.result import PLURAL, Estimate, holm
+from ostrom.analysis.statistics.result import Estimate, holm
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.analysis.units import Observation, Observations, UnitValue, independent, per_match
 from ostrom.ground.errors import UsageError
+from ostrom.ground.words import PLURALS
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Sample:
     @property
     def units(self) -> str:
         """The unit in the plural."""
-        return PLURAL.get(self.unit, f"{self.unit}s")
+        return PLURALS.get(self.unit, f"{self.unit}s")
 
     @cached_property
     def levels(self) -> dict[str, list[Any]]:

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate, trend
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.statistics.result import PLURAL
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import Registry
+from ostrom.ground.words import PLURALS
 from ostrom.reports.cells import levels, varied, why_nothing
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import listed, pretty, upper
@@ -148,7 +148,7 @@ class Chart(Panel):
         ]
         columns = [
             *by,
-            PLURAL.get(found[0].unit, f"{found[0].unit}s"),
+            PLURALS.get(found[0].unit, f"{found[0].unit}s"),
             "difference" if self.contrast else "slope" if self.trend else self.measure.name,
             *(["sd"] if sd else []),
             "low",
@@ -213,7 +213,7 @@ def _columns(given: Columns) -> tuple[str, ...]:
 def rests_on(found: Sequence[Estimate]) -> str:
     """The n and unit of a chart's estimates, with exact estimates apart."""
     sizes = sorted({e.n for e in found})
-    unit = found[0].unit if sizes == [1] else PLURAL.get(found[0].unit, f"{found[0].unit}s")
+    unit = found[0].unit if sizes == [1] else PLURALS.get(found[0].unit, f"{found[0].unit}s")
     many = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
     exact = sum(e.method == "exact" for e in found)
     tail = (

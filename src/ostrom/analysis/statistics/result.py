@@ -11,6 +11,7 @@ import numpy as np
 
 from ostrom.analysis.statistics.samples import ROUNDING, BadSample, Numbers, sample
 from ostrom.ground.errors import UsageError
+from ostrom.ground.words import PLURALS
 
 if TYPE_CHECKING:
     from ostrom.analysis.intervals import Inference
@@ -26,16 +27,13 @@ def overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
     return first[0] <= second[1] + width and second[0] <= first[1] + width
 
 
-PLURAL = {"match": "matches", "person": "people"}
-
-
 def counted(n: int, unit: str) -> str:
     """A number of units in words.
 
     >>> counted(1, "match"), counted(12, "match"), counted(3, "seed")
     ('1 match', '12 matches', '3 seeds')
     """
-    return f"{n} {unit if n == 1 else PLURAL.get(unit, unit + 's')}"
+    return f"{n} {unit if n == 1 else PLURALS.get(unit, unit + 's')}"
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,17 @@ from typing import Any
 from markupsafe import Markup
 
 from ostrom.analysis.estimate import fixed
+from ostrom.analysis.references import Published
+from ostrom.data.rundata import RunData
 from ostrom.features.replicate.papers import Picture
 from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, counted
 from ostrom.ground.errors import OstromError
+from ostrom.ground.values import grouped
 from ostrom.reports.build import Report, ReportFiles
+from ostrom.reports.card import states
 from ostrom.reports.exhibits.declared import Exhibit
 from ostrom.reports.exhibits.panels import draw_panels
-from ostrom.reports.exhibits.shape import entries, printed_shape
+from ostrom.reports.exhibits.shape import entries, meets, printed_shape
 from ostrom.reports.figures import need_extras
 from ostrom.reports.marks import curves, dots
 from ostrom.reports.page import Section, plain_page
@@ -47,8 +51,9 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
     need_extras()
     first = made.runs[0].data
     files = ReportFiles(first, safe=safe, folder="page", home=out)
-    start = _first(files, made)
-    sections = [_section(files, made, one, cells) for one, cells in made.exhibits]
+    published = made.paper.published()
+    start = _first(files, made, published)
+    sections = [_section(files, made, one, cells, published) for one, cells in made.exhibits]
     spent = sum(run.usd for run in made.runs)
     agents = list(dict.fromkeys(agent for run in made.runs for agent in run.agents))
     wordings = dict.fromkeys(run.wording for run in made.runs)
@@ -59,7 +64,7 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
         about=" ".join(filter(None, (made.plan.about, about))),
         first=start,
         warnings=[
-            f"{run.name}: {len(unfinished)} of {run.data.planned} matches are not done."
+            f"{run.name}: {unfinished} of {run.data.planned} matches are not done."
             for run in made.runs
             if (unfinished := _unfinished(run.data))
         ],
@@ -79,12 +84,11 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
     return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
 
 
-def _unfinished(data: Any) -> list[Any]:
-    done = data.records("SELECT count(DISTINCT match) AS n FROM matches WHERE state = 'done'")[0]["n"]
-    return [None] * max(0, data.planned - done)
+def _unfinished(data: RunData) -> int:
+    return max(0, data.planned - states(data).get("done", 0))
 
 
-def _first(files: ReportFiles, made: Replication) -> Section:
+def _first(files: ReportFiles, made: Replication, published: Sequence[Published]) -> Section:
     """The claims with their verdicts, and the picture."""
     section = Section("claims", "What the paper claims")
     section.html.append(_claims(made.claims))
@@ -93,7 +97,7 @@ def _first(files: ReportFiles, made: Replication) -> Section:
     counts = made.counts
     if counts:
         section.notes.append(f"Single figures: {', '.join(f'{n} {answer}' for answer, n in counts.items())}.")
-    if made.plan.picture is not None and (drawn := _picture(made, made.plan.picture)) is not None:
+    if made.plan.picture is not None and (drawn := _picture(made, made.plan.picture, published)) is not None:
         files.fill(section, "picture", drawn)
     return section
 
@@ -135,25 +139,28 @@ def _theirs(line: ClaimLine) -> str:
 
 def claim_row(line: ClaimLine) -> list[Any]:
     one, scale = line.estimate, line.claim.scale
-    ends = (
-        [None if one is None or end is None else scale * end for end in (one.low, one.high)]
-        if one
-        else [None, None]
-    )
+    numbers = (None, None, None) if one is None else (one.value, one.low, one.high)
     return [
-        line.claim.claim, str(line.verdict), line.agent, None if one is None else scale * one.value, *ends,
+        line.claim.claim, str(line.verdict), line.agent, *(None if end is None else scale * end for end in numbers),
         None if one is None else one.n, _theirs(line) or None, line.run,
     ]  # fmt: skip
 
 
-def _section(files: ReportFiles, made: Replication, one: Exhibit, cells: Sequence[JudgedFigure]) -> Section:
+def _section(
+    files: ReportFiles,
+    made: Replication,
+    one: Exhibit,
+    cells: Sequence[JudgedFigure],
+    published: Sequence[Published],
+) -> Section:
     """One exhibit; whatever goes wrong in it stays in it."""
     counts = counted(cells)
     ending = f" ({', '.join(f'{n} {answer}' for answer, n in counts.items())})" if counts else ""
     section = files.begin(one.name, f"{one.name}: {one.title}{ending}")
-    runs = [run.data for run in made.runs]
     others = {study for other, _ in made.exhibits for study in other.study} - {*one.study}
     own = [run for run in made.runs if run.study not in others]
+    files.take(made.runs[0].data, named=False)
+    files.made_of = _rests_on(made, cells)
     try:
         if one.rows:
             figures = [cell.line.own for cell in cells]
@@ -162,13 +169,10 @@ def _section(files: ReportFiles, made: Replication, one: Exhibit, cells: Sequenc
                 for cell in cells
                 if cell.line.own.agent and cell.line.model
             }
-            shown = entries(one, made.paper.columns, made.paper.published(), dict.fromkeys(figures), mapping)
+            shown = entries(one, made.paper.columns, published, dict.fromkeys(figures), mapping)
             if shown:
-                files.take(runs[0], named=False)
-                files.made_of = _rests_on(made, cells)
                 files.add(section, printed_shape(one, shown, made.paper.spread))
         if cells:
-            files.made_of = _rests_on(made, cells)
             files.add(section, _cells(one, made.paper.columns, cells))
         if one.panels:
             draw_panels(
@@ -216,7 +220,7 @@ def _span(low: float | None, high: float | None) -> str | None:
     return None if low is None else f"{low:g} to {high:g}"
 
 
-def _picture(made: Replication, picture: Picture) -> Drawn | None:
+def _picture(made: Replication, picture: Picture, published: Sequence[Published]) -> Drawn | None:
     """The printed figures of an exhibit in grey, ours in colour, on the same axes."""
     one, cells = next((one, cells) for one, cells in made.exhibits if one.name == picture.exhibit)
     columns = made.paper.columns
@@ -225,18 +229,15 @@ def _picture(made: Replication, picture: Picture) -> Drawn | None:
     def place(cell: Sequence[str]) -> tuple[str, str] | None:
         at = dict(zip(columns, cell, strict=True))
         wanted = {**one.where, **picture.where}
-        if any(
-            at[name] not in (want if isinstance(want, list) else [want])
-            for name, want in wanted.items()
-            if name in at
-        ):
+        if not meets(at, wanted):
             return None
         return at[picture.x], at[picture.facet] if picture.facet else ""
 
-    printed: dict[tuple[str, str], list[float]] = {}
-    for p in made.paper.published():
-        if p.source in one.sources and p.model is not None and (at := place(p.cell)) is not None:
-            printed.setdefault(at, []).append(scale * p.value)
+    printed = grouped(
+        (at, scale * p.value)
+        for p in published
+        if p.source in one.sources and p.model is not None and (at := place(p.cell)) is not None
+    )
     rows = [_row(at, PAPER, fmean(of), min(of), max(of)) for at, of in printed.items()]
     for cell in cells:
         own = cell.line.own

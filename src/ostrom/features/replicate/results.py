@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ostrom.analysis.claims import games_of, references
@@ -22,6 +23,7 @@ from ostrom.features.replicate.verdicts import (
 )
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.reports.exhibits.declared import Exhibit, exhibits_of
+from ostrom.reports.exhibits.shape import meets
 
 ORDER = ("agrees", "differs", "undecided", "not comparable")
 
@@ -46,13 +48,13 @@ class PaperRun:
         """The study that was played."""
         return self.released.study if self.released else str(self.data.study["name"])
 
-    @property
+    @cached_property
     def seeds(self) -> int:
         """How many seeds were played."""
         (row,) = self.data.records("SELECT count(DISTINCT seed) AS n FROM matches WHERE state = 'done'")
         return max(1, int(row["n"]))
 
-    @property
+    @cached_property
     def agents(self) -> list[str]:
         """The agents that are models."""
         # Released data name their players alone; scripts among them have no printed figure.
@@ -201,11 +203,7 @@ def _belongs(one: Exhibit, columns: Sequence[str], line: Line) -> bool:
     cell = dict(zip(columns, line.cell, strict=True))
     # A figure that several tables print names them all, with commas; names have commas, too.
     printed = any(f", {source}, " in f", {p.source}, " for p in line.figures for source in one.sources)
-    return printed and all(
-        cell[name] in (wanted if isinstance(wanted, list) else [wanted])
-        for name, wanted in one.where.items()
-        if name in cell
-    )
+    return printed and meets(cell, one.where)
 
 
 def _verdict(plan: PaperPlan, one: Exhibit, line: Line, run: PaperRun) -> PaperVerdict:

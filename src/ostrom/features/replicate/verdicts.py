@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ostrom.ground.words import how_many
+
 Answer = Literal["agrees", "differs", "undecided", "not comparable"]
 NORMAL = 1.96
 MOST_SEEDS = 10_000
@@ -29,8 +31,8 @@ class PaperVerdict:
     def __str__(self) -> str:
         if self.answer == "undecided" and self.seeds is not None:
             price = f", {self.usd:.2f} USD" if self.usd else ""
-            many = "more than 10,000" if self.seeds > MOST_SEEDS else f"about {self.seeds:,}"
-            return f"undecided: {many} more seed{'' if self.seeds == 1 else 's'}{price}"
+            more = how_many(min(self.seeds, MOST_SEEDS), "more seed")
+            return f"undecided: {'more than' if self.seeds > MOST_SEEDS else 'about'} {more}{price}"
         decided = self.answer in ("agrees", "differs")
         word = f"{self.answer}, approximate" if self.approximate and decided else self.answer
         return f"{word}: {self.why}" if self.why else word

@@ -60,7 +60,7 @@ def entries(
     found = []
     for p in published:
         cell = dict(zip(columns, p.cell, strict=True))
-        if p.source in one.sources and _meets(cell, one.where):
+        if p.source in one.sources and meets(cell, one.where):
             doubts = p.doubts or (("the label is uncertain",) if p.status == "uncertain" else ())
             found.append(
                 ExhibitEntry(
@@ -81,7 +81,7 @@ def entries(
             )
     for o in own:
         cell = dict(zip(columns, o.cell, strict=True))
-        if _meets(cell, one.where):
+        if meets(cell, one.where):
             beside = mapping.get(o.agent) if o.agent is not None else "all models"
             found.append(
                 ExhibitEntry(
@@ -103,7 +103,8 @@ def entries(
     return found
 
 
-def _meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> bool:
+def meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> bool:
+    """Whether a cell has what a condition of an exhibit wants."""
     return all(
         cell[name] in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in where.items()
     )
