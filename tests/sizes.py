@@ -7,7 +7,6 @@ one promise many times are cut down there too, here and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -24,14 +23,17 @@ def size(whole: int, quick: int) -> int:
     return quick if QUICK else whole
 
 
-def some(cases: Iterable[Any], number: int) -> list[Any]:
-    """Cases of a parametrized test of which a quick run takes only a number, evenly spread; the others are slow."""
-    every = list(cases)
-    quick = {place * len(every) // number for place in range(number)}
-    return [
-        case if place in quick else pytest.param(case, marks=pytest.mark.slow)
-        for place, case in enumerate(every)
-    ]
+def take_samples(items: Iterable[pytest.Item]) -> None:
+    """Mark cases of a test that says ``sample(n)`` as slow, all but so many that are evenly spread."""
+    cases: dict[tuple[object, int], list[pytest.Item]] = {}
+    for item in items:
+        if (mark := item.get_closest_marker("sample")) is not None:
+            cases.setdefault((getattr(item, "function", item), mark.args[0]), []).append(item)
+    for (_, number), group in cases.items():
+        quick = {place * len(group) // number for place in range(number)}
+        for place, item in enumerate(group):
+            if place not in quick:
+                item.add_marker(pytest.mark.slow)
 
 
 def draw_fewer(items: Iterable[pytest.Item]) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.sizes import some
 
 from ostrom.costs.forecast import forecast
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
@@ -103,7 +102,8 @@ MECHANISMS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("number", some(range(20), 7))
+@pytest.mark.sample(7)
+@pytest.mark.parametrize("number", range(20))
 def test_no_message_speaks_of_a_round_that_memory_does_not_show(number: int, tmp_path: Path) -> None:
     memory, mechanism = MEMORIES[number % len(MEMORIES)], MECHANISMS[number % len(MECHANISMS)]
     kept = number % 4 != 0
@@ -164,6 +164,7 @@ def test_every_message_that_the_rules_tell_stands_once_in_the_chat(memory: str, 
             )
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("mechanism", sorted(mechanisms.names()))
 def test_every_mechanism_plays_as_a_dialogue(mechanism: str, tmp_path: Path) -> None:
     under = {"name": "repetition", "rounds": 2}
@@ -188,7 +189,8 @@ GROWING: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", some(range(len(GROWING)), 6))
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("number", range(len(GROWING)))
 def test_with_full_memory_every_chat_begins_with_the_one_before(number: int, tmp_path: Path) -> None:
     """As it was sent: no later chat tells a turn in other words."""
     data = study(GROWING[number], style="social" if number % 3 == 1 else "reasoned")
@@ -293,6 +295,7 @@ def test_what_has_no_meaning_is_refused_in_one_line(agent: dict[str, Any], why: 
     assert why in str(error.value) and "\n" not in str(error.value)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("memory", ["full", "window:3"])
 @pytest.mark.parametrize(
     "mechanism", [{"name": "repetition", "rounds": 20}, {"name": "cheap_talk", "rounds": 8}]

@@ -58,6 +58,7 @@ def events(reader: Reader, text: str) -> int:
     return count
 
 
+@pytest.mark.sample(103)
 @pytest.mark.parametrize("piece", PIECES, ids=ascii)
 @pytest.mark.parametrize("name", READERS)
 def test_twice_the_reply_is_at_most_about_twice_the_work(name: str, piece: str) -> None:
@@ -66,6 +67,7 @@ def test_twice_the_reply_is_at_most_about_twice_the_work(name: str, piece: str) 
     assert twice <= 2.5 * once + 500
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", ["choice", "mixture", "text"])
 def test_replies_of_megabytes_are_read(name: str) -> None:

@@ -95,6 +95,7 @@ def test_a_branch_is_a_run(tmp_path: Path) -> None:
     assert made.decisions.filter(made.decisions["player"] == 1)["cooperative"].to_list()[1:] == [False] * 3
 
 
+@pytest.mark.slow
 def test_an_interrupt_inside_a_loop_stops_cleanly_and_the_same_call_goes_on(
     tmp_path: Path,
 ) -> None:

@@ -20,6 +20,7 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 SCRIPTED = "types={tft: tit_for_tat, chance: 'random:0.5'}"
 
 
+@pytest.mark.slow
 def test_run_ends_with_a_table_and_the_same_command_has_nothing_left_to_do(ostrom: Command) -> None:
     first = ostrom("run", "memory", "--preset", "smoke", "--set", SCRIPTED)
     assert first.returncode == 0, first.stderr
@@ -28,6 +29,7 @@ def test_run_ends_with_a_table_and_the_same_command_has_nothing_left_to_do(ostro
     assert again.returncode == 0 and again.stdout == first.stdout
 
 
+@pytest.mark.slow
 def test_json_is_alone_on_stdout(ostrom: Command) -> None:
     done = ostrom("run", "memory", "--preset", "smoke", "--set", SCRIPTED, "--json")
     result = json.loads(done.stdout)
@@ -45,6 +47,7 @@ def test_json_is_alone_on_stdout(ostrom: Command) -> None:
         assert json.loads(done.stdout), arguments
 
 
+@pytest.mark.slow
 def test_dry_run_bounds_calls_tokens_and_cost_and_plays_nothing(ostrom: Command, tmp_path: Path) -> None:
     done = ostrom("run", "memory", "--model", "openai/gpt-4o-mini", "--dry-run", "--json")
     bound = json.loads(done.stdout)
@@ -91,6 +94,7 @@ def test_ctrl_c_stops_cleanly_says_how_to_go_on_and_nothing_is_lost(tmp_path: Pa
         assert server.count == 8 * 40 * 2, f"{asked} before the interruption"
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_does_not_wait_for_the_calls_under_way(tmp_path: Path) -> None:
     with LoopbackServer(latency=120) as server:
         arguments = [

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.sizes import some
 
 from ostrom.engine.plan import Tally
 from ostrom.engine.progress import describe
@@ -53,7 +52,8 @@ def wait_for_calls(server: LoopbackServer, count: int) -> None:
     assert server.count >= count
 
 
-@pytest.mark.parametrize("sent", some([signal.SIGTERM, signal.SIGHUP, signal.SIGINT], 1))
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_stops_cleanly_and_what_was_under_way_is_kept(tmp_path: Path, sent: signal.Signals) -> None:
     with LoopbackServer(latency=0.05) as server:
         process = start(tmp_path, server)
@@ -65,6 +65,7 @@ def test_a_signal_stops_cleanly_and_what_was_under_way_is_kept(tmp_path: Path, s
             assert sum(row["error"] is None for row in run.rows.calls()) == server.count
 
 
+@pytest.mark.slow
 def test_nohup_is_honoured(tmp_path: Path) -> None:
     with LoopbackServer(latency=0.01) as server:
         process = start(
@@ -76,7 +77,8 @@ def test_nohup_is_honoured(tmp_path: Path) -> None:
         assert process.returncode == 0
 
 
-@pytest.mark.parametrize("how", some(["replaced", "removed"], 1))
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("how", ["replaced", "removed"])
 def test_a_run_folder_that_vanishes_stops_the_run_at_once(tmp_path: Path, how: str) -> None:
     with LoopbackServer(latency=0.05) as server:
         process = start(tmp_path, server, seeds=200)
@@ -92,6 +94,7 @@ def test_a_run_folder_that_vanishes_stops_the_run_at_once(tmp_path: Path, how: s
     assert count < 200 * 80 / 2
 
 
+@pytest.mark.slow
 def test_too_few_open_files_are_said_before_anything_is_written(tmp_path: Path) -> None:
     def few() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
@@ -103,6 +106,7 @@ def test_too_few_open_files_are_said_before_anything_is_written(tmp_path: Path) 
     assert errors.count("\n") == 1 and "only 24 files may be open" in errors and "ulimit -n 1024" in errors
 
 
+@pytest.mark.slow
 def test_a_long_wait_is_said_on_the_line(tmp_path: Path) -> None:
     with LoopbackServer(faults=Faults(first=("rate_limit",) * 4, retry_after="120")) as server:
         process = start(tmp_path, server)
@@ -120,6 +124,7 @@ def test_what_is_wrong_is_said_while_it_is_retried() -> None:
     assert describe(tally, 0.0, None).endswith("waiting 120 s: server asked")
 
 
+@pytest.mark.slow
 def test_a_dead_server_is_named_while_it_is_retried(tmp_path: Path) -> None:
     with LoopbackServer(faults=Faults({"unavailable": 1.0})) as server:
         process = start(tmp_path, server)

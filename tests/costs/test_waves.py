@@ -35,6 +35,7 @@ def study(model: str = "openai/gpt-test", **changes: Any) -> StudyPlan:
     return StudyPlan(load_study({**data, **changes}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism",
     [

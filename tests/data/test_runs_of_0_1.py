@@ -37,6 +37,7 @@ def expected(kept: Kept) -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted((KEPT / kept.name / "expected").iterdir())}
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kept", RUNS, ids=lambda kept: kept.name)
 def test_a_kept_run_gives_the_same_tables(
     kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -58,6 +58,7 @@ def lines(content: str) -> Iterator[str]:
                 yield part.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [

@@ -70,6 +70,7 @@ def study_for(wire: str, server: LoopbackServer, small: Small, **changes: Any) -
     return small(types=types_of("anthropic/claude-test", base_url=server.origin), **changes)
 
 
+@pytest.mark.slow
 def test_the_tables_are_those_of_the_direct_run(small: Small, runs: Path, wire: str) -> None:
     with LoopbackServer() as server:
         result, direct, batched_run = both(server, study_for(wire, server, small), runs)
@@ -88,6 +89,7 @@ LINES = ("line_error", "line_missing", "line_malformed", "line_double", "line_un
 WAYS = ("late_error", "failed", "expired", "cancelled")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kinds", [HTTP, LINES, WAYS], ids=["http", "lines", "ways"])
 def test_whatever_goes_wrong_is_mended_and_paid_for_once(
     small: Small, runs: Path, wire: str, kinds: tuple[str, ...]
@@ -116,6 +118,7 @@ def stop_when(seen: Callable[[], bool]) -> Any:
     return watch
 
 
+@pytest.mark.slow
 def test_a_stopped_run_leaves_its_batch_and_resuming_collects_it(small: Small, runs: Path, wire: str) -> None:
     with LoopbackServer(batch_faults=BatchFaults(seconds=0.4)) as server:
         study = study_for(
@@ -144,6 +147,7 @@ sys.exit(0 if play(load_study(sys.argv[1]), runs=sys.argv[2], options=options).c
 """
 
 
+@pytest.mark.slow
 def test_killed_at_the_moment_of_creation_it_finds_its_batch(small: Small, runs: Path, wire: str) -> None:
     """The server makes the batch and the client is dead before it hears of that."""
     with LoopbackServer() as server:
@@ -167,6 +171,7 @@ def test_killed_at_the_moment_of_creation_it_finds_its_batch(small: Small, runs:
 PRICES = {"input": 1000, "output": 1000, "batch": 0.5}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [{"calls": 7}, {"usd": 2.0}, {"tokens": 4000}], ids=str)
 def test_waves_keep_to_the_budget(small: Small, runs: Path, budget: dict[str, Any]) -> None:
     with LoopbackServer() as server:

@@ -51,6 +51,7 @@ HOSTILE: dict[str, tuple[Callable[[], Answer], str]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_results_that_are_none_are_neither_believed_nor_paid_for_again(
     kind: str, service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch

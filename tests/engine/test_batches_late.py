@@ -68,6 +68,7 @@ class Lag:
 KINDS = ["no counts", "no file", "counts of none", "not found", "some lines", "empty"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_results_that_lag_are_waited_for_and_billed_once(
     kind: str, service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
@@ -79,6 +80,7 @@ def test_results_that_lag_are_waited_for_and_billed_once(
     assert result.tally.calls == service.store.billed.total()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_session_that_ends_while_results_lag_sends_nothing_again(
     kind: str, service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
@@ -93,6 +95,7 @@ def test_a_session_that_ends_while_results_lag_sends_nothing_again(
     assert billed_once(service, runs / "small")
 
 
+@pytest.mark.slow
 def test_matches_whose_results_are_there_go_on(
     service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +115,7 @@ def sendings(service: Service) -> Counter[str]:
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", ["no file", "counts of none", "some lines"])
 def test_results_that_never_come_are_asked_for_twice_and_no_more(
     kind: str, service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch

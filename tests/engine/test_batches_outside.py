@@ -69,6 +69,7 @@ def test_faults_and_kills_change_neither_tables_nor_bill(wire: str) -> None:
     assert found.verdict == "held", found
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", ["reset_after", "html"])
 def test_a_lost_answer_is_not_a_lost_batch(
     kind: str, service: Service, small: Small, runs: Path, wire: str
@@ -91,6 +92,7 @@ def left_behind(service: Service, study: StudyFile, runs: Path) -> Result:
     return play(study, runs=runs, options=options(), watch=stop_when(lambda: bool(service.store.batches)))
 
 
+@pytest.mark.slow
 def test_a_batch_that_the_service_does_not_know_is_never_asked_again(
     service: Service, small: Small, runs: Path, wire: str
 ) -> None:
@@ -135,6 +137,7 @@ def test_keys_are_in_no_file_of_the_run(service: Service, small: Small, runs: Pa
         assert file.is_dir() or KEY.encode() not in file.read_bytes()
 
 
+@pytest.mark.slow
 def test_the_journal_names_each_batch_before_it_is_awaited(
     service: Service, small: Small, runs: Path, wire: str
 ) -> None:

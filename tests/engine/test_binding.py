@@ -64,6 +64,7 @@ def test_what_may_change_between_sessions_does_not_part_a_journal_from_its_study
     assert len(rows_of(runs / "small")) == 48
 
 
+@pytest.mark.slow
 def test_any_changed_byte_of_a_manifest_is_noticed(small: Small, runs: Path) -> None:
     play(small(), runs=runs)
     path = runs / "small" / "run.json"
@@ -96,6 +97,7 @@ def changed(data: Any, path: tuple[Any, ...], value: Any) -> Any:
     return {**data, path[0]: changed(data[path[0]], path[1:], value)}
 
 
+@pytest.mark.slow
 def test_a_value_of_a_wrong_type_anywhere_in_a_manifest_is_one_line(small: Small, runs: Path) -> None:
     play(small(), runs=runs)
     folder = Folder(runs / "small")

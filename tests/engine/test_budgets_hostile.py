@@ -81,6 +81,7 @@ def refused(result: Result, tokens: int) -> bool:
     return not result.complete and f"the budget of {tokens} tokens is used up" in str(result.why)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", USAGES)
 @pytest.mark.parametrize("batch", [False, True], ids=["directly", "batched"])
 def test_a_budget_holds_whatever_usage_says(small: Small, runs: Path, kind: str, batch: bool) -> None:
@@ -112,6 +113,7 @@ def test_what_earlier_sessions_spent_counts_and_a_larger_budget_goes_on(
             assert sum(call["error"] is None for call in run.rows.calls()) == bill.calls
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", ["true", "none"])
 @pytest.mark.parametrize("batch", [False, True], ids=["directly", "batched"])
 def test_short_replies_first_and_long_ones_later(small: Small, runs: Path, kind: str, batch: bool) -> None:

@@ -61,6 +61,7 @@ def test_no_more_matches_than_keep_the_places_taken(tmp_path: Path) -> None:
     assert max(most) == 16
 
 
+@pytest.mark.slow
 def test_more_matches_begin_as_the_limit_grows(tmp_path: Path) -> None:
     most: list[int] = []
     with LoopbackServer(latency=0.01) as server:

@@ -31,6 +31,7 @@ from ostrom.testing.server import LoopbackServer
 BUILTIN = builtin_names()
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", BUILTIN)
 def test_units_of_every_study_travel_whole(name: str) -> None:
     preset = "script" if name == "repeated-games-people" else None  # its model has a seat of its own

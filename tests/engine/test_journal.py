@@ -189,6 +189,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(small: Callable[..., StudyF
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_the_run_and_space_lets_it_go_on(
     small: Callable[..., StudyFile], tmp_path: Path
 ) -> None:

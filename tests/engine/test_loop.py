@@ -70,6 +70,7 @@ def test_a_run_is_the_same_on_every_loop_and_its_manifest_names_it(
     journal.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOOPS)
 def test_signals_stop_a_run_on_every_loop(name: str, tmp_path: Path) -> None:
     with LoopbackServer(latency=120) as server:

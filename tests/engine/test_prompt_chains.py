@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from ostrom.engine.entries import PromptChains, whole
 from ostrom.models.providers.scripted import register, unregister
@@ -45,6 +46,7 @@ def test_self_contained_prompts_are_written_as_they_always_were() -> None:
     assert [chains.written(0, 0, prompt, 1, nth) for nth in range(2)] == [prompt, prompt]
 
 
+@pytest.mark.slow
 def test_a_journal_of_a_dialogue_grows_with_its_rounds(tmp_path: Path) -> None:
     rng = random.Random(0)
     sent: list[list[list[str]]] = []

@@ -53,6 +53,7 @@ def states(folder: Path) -> dict[int, str]:
         return run.journal.states()
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("policy", ["fail", "skip-match", "default:defect"])
 def test_what_is_refused_follows_the_policy_and_the_rest_is_played(
@@ -124,6 +125,7 @@ NO_PARAMETER = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failure", [NOT_FOUND, NO_KEY, NO_PARAMETER])
 def test_one_model_that_cannot_be_used_does_not_stop_the_others(
     small: Small, runs: Path, quick: PlayOptions, failure: Any
@@ -230,6 +232,7 @@ def test_anthropic_refusals_are_refusals(
     assert result.complete and result.tally.skipped == 3 and result.tally.done == 5
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("tokens", [2**62, 2**63, -5, 1.5, "12", True, None, [1], {"a": 1}])
 def test_absurd_token_counts_are_taken_for_none(
     small: Small, runs: Path, quick: PlayOptions, tokens: Any

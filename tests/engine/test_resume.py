@@ -94,6 +94,7 @@ def test_kills_leave_the_same_tables_and_no_question_is_asked_twice(tmp_path: Pa
         assert set(acknowledged.values()) == {1}, "a reply that was acknowledged was asked for again"
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_concurrency(tmp_path: Path) -> None:
     from ostrom.engine.play_options import PlayOptions
     from ostrom.studies.load import load_study

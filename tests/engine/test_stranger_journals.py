@@ -169,6 +169,7 @@ def test_bytes_and_texts_of_a_query_count_alike(value: str, tmp_path: Path) -> N
 # -- bombs --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_package_is_decompressed_up_to_its_bound_only(folder: Path) -> None:
     bomb = zlib.compress(b"[" + b" " * (MOST_PACKAGE + 1) + b"]", 9)
     assert len(bomb) < MOST_PACKAGE / 900
@@ -187,6 +188,7 @@ def test_a_package_is_decompressed_up_to_its_bound_only(folder: Path) -> None:
         unpacked(packed([b"1"])[:-3])
 
 
+@pytest.mark.slow
 def test_a_bomb_of_gigabytes_takes_no_memory(tmp_path: Path) -> None:
     packer = zlib.compressobj(9)
     bomb = b"".join(packer.compress(bytes(1 << 24)) for _ in range(96)) + packer.flush()
@@ -229,6 +231,7 @@ def test_a_prompt_that_is_none_is_one_line(prompt: bytes, folder: Path) -> None:
     update(folder)
 
 
+@pytest.mark.slow
 def test_a_chain_of_prompts_is_bounded_as_a_whole() -> None:
     text = "x" * (MOST_PACKAGE // 10)
     chain = {n: [{"from": [n - 1, 0], "keep": n, "then": [["user", text]]}] for n in range(1, 40)}
@@ -250,6 +253,7 @@ def test_long_prompts_are_written_in_packages_that_can_be_read() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_value_larger_than_any_of_ours_is_refused(folder: Path) -> None:
     edit(folder, f"UPDATE prompts SET texts=zeroblob({MOST_CELL + 1}) WHERE id=1")
     for read in (Journal, lambda path: prompt_of(connect_read_only(path), 1)):
@@ -344,6 +348,7 @@ def multiply(folder: Path, table: str, levels: int = 6) -> None:
     path.write_bytes(raw)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("table", ["questions", "units", "calls", "prompts"])
 def test_a_page_that_belongs_to_many_rows_ends_a_query(table: str, folder: Path) -> None:
     multiply(folder, table)

@@ -77,6 +77,7 @@ ONE_OF_MANY = re.compile(r"letzten 1\b|las 1 últimas|\b1 (?:Runden|Punkte|ronda
 QUOTED = re.compile(r'"[^"]*"|</?\w+>|JSON')
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_english_is_mixed_in(language: str, tmp_path: Path) -> None:
     sent: list[str] = []

@@ -187,6 +187,7 @@ def _values() -> dict[str, Any]:
     }
 
 
+@pytest.mark.sample(49)
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_is_not_allowed_is_refused_when_the_file_is_read(tmp_path: Path, text: str) -> None:
     (tmp_path / "goals").mkdir()
@@ -200,6 +201,7 @@ def test_what_is_not_allowed_is_refused_when_the_file_is_read(tmp_path: Path, te
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.sample(28)
 @pytest.mark.parametrize("text", STOPPED)
 def test_what_goes_too_far_is_stopped_soon(
     tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
@@ -214,6 +216,7 @@ def test_what_goes_too_far_is_stopped_soon(
     assert not (tmp_path / "stolen").exists()
 
 
+@pytest.mark.slow
 def test_attacks_take_little_memory() -> None:
     texts = [
         text.replace("range(9000)", "range(90)")
@@ -232,6 +235,7 @@ def test_attacks_take_little_memory() -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_files_that_include_each_other_end(tmp_path: Path) -> None:
     (tmp_path / "goals").mkdir()
     for n in range(30):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.limited import limited
 
 DOUBLED = "{{% set {0} = {1} %}}" + "{{% set {0} = {2} %}}" * 40
@@ -189,6 +190,7 @@ print("all ended")
 """
 
 
+@pytest.mark.slow
 def test_no_prompt_file_takes_more_than_its_bounds(tmp_path: Path) -> None:
     (tmp_path / "prompts" / "goals").mkdir(parents=True)
     (tmp_path / "attacks.json").write_text(json.dumps(ATTACKS))

@@ -54,6 +54,7 @@ def framings() -> Iterator[Framing]:
             yield Framing.model_validate({"labels": "QX", "story": story, "order": order, "units": "coins"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seat", [0, 1])
 def test_all_144_games_are_told_as_they_are_scored_in_every_story_and_order(seat: int) -> None:
     for framing in framings():

@@ -28,6 +28,7 @@ def paid(game: Game, *types: str) -> tuple[float, ...]:
     return drive(mechanisms.build("none"), game, streams, played_by(types, streams)).outcome.scores
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", RULED)
 def test_a_game_keeps_the_contract_with_rounds_and_talk(name: str) -> None:
     check_mechanism("none", games=[name], seeds=1)

@@ -23,6 +23,7 @@ EVERY = [
 ]
 
 
+@pytest.mark.sample(105)
 @pytest.mark.parametrize("spec", EVERY)
 def test_the_description_equals_the_scoring(spec: str) -> None:
     game = build_game(spec)

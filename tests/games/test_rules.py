@@ -75,6 +75,7 @@ def test_wishes_beyond_the_stock_are_cut_in_proportion() -> None:
     assert outcome.scores == pytest.approx((200 / 3, 100 / 3)) and outcome.rounds[0].facts["collapsed"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_best_response_in_a_second_price_auction_is_the_own_value(seed: int) -> None:
     outcome = match("second_price_auction:2", ["best_response"] * 2, seed=seed)
@@ -82,6 +83,7 @@ def test_the_best_response_in_a_second_price_auction_is_the_own_value(seed: int)
     assert hidden["bids"] == hidden["values"]
 
 
+@pytest.mark.slow
 def test_the_best_response_in_a_first_price_auction_shades_the_bid() -> None:
     outcome = match("first_price_auction:2", ["best_response"] * 2, seed=2)
     (hidden,) = outcome.facts["hidden"]
@@ -127,6 +129,7 @@ def test_public_goods_pay_the_share_and_what_was_kept() -> None:
     assert scores == pytest.approx((14, 24, 34, 29))
 
 
+@pytest.mark.slow
 def test_ten_seats_with_101_amounts_play_in_memory_that_does_not_grow_with_profiles() -> None:
     game = build_game({"name": "public_goods_amounts", "n": 10, "endowment": 100})
     tracemalloc.start()

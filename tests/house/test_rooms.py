@@ -155,6 +155,7 @@ def test_every_feature_says_what_it_answers() -> None:
             assert lines[0].startswith("# "), folder.name
 
 
+@pytest.mark.slow
 def test_printed_imports_of_0_1_still_work() -> None:
     """A module that moved is the same module under both names."""
     code = (

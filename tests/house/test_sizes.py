@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tests import sizes
 
 
-def test_a_quick_run_takes_some_cases_and_a_whole_run_all() -> None:
-    cases = sizes.some(range(10), 3)
-    slow = [case.values[0] for case in cases if not isinstance(case, int)]
-    assert [case for case in cases if isinstance(case, int)] == [0, 3, 6] and len(slow) == 7
-    assert all(case.marks[0].name == "slow" for case in cases if not isinstance(case, int))
-    assert sizes.some("ab", 2) == ["a", "b"]
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("number", range(10))
+def test_a_quick_run_takes_some_cases_and_a_whole_run_all(
+    number: int, request: pytest.FixtureRequest
+) -> None:
+    assert bool(request.node.get_closest_marker("slow")) == (number not in (0, 3, 6))
 
 
 @pytest.mark.parametrize("quick", [True, False])

@@ -91,6 +91,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param(variant, {"name": name, **params}, id=case)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("variant", "spec"), list(cases()))
 def test_a_mechanism_keeps_the_contract(variant: int, spec: dict[str, Any]) -> None:
     # A quick run tries the first variant in every game, the others in one.
@@ -101,6 +102,7 @@ RULED = [name for name in games if not build_game(name).has_table]
 FEW = {name: f"{name}:2" for name in RULED if "n" in games.parameters(name)}
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", RULED)
 def test_games_by_a_rule_are_played_and_told_in_every_round(name: str) -> None:
     check_mechanism({"name": "repetition", "rounds": 2}, games=[FEW.get(name, name)], seeds=1)

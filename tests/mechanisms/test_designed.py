@@ -77,6 +77,7 @@ def test_the_most_approved_design_wins() -> None:
     assert (facts["approvals"], facts["winner"], facts["design"]) == ([1, 2], "M2", [1, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ballots", [votes([], [], []), votes(["M1", "M2", "M3"], [], []), votes(["M1"], ["M2"], ["M3"])]
 )

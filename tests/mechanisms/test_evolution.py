@@ -73,6 +73,7 @@ def test_a_mutant_of_constant_fitness_takes_over_as_moran_says() -> None:
     assert close(fixed, tries, exp(log_fixation([-gap] * (size - 1))))
 
 
+@pytest.mark.slow
 def test_instructions_take_over_as_the_game_and_moran_say() -> None:
     """Members meet everybody, so that payoffs are those of the theory: one defector among four cooperators."""
     tries, size, fixed = 120, 5, 0

@@ -212,6 +212,7 @@ def test_a_sham_past_is_made_up_where_no_player_knows_better() -> None:
 # -- records -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", ["public_goods_amounts:2", "beauty_contest:2", "minimum_effort:2"])
 def test_records_hold_the_amounts_of_games_that_one_step_settles(game: str) -> None:
     for more in ({}, {"own": "memory"}, {"order": "higher"}):
@@ -240,6 +241,7 @@ def test_a_record_tells_amounts_and_scripts_answer_to_it() -> None:
 # -- any mechanism -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("around", [{"predict": "players"}, {"predict": "observer"}, {"state": "during"}])
 @pytest.mark.parametrize("name", ["punishment", "cheap_talk", "in_turn", "similarity", "none"])
 def test_predictions_and_statements_go_around_any_mechanism_with_seats(
@@ -249,6 +251,7 @@ def test_predictions_and_statements_go_around_any_mechanism_with_seats(
     check_mechanism({"name": name, **rounds, **around}, games=["prisoners_dilemma"], seeds=1)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("around", [{"predict": "players"}, {"predict": "observer"}, {"noise": 0.5}])
 @pytest.mark.parametrize("game", ["beauty_contest:2", "first_price_auction:2", "common_pool:2", "dictator"])
 def test_rounds_of_a_rule_are_played_and_told_with_what_is_around_them(

@@ -251,6 +251,7 @@ def test_cooperation_is_favoured_above_the_critical_ratio_and_not_below(rule: st
     assert fixation(links, rule, ratio * 0.95, 0.001) < 1 / 8 - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degree", [2, 4, 6])
 def test_the_critical_ratio_of_a_large_ring_is_its_degree_or_two_more(degree: int) -> None:
     """Ohtsuki et al. (2006): b/c > k for death-birth and b/c > k + 2 for imitation, in the limit of large rings."""

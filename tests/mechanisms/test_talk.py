@@ -67,6 +67,7 @@ def heard(step: Sequence[Decision]) -> list[list[str]]:
     return [[m["text"] for m in decision.view.facts["talk"]["messages"]] for decision in step]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", list(mechanisms))
 def test_every_mechanism_keeps_the_contract_with_talk(name: str) -> None:
     talk = {} if name == "evolution" else {"talk": TALK}

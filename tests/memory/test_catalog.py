@@ -117,6 +117,7 @@ class TestForgetting:
             assert not there & gone
             gone |= {r.number for r in rounds[:length]} - there
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("mode", "age", "chance"), [("drop", 30, 0.2), ("decay", 3, 1 - 0.8**3)])
     def test_a_round_goes_with_the_stated_chance(
         self, mode: Literal["drop", "decay"], age: int, chance: float

@@ -103,6 +103,7 @@ def test_shares_that_make_no_sense_are_refused(shares: object) -> None:
         Sanitized("ideal", 2, 8, shares={"2, 2": 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", [PD, TD, PG], ids=lambda g: g.name)
 def test_prompts_have_the_same_lines_for_every_real_part_and_every_round(game: Game) -> None:
     profiles = [[(n * (s + 2)) % len(names) for s, names in enumerate(game.actions)] for n in range(110)]

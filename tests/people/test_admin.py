@@ -13,6 +13,7 @@ from ostrom.ground.errors import UsageError
 from ostrom.people.server import PASSWORD, listening
 
 
+@pytest.mark.slow
 def test_the_admin_page_needs_its_password_and_is_blind_until_told_otherwise(tmp_path: Path) -> None:
     study = small_study(languages=["en", "de"])
     study["people"]["texts"] |= {"consent.de.md": "# Einwilligung", "debrief.de.md": "# Danke"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.people.served import served
 
 from ostrom.studies.run import open_run
@@ -42,6 +43,7 @@ def amounts_study() -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_a_person_names_amounts_and_is_told_which_are_possible(tmp_path: Path) -> None:
     with served(tmp_path, amounts_study()) as server:
         person = server.visitor(join=True)

@@ -58,6 +58,7 @@ def rows_of(server: Served, table: str) -> list[dict[str, Any]]:
         return data.records(f"SELECT * FROM {table}")
 
 
+@pytest.mark.slow
 def test_a_visit_from_prolific_has_its_clock_two_fresh_games_and_a_completion_link(tmp_path: Path) -> None:
     asked: list[str] = []
 
@@ -109,6 +110,7 @@ def test_a_visit_from_prolific_has_its_clock_two_fresh_games_and_a_completion_li
     assert not visit["excluded"] and "p-31" not in str(decisions) + str(visits)
 
 
+@pytest.mark.slow
 def test_a_choice_that_comes_too_late_is_void_for_the_model_too_and_excludes_the_person(
     tmp_path: Path,
 ) -> None:
@@ -135,6 +137,7 @@ def test_a_choice_that_comes_too_late_is_void_for_the_model_too_and_excludes_the
     assert all("the other player did not decide in time" in text for text in told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", ["5"])
 def test_more_time_is_asked_for_before_the_first_game(tmp_path: Path, time: str) -> None:
     with (

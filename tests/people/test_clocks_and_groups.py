@@ -19,6 +19,7 @@ def decisions(server: Served, kind: str = "act") -> list[dict[str, Any]]:
         return [row for row in run.rows.decisions() if row["kind"] == kind]
 
 
+@pytest.mark.slow
 def test_missed_rounds_are_marked_and_too_many_end_the_visit(tmp_path: Path) -> None:
     study = small_study(
         time={"decision": 1, "missed": "mark", "missed_at_most": 1, "accommodation": [1, "none"]},
@@ -52,6 +53,7 @@ def test_missed_rounds_are_marked_and_too_many_end_the_visit(tmp_path: Path) -> 
     assert [row["action"] for row in rows[:2]] == [None, None]
 
 
+@pytest.mark.slow
 def test_an_accommodation_multiplies_the_time_of_every_decision(tmp_path: Path) -> None:
     def left(page: str) -> int:
         return int(re.findall(r'data-left="(\d+)"', page)[0])
@@ -71,6 +73,7 @@ def test_an_accommodation_multiplies_the_time_of_every_decision(tmp_path: Path) 
         assert slow.title == "Round 3 of 3" and 1000 < left(slow.page) <= 2500
 
 
+@pytest.mark.slow
 def test_the_move_of_the_other_is_not_in_the_page_before_its_time(tmp_path: Path) -> None:
     with served(tmp_path, small_study(time={"reveal": [1, 1.5]})) as server:
         person = server.visitor(join=True)
@@ -86,6 +89,7 @@ def test_the_move_of_the_other_is_not_in_the_page_before_its_time(tmp_path: Path
         assert person.look() and person.title == "Round 2 of 3"
 
 
+@pytest.mark.slow
 def test_a_quota_that_fills_during_the_quiz_ends_with_a_code(tmp_path: Path) -> None:
     study = whole_study(quota=1)
     study["vary"] = {}
@@ -137,6 +141,7 @@ def test_two_people_play_with_each_other_through_a_kill(tmp_path: Path) -> None:
     assert len(rows) == 6 and {row["reading"] for row in rows} == {"person"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "reading"),
     [pytest.param("end-match", None, marks=pytest.mark.slow), ("agent:script", "scripted")],

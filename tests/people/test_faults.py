@@ -117,6 +117,7 @@ def until_thanked(person: Visitor) -> None:
         person.answer("F")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["fails", pytest.param("out of budget", marks=pytest.mark.slow)])
 def test_a_model_that_is_lost_amid_a_match_ends_the_match_and_not_the_visit(tmp_path: Path, how: str) -> None:
     calls: list[int] = []
@@ -150,6 +151,7 @@ def test_a_model_that_is_lost_amid_a_match_ends_the_match_and_not_the_visit(tmp_
     assert states == {"failed"}
 
 
+@pytest.mark.slow
 def test_a_slow_model_lets_people_wait_reload_and_leave(tmp_path: Path) -> None:
     with (
         LoopbackServer(lambda _: "J", latency=3.0) as model,
@@ -267,6 +269,7 @@ def test_whoever_left_has_left_although_the_server_was_killed_at_that_moment(
             assert not list(run.rows.visits()) or {row["state"] for row in run.rows.visits()} == {"withdrawn"}
 
 
+@pytest.mark.slow
 def test_a_job_of_the_server_that_fails_ends_it_with_its_reason(tmp_path: Path) -> None:
     """The jobs beside the pages look into the register every two seconds."""
     with served(tmp_path, small_study()) as server:

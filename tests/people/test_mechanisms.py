@@ -59,6 +59,7 @@ def people_study(seats: int, people: int, games: dict[str, Any], **section: Any)
     }
 
 
+@pytest.mark.slow
 def test_two_people_and_a_script_play_every_mechanism_in_one_visit(tmp_path: Path) -> None:
     elsewhere = {"reputation", "society", "evolution"}
     assert {*RULES} | elsewhere == set(mechanisms.names()), "a new mechanism belongs here, too"
@@ -94,6 +95,7 @@ def test_two_people_and_a_script_play_every_mechanism_in_one_visit(tmp_path: Pat
     assert len(set(places)) == len(places), "nobody was asked twice, or asked what belongs to somebody else"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rules", [{"name": "reputation"}, pytest.param({"name": "society", "members": 4}, marks=pytest.mark.slow)]
 )

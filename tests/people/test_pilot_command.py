@@ -43,6 +43,7 @@ def test_everybody_finishes_both_games_and_cells_are_balanced(ostrom: Command, t
     assert {row["reading"] for row in acts} == {"person"} and {row["seat"] for row in acts} == {2}
 
 
+@pytest.mark.slow
 def test_who_drops_out_and_who_misses_is_on_record_and_the_same_again(
     ostrom: Command, tmp_path: Path
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_browser_that_is_not_there_is_named_with_one_line(ostrom: Command) -> 
     assert "--browser: no browser found" in refused.stderr or "--browser needs Playwright" in refused.stderr
 
 
+@pytest.mark.slow
 def test_the_built_in_study_is_that_of_the_paper(ostrom: Command) -> None:
     told = json.loads(ostrom("tree", "repeated-games-people", "--json").stdout)["trees"][0]
     assert told["answers"] == 4092 and {part["seat"] for part in told["parts"]} == {1}

@@ -164,6 +164,7 @@ def played(server: Served) -> str:
     return code_of(person)
 
 
+@pytest.mark.slow
 def test_a_crash_while_people_are_paid_pays_nobody_twice_and_forgets_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

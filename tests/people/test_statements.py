@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.people.served import served, small_study
 
 from ostrom.data.rundata import run_data
@@ -11,6 +12,7 @@ from ostrom.features.inference.said import statements
 from ostrom.studies.run import open_run
 
 
+@pytest.mark.slow
 def test_a_person_is_asked_for_its_strategy_before_the_debriefing(tmp_path: Path) -> None:
     study = small_study()
     study["mechanism"] = {**study["mechanism"], "state": "after"}

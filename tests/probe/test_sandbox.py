@@ -72,6 +72,7 @@ ATTACKS = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(11)
 @needs_one
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("code", ATTACKS.values(), ids=ATTACKS.keys())
@@ -79,6 +80,7 @@ def test_the_sandbox_refuses(code: str, way: str) -> None:
     assert is_refused(way, code)
 
 
+@pytest.mark.slow
 @needs_one
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_of_the_user_is_there(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

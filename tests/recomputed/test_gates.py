@@ -69,6 +69,7 @@ def judged(call: Call, run: str, blocks: list[list[int]]) -> dict[str, list[dict
     return {kind: [one for one in told if one["gate"].startswith(kind)] for kind in ASKED}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("size", [1, 2, 8, 30])
 def test_every_verdict_is_that_of_the_exported_table(call: Call, size: int) -> None:
     """Blocks of seeds are studies of their own: one gate each, and the same interval from the CSV file."""
@@ -88,6 +89,7 @@ def test_every_verdict_is_that_of_the_exported_table(call: Call, size: int) -> N
             assert gate["answer"] == draws.verdict(own, *ALLOWED[kind]), (kind, block)
 
 
+@pytest.mark.slow
 def test_a_null_model_passes_as_often_as_power_says(call: Call) -> None:
     """`ostrom power --within` names the rate at which gates of real runs without a difference pass."""
     blocks = [list(range(n * 30, (n + 1) * 30)) for n in range(SEEDS // 30)]
@@ -115,6 +117,7 @@ def test_matches_that_are_all_alike_or_single_are_never_sure(call: Call) -> None
         assert single["answer"] == "undecided" and single["reason"], single
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [name for name, _, _ in gate_cells.GENERATORS])
 def test_the_verdict_of_the_second_program_is_ours_on_the_border_and_beyond(name: str) -> None:
     """Gates on drawn values: at least, at most, between; a difference of unequal samples; one that is passed."""

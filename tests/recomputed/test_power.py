@@ -25,6 +25,7 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
         yield caller(patch, folder)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("cell", QUICK, ids=lambda cell: f"{cell.study}-{cell.measure}-{cell.seeds}")
 def test_power_and_error_are_those_of_a_second_simulation(call: Call, cell: Cell) -> None:
     done = call("power", *cell.options, "--simulations", str(OURS))
@@ -38,6 +39,7 @@ def test_power_and_error_are_those_of_a_second_simulation(call: Call, cell: Cell
     )
 
 
+@pytest.mark.slow
 def test_what_a_pilot_shows_is_read_from_its_table(call: Call) -> None:
     assert call("run", "conditions.yaml").code == 0
     assert call("export", "conditions", "--format", "csv", "--out", ".").code == 0

@@ -39,6 +39,7 @@ def test_the_personas_paper_has_all_its_tables_and_figures() -> None:
     assert names == tables | {f"Figure {n}" for n in range(1, 9)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("study", "some"), [("personas", "Table_6a"), ("mechanisms", "Aggregate_table")])
 def test_a_run_is_written_in_the_shape_of_its_paper(study: str, some: str, tmp_path: Path) -> None:
     folder = play_golden(study, tmp_path)

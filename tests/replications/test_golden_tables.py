@@ -16,7 +16,6 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.sizes import some
 
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
@@ -117,7 +116,8 @@ def test_every_builtin_study_has_golden_tables() -> None:
         assert f'"{name}"' in (Path(__file__).parent / file).read_text(), name
 
 
-@pytest.mark.parametrize("name", some(RUNS, 9))
+@pytest.mark.sample(3)
+@pytest.mark.parametrize("name", RUNS)
 def test_tables_are_as_they_were(name: str, tmp_path: Path) -> None:
     found = orjson.loads(orjson.dumps(tables_of(play_golden(name, tmp_path))))
     path = FOLDER / f"{name}.json"

@@ -52,6 +52,7 @@ def commands(tmp_path: Path) -> Commands:
     return run
 
 
+@pytest.mark.slow
 def test_a_fifth_paper_needs_no_change_of_ours(commands: Commands, tmp_path: Path) -> None:
     place = install(tmp_path / "site", "fifth-paper", FILES, ENTRY_POINTS)
     (tmp_path / "rounds.csv").write_text(
@@ -105,6 +106,7 @@ def test_a_fifth_paper_needs_no_change_of_ours(commands: Commands, tmp_path: Pat
     assert [g["matches"] for g in tested["groups"]] == [4, 4]
 
 
+@pytest.mark.slow
 def test_a_broken_package_is_named_and_breaks_nothing_else(commands: Commands, tmp_path: Path) -> None:
     broken = install(
         tmp_path / "a", "broken-import", {"broken_import/__init__.py": "import no_such_module\n"},
@@ -145,6 +147,7 @@ def test_a_broken_package_is_named_and_breaks_nothing_else(commands: Commands, t
         )
 
 
+@pytest.mark.slow
 def test_parts_in_the_folders_of_a_replication_are_found_without_entry_points(
     commands: Commands, tmp_path: Path
 ) -> None:
@@ -187,6 +190,7 @@ def example_installed(site: Path) -> Path:
     return install(site, declared["name"], parts, points)
 
 
+@pytest.mark.slow
 def test_the_example_package_runs_by_its_entry_points_alone(commands: Commands, tmp_path: Path) -> None:
     place = example_installed(tmp_path / "site")
     lines = [
@@ -224,6 +228,7 @@ def test_the_example_package_runs_by_its_entry_points_alone(commands: Commands, 
     assert "message" in made["transcript|river-pledges|--match|1"][1]
 
 
+@pytest.mark.slow
 def test_a_battery_file_names_a_study_of_the_example_package_and_a_file_beside_it(
     commands: Commands, tmp_path: Path
 ) -> None:
@@ -250,6 +255,7 @@ def test_a_battery_file_names_a_study_of_the_example_package_and_a_file_beside_i
     assert code == 2 and "river" in err and err.count("\n") == 1, err
 
 
+@pytest.mark.slow
 def test_the_example_package_keeps_the_contracts(tmp_path: Path) -> None:
     place = example_installed(tmp_path / "site")
     run = "import test_riverbank as t; [getattr(t, name)() for name in dir(t) if name.startswith('test_')]"

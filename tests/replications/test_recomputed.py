@@ -42,6 +42,7 @@ def test_the_script_is_independent() -> None:
     assert not {name for name in imported if name.startswith(("ostrom", "tests"))}
 
 
+@pytest.mark.slow
 def test_a_defector_takes_over_as_often_as_moran_says(tmp_path: Path) -> None:
     size, births, strength, seeds = 4, 6, 0.6, 80
     tables = exported(
@@ -89,6 +90,7 @@ def test_a_large_population_follows_the_replicator(tmp_path: Path) -> None:
         assert expected < sum(good) / size, "defectors earn more"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["death-birth", "imitation"])
 def test_cooperation_spreads_in_a_society_as_ohtsuki_says(rule: str, tmp_path: Path) -> None:
     degree, imitation, strength = 4, rule == "imitation", 1.0

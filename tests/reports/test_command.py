@@ -36,6 +36,7 @@ def ostrom(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     return int(stopped.value.code or 0)
 
 
+@pytest.mark.slow
 def test_run_and_report_print_the_page_and_nothing_else(
     study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,6 +50,7 @@ def built(**parameters: Any) -> Any:
     return panel_factory("rates", "ostrom.reports", FILE_OF_TESTS)(**parameters)
 
 
+@pytest.mark.sample(25)
 @pytest.mark.parametrize("name", list(panels))
 def test_every_panel_of_ours_can_be_built(name: str) -> None:
     """Its functions can be imported and its templates read; it says what it shows."""

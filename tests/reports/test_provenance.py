@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ostrom.data.rundata import run_data
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports import build_report
@@ -12,6 +14,7 @@ from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
 
+@pytest.mark.slow
 def test_every_caption_names_calls_temperature_and_models(tmp_path: Path) -> None:
     register("said", "[A0]")
     study = {

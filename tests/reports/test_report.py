@@ -31,6 +31,7 @@ def own_panels_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ostrom.reports.build.DEFAULT_PANELS", ())
 
 
+@pytest.mark.slow
 def test_a_report_is_one_page_with_figures_and_tables_beside_it(ready: Path) -> None:
     assert ready.parts[-3:] == ("small", "report", "index.html")
     page = page_of(ready)
@@ -62,6 +63,7 @@ def test_ids_are_unique_and_every_reference_has_its_target(ready: Path) -> None:
     assert set(re.findall(r"url\(#([^)]+)\)", page.source)) <= set(page.ids)
 
 
+@pytest.mark.slow
 def test_the_same_run_gives_the_same_bytes(ready: Path) -> None:
     files = sorted(p for p in ready.parent.rglob("*") if p.is_file())
     before = {p: p.read_bytes() for p in files}
@@ -70,6 +72,7 @@ def test_the_same_run_gives_the_same_bytes(ready: Path) -> None:
     assert {p: p.read_bytes() for p in files} == before
 
 
+@pytest.mark.slow
 @pytest.mark.pictures
 def test_text_in_figures_is_drawn_with_a_font_that_is_there(played: Played) -> None:
     figure = build_report(played(), ["cooperation"]).path.parent / "figures" / "cooperation.svg"
@@ -78,6 +81,7 @@ def test_text_in_figures_is_drawn_with_a_font_that_is_there(played: Played) -> N
     assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_names_with_markup_and_quotes_stay_text(played: Played) -> None:
     evil = "<script>alert('x')</script>"
     data = played(
@@ -160,6 +164,7 @@ def test_one_round_games_have_no_course(played: Played) -> None:
     assert "Every match has a single round" in page_of(report.path).text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_panels_only")
 @pytest.mark.pictures
 def test_two_hundred_cells_stay_on_a_page(played: Played) -> None:
@@ -252,6 +257,7 @@ def test_a_panel_that_fails_is_a_box_on_the_page_and_a_failure_of_the_report(pla
     assert "Results at a glance" in page.text
 
 
+@pytest.mark.sample(2)
 @pytest.mark.usefixtures("own_panels_only")
 @pytest.mark.parametrize(
     ("spec", "why"),

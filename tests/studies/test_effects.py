@@ -146,6 +146,7 @@ def test_a_preset_takes_paths() -> None:
         load_study(study, preset="q")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", builtin_names())
 def test_no_built_in_study_is_refused(name: str) -> None:
     for preset in [None, *presets_of(name)]:

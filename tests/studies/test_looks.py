@@ -43,6 +43,7 @@ def seeds(name: str) -> int:
     return int(json.loads(Path(f"runs/{name}/run.json").read_bytes())["study"]["seeds"])
 
 
+@pytest.mark.slow
 def test_it_stops_at_the_first_look_that_meets_the_criterion_and_says_so(call: Call) -> None:
     done = call("run", "w.yaml", "--json")
     taken = looks("seq")
@@ -64,6 +65,7 @@ def test_it_stops_at_the_first_look_that_meets_the_criterion_and_says_so(call: C
     )
 
 
+@pytest.mark.slow
 def test_interruptions_change_no_look_and_nothing_is_played_beyond_the_decision(call: Call) -> None:
     assert call("run", "w.yaml").code == 0
     whole = looks("seq")
@@ -160,6 +162,7 @@ def test_the_largest_number_of_seeds_ends_it(call: Call) -> None:
     assert looks("seq")[-1]["why"] == "the largest number of seeds is reached"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("low", ["grim", "random:0.5"])
 def test_a_measure_without_values_so_far_does_not_end_the_run(call: Call, low: str) -> None:
     """Nothing is to be repaired where all cooperate: looks see nothing, and the most seeds are played."""
@@ -199,6 +202,7 @@ def test_a_dry_run_shows_the_most_seeds_and_seeds_of_the_study_are_not_used(call
     assert call("run", "w.yaml", "--set", "stop.width=1.9").code == 0 and seeds("seq") == 3
 
 
+@pytest.mark.slow
 def test_power_shows_what_looking_costs(call: Call) -> None:
     told = json.loads(
         call(

@@ -110,6 +110,7 @@ def test_every_record_is_asked_for_here() -> None:
     assert files == {*RECORDS, *DERIVED}
 
 
+@pytest.mark.sample(6)
 @WIRES
 @pytest.mark.parametrize("name", RECORDS)
 def test_every_record_is_answered(name: str, wire: int, server: LoopbackServer, tmp_path: Path) -> None:
@@ -117,6 +118,7 @@ def test_every_record_is_answered(name: str, wire: int, server: LoopbackServer, 
     assert f"records/{name}.txt" in files
 
 
+@pytest.mark.sample(2)
 @WIRES_OF_LANGUAGES
 @pytest.mark.parametrize("language", ["en", *sorted(path.name for path in (OWN / "languages").iterdir())])
 def test_every_language_is_answered(language: str, wire: int, server: LoopbackServer, tmp_path: Path) -> None:
@@ -136,6 +138,7 @@ def test_every_language_is_answered(language: str, wire: int, server: LoopbackSe
     rehearsed(tmp_path / "talk", asked, models_of(server)[wire])
 
 
+@pytest.mark.sample(4)
 @WIRES
 @pytest.mark.parametrize("style", ["direct", "reasoned"])
 @pytest.mark.parametrize("answer", ["choice", "explained"])
@@ -170,6 +173,7 @@ def test_every_built_in_study_is_rehearsed(
     unreadable_none(tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_every_derived_run_is_rehearsed(
     server: LoopbackServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

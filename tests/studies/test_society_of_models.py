@@ -49,6 +49,7 @@ def models() -> Iterator[None]:
     unregister("strict")
 
 
+@pytest.mark.slow
 def test_members_keep_two_of_their_own_meetings_and_see_them_by_name(tmp_path: Path) -> None:
     types = "types={forgiving: {model: scripted/forgiving}, strict: {model: scripted/strict}}"
     study = load_study(STUDY, changes=[types, "agent.constrain=never", "seeds=2"])

@@ -83,6 +83,7 @@ MEMORIES = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("memory", [name for name in memories if name != "edited"])
 def test_memories_work_with_talk(tmp_path: Path, memory: str) -> None:
     types = {"talker": {"model": "scripted/talker", "memory": MEMORIES.get(memory, memory)}}

@@ -25,6 +25,7 @@ OWN: dict[str, Any] = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("style", ["social", "reasoned"])
 @pytest.mark.parametrize(
     ("study", "changes"),

@@ -147,6 +147,7 @@ def test_the_command_says_how_large_it_is(tmp_path: Path, monkeypatch: pytest.Mo
     assert done.code == 2 and "is no folder" in done.err
 
 
+@pytest.mark.slow
 def test_nothing_that_a_person_wrote_is_copied(tmp_path: Path) -> None:
     games = {
         "talk": {"mechanism": {"name": "cheap_talk", "rounds": 2}},

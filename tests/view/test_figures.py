@@ -73,6 +73,7 @@ def computed(server: Viewed, path: str) -> str:
     return page
 
 
+@pytest.mark.slow
 def test_a_page_waits_for_its_figures_and_gets_them(folder: Path) -> None:
     with viewed(folder.parent) as server:
         page = computed(server, "/run/talk/heat?measure=cooperation&rows=rounds&columns=agent")

@@ -250,6 +250,7 @@ def test_search_by_where_agent_cell_phrase_and_prefix(tmp_path: Path) -> None:
         assert where == "reasoning" and ("trust", True) in pieces
 
 
+@pytest.mark.slow
 def test_excerpts_hold_the_words_and_little_else() -> None:
     text = "x " * 100_000 + "they betrayed me" + " y" * 100_000
     ((*_,),) = [excerpts(text, terms_of("betrayed"))]

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Generator
 from pathlib import Path
 
+import pytest
 from tests.view.runs import said, talk
 from tests.view.viewed import Viewed, viewed
 
@@ -32,6 +33,7 @@ def news(server: Viewed, path: str = "/events") -> Generator[dict[str, str], Non
         connection.close()
 
 
+@pytest.mark.slow
 def test_a_row_follows_its_run_from_running_to_finished(tmp_path: Path) -> None:
     begun, go = threading.Event(), threading.Event()
 

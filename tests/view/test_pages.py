@@ -43,6 +43,7 @@ def wait_for(what: Callable[[], bool], seconds: float = 120) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_the_list_tells_states_apart_and_a_damaged_run_has_the_line_of_the_command(server: Viewed) -> None:
     wait_for(lambda: "1 of its entries changed" in server.page("/"))
     page = server.page("/")
@@ -127,6 +128,7 @@ def test_a_match_is_read_as_one_text_and_a_call_says_its_settings(server: Viewed
     assert "Settings of this call" in page and re.search(r"<dt>temperature</dt><dd>[\d.]+</dd>", page)
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_decision_is_whole(server: Viewed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ostrom.view.match.PIECE", 1000)
     place = "/run/hostile/match/0/decision"

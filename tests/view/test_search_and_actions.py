@@ -48,6 +48,7 @@ def strategies(runs: Path, name: str = "plain", **changes: Any) -> Path:
     return talk(runs, name=name, types={"tft": "tit_for_tat", "d": "defector"}, **changes)
 
 
+@pytest.mark.slow
 def test_a_search_makes_its_index_and_finds_words_in_context(tmp_path: Path) -> None:
     folder = talk(tmp_path)
     with viewed(tmp_path) as view:
@@ -140,6 +141,7 @@ def post(view: Viewed, path: str, form: dict[str, str], **headers: str) -> tuple
     return view.ask(path, "POST", form, **{"origin": view.base, **headers})
 
 
+@pytest.mark.slow
 def test_a_branch_is_started_once_it_is_confirmed_and_makes_a_run(tmp_path: Path) -> None:
     strategies(tmp_path)
     with viewed(tmp_path) as view:

@@ -41,6 +41,7 @@ def test_a_reader_waits_for_the_same_run_alone(tmp_path: Path, monkeypatch: pyte
     shelf.close()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["", ".", "..", "../a", "a/b", "nobody"])
 def test_only_what_lies_in_the_folder_has_a_name(tmp_path: Path, name: str) -> None:
     talk(tmp_path / "runs", name="a")

@@ -97,6 +97,7 @@ def test_two_hosts_are_refused(server: Viewed) -> None:
     asked.close()
 
 
+@pytest.mark.slow
 def test_a_journal_that_is_swapped_is_indexed_anew(tmp_path: Path) -> None:
     def other(request: Request) -> Reply:
         return Reply("[A0]", "A zebra! " + said(request).text, "raw", usage=Usage(100, 10))
@@ -112,6 +113,7 @@ def test_a_journal_that_is_swapped_is_indexed_anew(tmp_path: Path) -> None:
         assert "No call has these words" in view.page("/run/talk/search?q=trust")
 
 
+@pytest.mark.slow
 def test_a_game_that_is_installed_while_the_viewer_runs_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +147,7 @@ def test_a_game_that_is_installed_while_the_viewer_runs_is_found(
         open_run(tmp_path / "runs" / "plain")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes through /proc")
 def test_no_process_of_the_server_stays_defunct(tmp_path: Path) -> None:
     def defunct() -> set[int]:

@@ -48,11 +48,13 @@ def moves(
     return said
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("spec", OURS + VARIANTS)
 def test_keeps_the_contract(spec: str) -> None:
     check_strategy(spec)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("spec", TOLERANT)
 def test_keeps_the_contract_with_tolerance(spec: str) -> None:
     def make() -> Strategy:

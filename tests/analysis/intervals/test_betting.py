@@ -57,6 +57,7 @@ def wrong(found: Combination, truth: float, level: float = 0.95) -> tuple[bool, 
     return low > truth + 1e-12, high < truth - 1e-12
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", GENERATORS)
 @pytest.mark.parametrize("n", [10, 30])
 def test_a_bound_is_wrong_in_at_most_its_share_of_samples(name: str, n: int) -> None:
@@ -68,6 +69,7 @@ def test_a_bound_is_wrong_in_at_most_its_share_of_samples(name: str, n: int) -> 
             assert sum(side) / TIMES <= most
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", GENERATORS)
 @pytest.mark.parametrize(("n", "m"), [(10, 10), (3, 30)])
 def test_so_is_that_of_a_difference(name: str, n: int, m: int) -> None:
@@ -111,6 +113,7 @@ def test_all_at_the_bound_is_near_what_no_bound_can_beat() -> None:
     assert float(MASS.sum()) == pytest.approx(1) and MASS[-1] > 0.5 and BETS[-1] == 1 and BETS.min() > 0
 
 
+@pytest.mark.slow
 def test_it_is_at_least_as_near_as_bets_by_running_means_are() -> None:
     rng = np.random.default_rng(8)
     draws: tuple[tuple[Draw, list[float]], ...] = (
@@ -125,6 +128,7 @@ def test_it_is_at_least_as_near_as_bets_by_running_means_are() -> None:
             assert float(np.median(lows)) > median - 0.01
 
 
+@pytest.mark.slow
 def test_looking_again_and_again_costs_nothing() -> None:
     """The truth leaves the bounds at any of 40 looks in no more samples than at a single one."""
     rng = np.random.default_rng(5)

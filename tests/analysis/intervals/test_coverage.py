@@ -30,6 +30,7 @@ def least(n: int) -> float:
     return aim - 4 * math.sqrt(aim * (1 - aim) / SAMPLES)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("n", [2, 5, 10])
 def test_means(row: str, n: int) -> None:
@@ -42,6 +43,7 @@ def test_means(row: str, n: int) -> None:
     assert held / SAMPLES >= least(n)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("row", ROWS)
 def test_differences_and_slopes(row: str) -> None:
     draw, _ = ROWS[row]
@@ -73,6 +75,7 @@ def test_the_interval_is_at_most_as_wide_as_it_may_be() -> None:
         assert np.mean(ours) <= 1.6 * np.mean(theirs)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("plus", [0.5, 0.7, 0.9])
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_pairs_that_are_all_or_nothing(plus: float, n: int) -> None:

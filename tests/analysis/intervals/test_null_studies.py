@@ -8,6 +8,7 @@ from tools.coverage.null_studies import excluded_at_preset
 MOST_EXCLUDED = 0.07
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("study", "preset"),
     [pytest.param("memory", "small", marks=pytest.mark.slow), ("horizon", "small"), ("horizon", "paper")],

@@ -28,6 +28,7 @@ OTHER_RUNS = set(
 """Measures of what the small runs do not have (models, predictions, networks, contracts): tested in runs that do."""
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("name", measures.names())
 def test_the_catalogue_conforms(name: str, small: RunData, amounts: RunData) -> None:
     of_people = name in ("guessed_person", "response_time")

@@ -40,6 +40,7 @@ def test_one_factor_is_scipys_f_and_tukey() -> None:
         assert (line.low, line.high) == pytest.approx((bounds.low[i, j], bounds.high[i, j]), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "number"), [("II", 2), ("III", 3)])
 def test_two_factors_are_statsmodels_table(kind: SumsOfSquares, number: int) -> None:
     import pandas as pd

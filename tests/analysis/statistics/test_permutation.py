@@ -98,6 +98,7 @@ def test_random_blocked_arrangements_remove_the_variation_between_blocks() -> No
     assert (free.estimate.p or 0.0) > 0.3
 
 
+@pytest.mark.slow
 def test_without_effect_small_p_values_are_rare() -> None:
     p = [
         permutation_two_sample(*rng(seed).normal(size=(2, 7)), unit="m", rng=rng(seed)).estimate.p

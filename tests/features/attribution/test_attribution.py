@@ -268,6 +268,7 @@ def test_strips_show_size_and_direction(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.pictures
 def test_the_strip_is_drawn_as_svg(tmp_path: Path) -> None:
     pytest.importorskip("altair")

@@ -42,6 +42,7 @@ def write(folder: Path, model: str, rounds: int = 2) -> str:
     return str(file)
 
 
+@pytest.mark.slow
 def test_it_plays_in_batches_and_resumes_in_them(tmp_path: Path, ostrom: Call) -> None:
     with LoopbackServer() as server:
         file = write(tmp_path, server.model)
@@ -61,6 +62,7 @@ parts: [{name: one, title: One, study: one.yaml, most: 1, figures: [{name: Kind,
 """
 
 
+@pytest.mark.slow
 def test_gates_and_profiles_are_played_in_batches_too(tmp_path: Path, ostrom: Call) -> None:
     (tmp_path / "gates.yaml").write_text(GATES)
     (tmp_path / "mine.yaml").write_text(BATTERY)
@@ -137,6 +139,7 @@ def talkative(body: dict[str, Any]) -> str:
     return f"I weigh what each of us would gain from either choice, at some length.\n{answer(body)}"
 
 
+@pytest.mark.slow
 def test_every_command_that_asks_through_the_engine_asks_in_batches(tmp_path: Path, ostrom: Call) -> None:
     runs = ["--runs", str(tmp_path / "runs")]
     with LoopbackServer(talkative) as server:

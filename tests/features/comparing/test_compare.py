@@ -119,6 +119,7 @@ def test_the_doubts_of_the_tables_are_all_carried_over() -> None:
     assert [f.value for f in figures if f.status == "uncertain"]
 
 
+@pytest.mark.slow
 def test_without_a_choice_the_range_of_all_models_is_shown(sweep: Path) -> None:
     made = compared(sweep)
     (one,) = line(made, "kind", "prisoners_dilemma", "reasoning", "2", "", "", "cooperation_rate")
@@ -137,6 +138,7 @@ def test_models_in_doubt_are_left_out_of_the_range_and_named(sweep: Path) -> Non
     assert (one.low, one.high) == (min(good), max(good))
 
 
+@pytest.mark.slow
 def test_a_chosen_model_is_shown_with_every_printing_of_a_disputed_figure(sweep: Path) -> None:
     made = compared(sweep, ("kind=Gemma-3-12B", "r=Llama-3.3-70B"))
     first, second = line(made, "kind", *CELL)
@@ -204,6 +206,7 @@ def test_mixed_tables_and_cleaned_pasts_meet_their_published_cells(tmp_path: Pat
     assert compared(tmp_path / "memory-asymmetric").lines == ()
 
 
+@pytest.mark.slow
 def test_a_reasoning_model_is_compared_in_every_design(tmp_path: Path) -> None:
     def says(request: Request) -> str:
         return "Trust and the long-term future matter more than the risk.\n[A0]"
@@ -247,6 +250,7 @@ def test_a_reasoning_model_is_compared_in_every_design(tmp_path: Path) -> None:
     assert {one.value for one in whole} == {9.5}
 
 
+@pytest.mark.slow
 def test_answers_by_the_policy_are_a_doubt_about_the_own_figure(tmp_path: Path) -> None:
     answers = iter(range(10**9))
     scripted.register("mumbles", lambda _: "[A0]" if next(answers) % 3 else "Hm.")
@@ -309,6 +313,7 @@ def test_two_printings_with_other_spreads_stay_apart() -> None:
     assert [(f.spread, f.source) for f in figures] == [(0.1, "T1, T2"), (0.2, "T3")]
 
 
+@pytest.mark.slow
 def test_unknown_names_are_refused(sweep: Path) -> None:
     with pytest.raises(UnknownName, match="published model 'Gemma'"):
         compared(sweep, ("Gemma",))
@@ -387,6 +392,7 @@ def test_personas_are_compared_by_their_rates(tmp_path: Path) -> None:
 class TestCommands:
     """What a person types."""
 
+    @pytest.mark.slow
     def test_compare_prints_tables_and_json(self, sweep: Path) -> None:
         shown = ostrom("compare", sweep, "--as", "kind=Gemma-3-12B")
         assert shown.returncode == 0, shown.stderr
@@ -398,6 +404,7 @@ class TestCommands:
         cell = data["cells"][0]
         assert {"own", "own_ci", "published_range", "difference", "status", "doubts", "figures"} <= set(cell)
 
+    @pytest.mark.slow
     def test_wrong_names_exit_with_2_and_one_line(self, sweep: Path) -> None:
         for words in (("--as", "Gemma"), ("--reference", "memroy_curse")):
             failed = ostrom("compare", sweep, *words)
@@ -471,6 +478,7 @@ def emptied(run: Path, folder: Path) -> Path:
     return copy
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared_with_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call = caller(monkeypatch, tmp_path)
     changes = ["--set", "mechanism.rounds=3", "--seeds", "4"]

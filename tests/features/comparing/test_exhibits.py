@@ -94,6 +94,7 @@ def test_a_wrong_declaration_is_one_line(entry: str, problem: str) -> None:
     assert "exhibits.yaml" in str(told.value) and "\n" not in str(told.value)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", sorted(replications()))
 def test_every_declared_name_column_panel_and_study_exists(name: str) -> None:
     found = exhibits_of(name)
@@ -111,6 +112,7 @@ def test_an_unknown_column_is_named() -> None:
         check_exhibits((TABLE,), references.build("memory_curse"), "x")
 
 
+@pytest.mark.slow
 def test_a_run_is_written_in_the_shape_of_the_paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = load_study(
         "memory", preset="smoke", changes=["types={kind: cooperator}", "mechanism.rounds=4"], seeds=2
@@ -132,6 +134,7 @@ def test_a_run_is_written_in_the_shape_of_the_paper(tmp_path: Path, monkeypatch:
     assert all(one.name in page for one in exhibits_of("memory_curse"))
 
 
+@pytest.mark.slow
 def test_several_runs_of_one_paper_stand_in_the_same_tables(tmp_path: Path) -> None:
     scripted.register("second", lambda request: "[A1]")
     game = {"name": "prisoners_dilemma", "preset": "repeated_games"}

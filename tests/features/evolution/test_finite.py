@@ -95,6 +95,7 @@ def test_nobody_meets_oneself() -> None:
         simulate(np.zeros((2, 2, 2)), Fermi(1.0), (1, 1), np.random.default_rng(0), steps=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("process", [Fermi(0.4), Moran(0.2), Moran(0.4, "exponential")])
 def test_simulated_fixation_covers_the_exact_value(process: Process) -> None:
     exact = taken_over(DILEMMA, process, mutant=1, population=6)
@@ -130,6 +131,7 @@ def test_without_mutation_a_path_ends_when_one_type_is_alone() -> None:
     assert path.steps < 10_000
 
 
+@pytest.mark.slow
 def test_long_simulation_with_rare_mutation_approaches_the_limit_chain() -> None:
     game = np.array([[1.0, 0.8], [1.1, 0.9]])
     limit = rare_mutation_shares(game, Fermi(2.0), 5)

@@ -58,6 +58,7 @@ def test_the_simplex_is_preserved(data: st.DataObject, table: Floats) -> None:
         assert np.all(states[:, start == 0.0] == 0.0)
 
 
+@pytest.mark.slow
 @given(st.floats(0.5, 4.0), st.floats(1.2, 4.0), st.floats(0.05, 0.95))
 @settings(max_examples=10, deadline=None)
 def test_hawk_dove_ends_at_value_over_cost(value: float, factor: float, hawks: float) -> None:

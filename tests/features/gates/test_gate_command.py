@@ -45,6 +45,7 @@ def judged(call: Call, *given: Any, options: tuple[str, ...] = (), **more: Any) 
     return done.code, json.loads(done.out)
 
 
+@pytest.mark.slow
 def test_the_exit_code_says_pass_fail_or_undecided(call: Call) -> None:
     code, told = judged(call, KIND, SAME)
     assert (
@@ -126,6 +127,7 @@ def test_the_price_is_named_before_anything_is_played(call: Call) -> None:
     assert call("gate", "s", "--gates", made, "--dry-run").code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("reply", "state"), [(ModelError("refused"), "failed"), ("no answer", "skipped")])
 def test_a_match_that_failed_or_was_skipped_is_missing(call: Call, reply: Any, state: str) -> None:
     """All other matches cooperate; no verdict rests on them alone, unless the gate allows it."""
@@ -147,6 +149,7 @@ def test_a_match_that_failed_or_was_skipped_is_missing(call: Call, reply: Any, s
     assert states.count(state) == 1
 
 
+@pytest.mark.slow
 def test_all_intervals_hold_at_once_where_that_is_asked(call: Call) -> None:
     _, each = judged(call, {**KIND, "by": ["game"]}, SAME)
     _, once = judged(call, {**KIND, "by": ["game"]}, SAME, simultaneous=True)
@@ -214,6 +217,7 @@ def test_an_interrupted_study_says_so_by_its_code(call: Call, monkeypatch: pytes
     assert done.code == 130 and json.loads(done.out)["answer"] == "pass", done
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("gate", "reason"),
     [

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 ROWS = "round,player1,player2,answer1,answer2,points1,points2,total1,total2\n1,a,b,J,J,8,8,8,8\n2,a,b,F,J,10,0,18,8\n"
 
@@ -74,6 +76,7 @@ def test_wrong_use_is_one_line_with_exit_2(ostrom: Command, tmp_path: Path) -> N
         assert done.returncode == 2 and words in done.stderr and len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_robustness_prints_shares_and_conclusions(ostrom: Command) -> None:
     assert ostrom("run", "framing-robustness", "--preset", "smoke").returncode == 0
     done = ostrom("robustness", "framing-robustness", "--outcome", "score", "--json")

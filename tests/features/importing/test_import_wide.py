@@ -58,6 +58,7 @@ def growth(make: Callable[[int], str], name: str, folder: Path) -> float:
     return took[1] / took[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "name"), [(wide_csv, ".csv"), (wide_json, ".json"), (sparse_json, "-sparse.json")]
 )

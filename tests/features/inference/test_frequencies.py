@@ -79,6 +79,7 @@ def play(
 MIXTURE = {"cooperator": 0.1, "defector": 0.3, "tit_for_tat": 0.4, "grim": 0.2}
 
 
+@pytest.mark.slow
 def test_a_known_mixture_is_recovered_within_its_intervals() -> None:
     rng = np.random.default_rng(11)
     names = list(MIXTURE)
@@ -224,6 +225,7 @@ def plain_climb(
     return weights, faithful, height
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "seed",
     [pytest.param(seed, marks=[pytest.mark.slow] if seed in (5, 7) else []) for seed in range(8)],

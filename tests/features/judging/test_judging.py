@@ -313,6 +313,7 @@ def test_a_budget_stops_judging_and_another_list_of_motives_is_another_corpus(tm
             other.play(options=QUICK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [False, True], ids=["directly", "batched"])
 def test_a_budget_in_tokens_holds_for_a_judge_that_reports_none_over_sessions(
     tmp_path: Path, batch: bool

@@ -45,6 +45,7 @@ def test_the_papers_with_printed_prompts_have_skeletons() -> None:
     assert tuple(sorted(wordings())) == PAPERS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_skeleton_says_our_words_and_what_belongs_there(paper: str, call: Call, tmp_path: Path) -> None:
     done = call("new", "prompts", "mine", "--paper", paper)
@@ -61,6 +62,7 @@ def test_a_skeleton_says_our_words_and_what_belongs_there(paper: str, call: Call
         assert ours and not any("{#" in text for text in ours)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_variable_of_a_comment_can_be_used(paper: str, call: Call, tmp_path: Path) -> None:
     call("new", "prompts", "mine", "--paper", paper)

@@ -33,6 +33,7 @@ def told(call: Call, *more: str, study: str = "s.yaml") -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_power_from_a_pilot_is_what_real_runs_of_that_size_find(call: Call) -> None:
     """60 seeds are cut into 20 studies of 3; their contrasts exclude zero as often as the simulation says."""
     found = told(call, "--from", "s", "--effect", "0.12", "--seeds", "3", "--simulations", "300")
@@ -53,6 +54,7 @@ def test_power_from_a_pilot_is_what_real_runs_of_that_size_find(call: Call) -> N
     assert abs(found["assumed"]["correlation"]) < 0.25 and "run s: 120 pairs" in found["assumed"]["source"]
 
 
+@pytest.mark.slow
 def test_more_seeds_find_more_and_the_error_stays(call: Call) -> None:
     asked = (
         "--baseline",
@@ -90,6 +92,7 @@ def test_pairs_that_go_together_need_fewer_seeds(call: Call) -> None:
     assert tied > free + 0.2 and free > apart
 
 
+@pytest.mark.slow
 def test_equivalence_has_a_power_of_its_own_and_an_error_at_the_margin(call: Call) -> None:
     found = told(call, "--within", "0.2", "--sd", "0.08", "--seeds", "2,12,20")
     first, *_, last = found["points"]
@@ -151,6 +154,7 @@ def test_a_pilot_whose_matches_are_alike_is_refused(call: Call) -> None:
     assert done.code == 2 and "shows no spread" in done.err and done.err.count("\n") == 1, done
 
 
+@pytest.mark.slow
 def test_a_level_at_a_bound_says_nothing_about_the_spread_of_the_other(call: Call) -> None:
     """Where all matches at level B are alike at 1, those at level A are not: two seeds find nothing for certain."""
     found, close = (told(call, "--baseline", b, "--effect=-0.2", "--seeds", "15") for b in ("1", "0.9999"))
@@ -226,6 +230,7 @@ def test_few_pairs_do_not_say_how_they_go_together(call: Call) -> None:
     assert found["assumed"]["correlation"] == 0 and found["assumed"]["source"] == "run few: 4 pairs"
 
 
+@pytest.mark.slow
 def test_the_error_of_equivalence_is_at_the_margin_also_near_a_bound(call: Call) -> None:
     found = told(call, "--within", "0.2", "--baseline", "0.99", "--sd", "0.03", "--seeds", "14")
     assert found["points"][-1]["power"] > 0.9 and all(one["error"] <= 0.025 for one in found["points"])

@@ -106,6 +106,7 @@ def test_every_part_is_played_and_every_figure_has_an_interval_or_a_reason(call:
     assert re.search(r"<td[^>]*>Exploited</td>\s*<td[^>]*>\S+ \[.*?\], n = 4 matches</td>\s*<td", both)
 
 
+@pytest.mark.slow
 def test_the_same_command_goes_on_and_pays_nothing_again(call: Call) -> None:
     first = profiled(call, "--out", "p")
     before = {path: path.read_bytes() for path in Path("p").rglob("journal.db")}
@@ -160,6 +161,7 @@ def priced(body: dict[str, Any]) -> dict[str, Any]:
     return {**openai_document(body, answer(body)), "usage": usage}
 
 
+@pytest.mark.slow
 def test_a_budget_is_never_exceeded_while_it_is_played(call: Call) -> None:
     """Calls take more than was forecast, several at a time: the server counts what they cost."""
     budget = 8.5
@@ -196,6 +198,7 @@ def test_what_no_server_reported_counts_for_the_parts_that_follow(call: Call) ->
         assert 6 <= server.count <= 8  # some 1.1 USD each, by the bytes of their prompts
 
 
+@pytest.mark.slow
 def test_an_interruption_has_its_code_writes_no_page_and_is_gone_on_from(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +215,7 @@ def test_an_interruption_has_its_code_writes_no_page_and_is_gone_on_from(
     assert profiled(call)["profiles"][0]["complete"]
 
 
+@pytest.mark.slow
 def test_models_with_the_same_last_name_have_folders_and_figures_of_their_own(call: Call) -> None:
     for name in ("team/same", "other/same"):
         scripted.register(name, partial(_answer, "kind" if name == "team/same" else "mixed"))
@@ -230,6 +234,7 @@ def test_models_with_the_same_last_name_have_folders_and_figures_of_their_own(ca
     assert {one["model"], two["model"]} == {"scripted/team/same", "scripted/other/same"}
 
 
+@pytest.mark.slow
 def test_a_larger_budget_adds_seeds_and_a_smaller_one_takes_none_away(call: Call) -> None:
     with LoopbackServer() as server:
         Path("prices.yaml").write_text(f'"{server.model}": {{input: 1000, output: 1000}}\n')

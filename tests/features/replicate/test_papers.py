@@ -46,6 +46,7 @@ def test_a_plan_names_what_exists(paper: str) -> None:
     assert {one.study for one in plan.released.values()} <= studies | {*plan.studies.values()}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("paper", ["memory-curse", "repeated-games", "coopeval", "personas"])
 def test_smoke_plays_every_part_within_200_calls(paper: str) -> None:
     parts = paper_plan(paper)[1].parts

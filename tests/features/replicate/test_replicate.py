@@ -99,6 +99,7 @@ def test_a_paper_is_played_judged_and_gone_on_with(
     assert small.code == 2 and "named twice" in small.err
 
 
+@pytest.mark.slow
 def test_a_figure_is_judged_beside_the_model_that_is_chosen(
     call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
 ) -> None:
@@ -112,6 +113,7 @@ def test_a_figure_is_judged_beside_the_model_that_is_chosen(
     assert not any("none of the paper's models" in (figure["why"] or "") for figure in judged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("forgiving", "answer"), [(False, "agrees"), (True, "differs")])
 def test_released_data_are_judged_by_rounding(
     forgiving: bool, answer: str, call: Call, tmp_path: Path
@@ -141,6 +143,7 @@ def _stubborn(request: Any) -> str:
     return {"J": "F", "F": "J"}[past[-1]] if past else "J"
 
 
+@pytest.mark.slow
 def test_the_claim_about_social_prompting_is_judged_for_the_model_that_has_it(call: Call) -> None:
     for name in ("a", "b"):
         scripted.register(name, _stubborn)

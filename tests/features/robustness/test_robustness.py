@@ -68,6 +68,7 @@ def analysed(run_of: Any) -> Any:
     return of
 
 
+@pytest.mark.slow
 def test_shares_go_to_what_makes_the_difference(analysed: Any) -> None:
     found = analysed(
         lambda agent, story, seed, **_: 0.5 * (agent == "a") + 0.25 * (story == "x") + 0.01 * seed
@@ -83,6 +84,7 @@ def noise(seed: int, seat: int, share: float = 0.04) -> float:
     return share * ((seed * 2 + seat) % 3)
 
 
+@pytest.mark.slow
 def test_a_conclusion_that_surely_holds_in_every_framing_survives(analysed: Any) -> None:
     found = analysed(
         lambda agent, story, seed, seat, **_: (
@@ -99,6 +101,7 @@ def test_a_conclusion_that_surely_holds_in_every_framing_survives(analysed: Any)
     assert found.as_dict()["conclusions"][0]["survives"] == "yes"
 
 
+@pytest.mark.slow
 def test_one_framing_that_surely_turns_the_sign_is_enough_to_fall(analysed: Any) -> None:
     def outcome(agent: str, story: str, labels: str, game: str, seed: int, seat: int, **_: Any) -> float:
         turned = (story, labels, game) == ("z", "QX", "bos")
@@ -109,6 +112,7 @@ def test_one_framing_that_surely_turns_the_sign_is_enough_to_fall(analysed: Any)
     assert by_game["bos"].exceptions == ("story z, labels QX",) and by_game["bos"].agreeing == 5
 
 
+@pytest.mark.slow
 def test_a_sign_that_chance_may_have_made_is_undecided(analysed: Any) -> None:
     """The same sign everywhere, but small beside the spread of three matches."""
     found = analysed(lambda agent, seed, seat, **_: 0.02 * (agent == "a") + noise(seed, seat, 0.3))
@@ -121,6 +125,7 @@ def test_a_difference_of_nothing_is_no_conclusion(analysed: Any) -> None:
     assert all(c.agreeing == 0 and str(c).startswith("a = b") for c in found.conclusions)
 
 
+@pytest.mark.slow
 def test_the_lower_level_may_stand_first(analysed: Any) -> None:
     found = analysed(lambda agent, seed, seat, **_: 0.8 * (agent == "b") + noise(seed, seat))
     for one in found.conclusions:
@@ -129,6 +134,7 @@ def test_the_lower_level_may_stand_first(analysed: Any) -> None:
         assert one.difference.low < -0.8 < one.difference.high
 
 
+@pytest.mark.slow
 def test_two_agents_of_one_match_are_not_independent(run_of: Any) -> None:
     """Each adds 0.4 to a match by chance, which their difference does not see."""
     table = frame(lambda seat, seed, **_: 0.1 * (seat == 1) + 0.4 * (seed == 1)).with_columns(
@@ -142,6 +148,7 @@ def test_two_agents_of_one_match_are_not_independent(run_of: Any) -> None:
         assert low is not None and high is not None and high - low < 0.4
 
 
+@pytest.mark.slow
 def test_levels_of_a_factor_can_be_compared(analysed: Any) -> None:
     found = analysed(lambda game, seed, seat, **_: 0.9 * (game == "pd") + noise(seed, seat), contrast="game")
     assert [(c.first, c.second, c.survives) for c in found.conclusions] == [("pd", "bos", "yes")]
@@ -152,6 +159,7 @@ def test_a_constant_outcome_has_no_variance_and_says_so(analysed: Any) -> None:
     assert found.shares is None and any("no variance" in note for note in found.notes)
 
 
+@pytest.mark.slow
 def test_scripts_are_left_out_where_others_read(run_of: Any) -> None:
     scripts = frame(lambda **_: 0.0, strategy="grim").with_columns(pl.col("match") + 1000)
     both = pl.concat([scripts, frame(lambda seed, **_: seed / 12)])

@@ -39,6 +39,7 @@ def months(share: float) -> int:
     return MONTHS
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.12, 0.15, 0.2])
 def test_the_stock_lasts_as_long_as_the_recurrence_says(share: float, tmp_path: Path) -> None:
     study = load_study("commons", changes=[f"types={{taker: 'proportional:{share}'}}"], seeds=1)
@@ -79,6 +80,7 @@ def test_models_talk_after_each_harvest_but_the_last(talked: RunData) -> None:
     assert {e.value for e in estimate(talked, "survival", ["talk"])} == {1.0}
 
 
+@pytest.mark.slow
 def test_the_report_and_the_comparison_are_made(talked: RunData, tmp_path: Path) -> None:
     assert not build_report(talked).failures
     with open_run(talked.folder):
@@ -100,6 +102,7 @@ def test_a_run_without_talk_has_no_published_figure(tmp_path: Path) -> None:
     assert not found.lines and any("no finished match" in remark for remark in found.remarks)
 
 
+@pytest.mark.slow
 def test_a_dry_run_bounds_every_preset() -> None:
     for preset in ("smoke", "small", "paper", "universalization"):
         plan = StudyPlan(load_study("commons", preset=preset, models=["scripted/harvester"]))

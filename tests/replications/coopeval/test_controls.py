@@ -103,6 +103,7 @@ def data(runs: Path) -> Iterator[RunData]:
         yield found
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(
     ("agent", "part"), [("scripted/incentives", "incentives"), ("scripted/words", "words")]
@@ -135,6 +136,7 @@ def test_the_best_response_is_a_script_that_follows_the_incentives_of_one_round(
         }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_scripts_show_the_parts_that_the_documentation_names(tmp_path: Path) -> None:
     wording = "vary.wording={set: agent.framing.wording, to: [null]}"
     play(
@@ -158,6 +160,7 @@ def test_scripts_show_the_parts_that_the_documentation_names(tmp_path: Path) -> 
     assert interaction == pytest.approx(-words)
 
 
+@pytest.mark.slow
 def test_an_independent_script_finds_the_same_parts_in_the_exported_tables(data: RunData, runs: Path) -> None:
     with open_run("controls", runs) as run:
         export_rows(run.rows, "csv", runs / "csv")
@@ -186,6 +189,7 @@ def test_parts_sum_to_the_total_and_a_difference_is_that_of_contrast(data: RunDa
         combined(data, "cooperation", "control", {"sham": 1.0})
 
 
+@pytest.mark.slow
 def test_the_page_says_what_the_effect_is_made_of(data: RunData) -> None:
     made = build_report(data)
     assert not made.failures

@@ -70,6 +70,7 @@ def test_a_game_without_a_scale_is_named(played: Played) -> None:
     assert not drawn.figures
 
 
+@pytest.mark.slow
 def test_streams_end_where_the_replicator_ends_and_societies_are_explained(played: Played) -> None:
     drawn = draw(played(**TOURNAMENT), {"name": "mechanisms_evolution", "steps": 40})
     assert [figure.name for figure in drawn.figures] == ["mechanisms_streams", "mechanisms_simplex"]
@@ -98,6 +99,7 @@ def test_more_types_than_colours_flow_together() -> None:
     assert list(colours)[-1] == REST and len(set(colours.values())) == len(colours)
 
 
+@pytest.mark.slow
 def test_choices_votes_and_designs(played: Played) -> None:
     data = played(**TOURNAMENT)
     actions = {
@@ -185,6 +187,7 @@ def judged_run(played: Played, tmp_path: Path) -> Iterator[Path]:
         unregister(name)
 
 
+@pytest.mark.slow
 def test_motives_are_mapped_by_every_factor_that_varies(judged_run: Path) -> None:
     with opened(judged_run) as data:
         drawn = draw(data, "motives_shares")
@@ -205,6 +208,7 @@ def test_motives_are_mapped_by_every_factor_that_varies(judged_run: Path) -> Non
     assert kappas["all motives"] == pytest.approx(1.0) and kappas["legibility"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.pictures
 def test_the_whole_page_is_built_without_a_failed_panel(judged_run: Path) -> None:
     with opened(judged_run) as data:

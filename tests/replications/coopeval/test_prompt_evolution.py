@@ -91,6 +91,7 @@ def test_the_measures_conform_in_a_population(played: RunData, name: str) -> Non
     check_values(measures.named(name), played)
 
 
+@pytest.mark.slow
 def test_the_page_shows_gains_trees_and_sentences(played: RunData) -> None:
     made = build_report(played)
     assert not made.failures
@@ -164,6 +165,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
         yield data
 
 
+@pytest.mark.slow
 def test_populations_of_several_models_mechanisms_and_paraphrasers_stay_apart(several: RunData) -> None:
     chains: dict[int, list[int]] = {}
     for one in populations(several):
@@ -187,6 +189,7 @@ def test_a_condition_on_members_does_not_split_a_population(several: RunData) ->
     assert found.n == 4
 
 
+@pytest.mark.slow
 def test_the_paper_size_is_forecast_by_generation() -> None:
     plan = StudyPlan(load_study("prompt-evolution", models=["openai/some-model"]))
     assert len(plan) == 5 * 3 * 15 * 3

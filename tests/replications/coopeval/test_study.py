@@ -71,6 +71,7 @@ def tournament(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return runs / "calm"
 
 
+@pytest.mark.slow
 def test_one_shot_mechanisms_know_the_exact_expectation(tournament: Path) -> None:
     for row in rows_of(tournament):
         if row["unit"] == "match":
@@ -117,6 +118,7 @@ def test_mechanisms_make_calculating_players_cooperate(tournament: Path) -> None
     assert set(by_mechanism["mediation"]) == set(by_mechanism["contracting"]) == {1.0}
 
 
+@pytest.mark.slow
 def test_a_tournament_in_pieces_is_the_same_tournament(tournament: Path, tmp_path: Path) -> None:
     study = load_study("mechanisms", changes=[THREE], seeds=1)
     for _ in range(20):
@@ -236,6 +238,7 @@ def test_a_skipped_design_skips_its_matches(tmp_path: Path, stubborn: Callable[[
     assert (again.complete, again.tally.skipped, again.tally.done) == (True, 5, 3)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "mechanism", ["mediation", "contracting", "reputation", "cheap_talk", "punishment:2", "disarmament"]
 )

@@ -68,6 +68,7 @@ def cohorts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Run
         yield run, data
 
 
+@pytest.mark.slow
 def test_every_cohort_is_of_its_regime(cohorts: tuple[Run, RunData]) -> None:
     found = regimes(cohorts[1])
     assert {key[-1]: r.name for key, r in found.by_rates.items()} == {name: name for name in COHORTS}
@@ -76,6 +77,7 @@ def test_every_cohort_is_of_its_regime(cohorts: tuple[Run, RunData]) -> None:
     assert all(name in (cohort, "undecided") for cohort, name in decided.items())
 
 
+@pytest.mark.slow
 def test_table_7_stands_beside_our_verdicts(cohorts: tuple[Run, RunData]) -> None:
     made = compare_run(cohorts[1], ["decaying=Gemma-3-12B"])
     lines = {line.own.agent: line for line in made.lines if line.cell[-1] == "regime"}
@@ -134,6 +136,7 @@ def test_the_same_seat_and_round_stand_side_by_side(cohorts: tuple[Run, RunData]
         panel_of({"name": "traces_beside", "factor": "mood"}).draw(cohorts[1])
 
 
+@pytest.mark.slow
 def test_every_exhibit_of_the_sweep_is_made(cohorts: tuple[Run, RunData]) -> None:
     made = write_as_paper(cohorts[1])
     assert made.failures == ()

@@ -64,6 +64,7 @@ def test_every_memory_but_all_rounds_shows_at_most_ten_lines() -> None:
     assert set(lines.values()) == {10}
 
 
+@pytest.mark.slow
 def test_the_study_is_played_and_reported(tmp_path: Path) -> None:
     study = load_study(
         "memory-curation", preset="smoke", models=["scripted/keeper"], changes=["agent.constrain=never"]

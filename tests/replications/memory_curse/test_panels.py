@@ -68,6 +68,7 @@ def rows(drawn: Drawn, table: str) -> list[dict[str, object]]:
     return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
 
 
+@pytest.mark.slow
 def test_the_whole_report_is_drawn_and_escaped(sweep: RunData) -> None:
     made = build_report(sweep)
     assert made.failures == ()
@@ -81,6 +82,7 @@ def test_the_whole_report_is_drawn_and_escaped(sweep: RunData) -> None:
             "traces_defection_mentions"} <= names  # fmt: skip
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("spec", [*SWEEP, *WORDS])
 def test_every_panel_of_the_sweep_has_something_to_show(sweep: RunData, spec: str) -> None:
     drawn = draw(sweep, spec)
@@ -104,6 +106,7 @@ def test_regimes_name_the_margin(sweep: RunData) -> None:
     assert {r["history_lengths"] for r in kind} == {"2, 10, 80"}
 
 
+@pytest.mark.slow
 def test_a_penalty_names_its_length(sweep: RunData) -> None:
     table = rows(draw(sweep, "memory_penalty"), "memory_penalty")
     assert {r["history_length"] for r in table} == {80}
@@ -141,6 +144,7 @@ def test_samples_come_from_different_cells_and_never_change(sweep: RunData) -> N
         panels.build("traces_words:fear")
 
 
+@pytest.mark.slow
 @pytest.mark.pictures
 def test_roles_are_drawn_beside_homogeneous_tables(tmp_path: Path) -> None:
     with run_of("memory-asymmetric", tmp_path, "mechanism.rounds=3") as data:
@@ -156,6 +160,7 @@ def test_roles_are_drawn_beside_homogeneous_tables(tmp_path: Path) -> None:
         assert "sanitized" in draw(data, "memory_recovery").notes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.pictures
 def test_recovery_is_drawn_over_real_rounds(tmp_path: Path) -> None:
     with run_of("memory-sanitized", tmp_path, "mechanism.rounds=3") as data:
@@ -168,6 +173,7 @@ def test_recovery_is_drawn_over_real_rounds(tmp_path: Path) -> None:
         assert "same window" in draw(data, "memory_lengths").notes[0]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("spec", ALL)
 def test_an_empty_run_is_told_as_such(sweep: RunData, tmp_path: Path, spec: str) -> None:
     play(
@@ -204,6 +210,7 @@ def test_direct_answers_have_no_traces_and_that_is_said(tmp_path: Path) -> None:
         assert "direct and reasoned" in draw(data, "memory_penalty").notes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["uniform", "fail"])
 def test_a_run_with_only_invalid_answers_shows_nothing_as_chosen(tmp_path: Path, policy: str) -> None:
     register("mute", "Hm, I fear a betrayal.")

@@ -73,6 +73,7 @@ def test_a_collapsed_match_is_counted(data: RunData) -> None:
     assert collapses(data)["forward", "prisoners_dilemma"] == 1
 
 
+@pytest.mark.slow
 def test_the_report_shows_all_arms(data: RunData) -> None:
     made = build_report(data)
     assert not made.failures
@@ -87,6 +88,7 @@ def test_the_published_table_is_compared_with_base_and_forward_alone(run: Run, d
     assert {agent for condition, agent in found if condition == "reasoning"} == {"base"}
 
 
+@pytest.mark.slow
 def test_table_1_keeps_labels_and_training_seeds_apart(tmp_path: Path) -> None:
     study = load_study(
         "probe", preset="smoke", seeds=2,
@@ -141,6 +143,7 @@ def test_table_1_prints_how_many_seeds_are_behind_its_bimodal_cells() -> None:
     assert "8 seeds" in note and "5, 20 and 40" in note
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["probe-exploited", "probe-source"])
 def test_the_studies_beside_it_are_played_and_reported(name: str, tmp_path: Path) -> None:
     models = ["scripted/plain"] if name == "probe-source" else ()

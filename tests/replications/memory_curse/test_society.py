@@ -76,6 +76,7 @@ def test_shares_of_types_sum_to_one_in_every_round(played: RunData) -> None:
     assert len(total) == 2 * 5 and all(value == pytest.approx(1) for value in total.values())
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_network_over_time(played: RunData) -> None:
     made = build_report(played)
     assert not made.failures

@@ -25,6 +25,7 @@ def plan_of(name: str, preset: str | None = None) -> StudyPlan:
     return StudyPlan(load_study(name, preset=preset, models=["openai/some-model"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_all_have_three_presets_and_any_model(name: str) -> None:
     assert presets_of(name) == ["paper", "small", "smoke"]

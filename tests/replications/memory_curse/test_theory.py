@@ -232,6 +232,7 @@ def test_without_a_difference_between_the_styles_there_is_no_penalty(sweep: RunD
     assert sum(near(p.cost, 0.0) for p in found) >= 2
 
 
+@pytest.mark.slow
 def test_few_penalties_of_players_that_cannot_deliberate_exclude_zero(tmp_path: Path) -> None:
     types = {f"r{p}": f"random:0.{p}" for p in range(1, 10)} | {f"n{p}": f"random:0.9{p}" for p in range(10)}
     vary = {
@@ -290,6 +291,7 @@ def test_the_gap_between_forgiver_and_grudge_holder_is_that_of_theory(tmp_path: 
     assert company.gap.method.startswith("paired")
 
 
+@pytest.mark.slow
 def test_a_cleaned_past_gives_back_what_theory_says(tmp_path: Path) -> None:
     with run_of(
         tmp_path,

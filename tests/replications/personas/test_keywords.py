@@ -98,6 +98,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
     made.close()
 
 
+@pytest.mark.slow
 def test_rates_and_shares_are_estimates_by_category_and_condition(data: RunData) -> None:
     for name in ("keyword_rate", "keyword_share", "reasoning_index", "green_action"):
         check_measure(name, data=data)
@@ -160,6 +161,7 @@ def test_economic_and_social_actors_and_groups_of_scenarios(data: RunData) -> No
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_report_draws_every_chart_and_names_the_rule_of_matching(data: RunData) -> None:
     made = build_report(data)
     assert not made.failures

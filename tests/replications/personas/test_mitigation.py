@@ -71,6 +71,7 @@ def loaded(*changes: str) -> Any:
 ECONOMIC = "vary.scenario={set: game, to: {from: scenarios, family: commons, classes: economic}}"
 
 
+@pytest.mark.slow
 def test_the_report_finds_what_restores_payoffs_and_what_the_voice_loses(tmp_path: Path) -> None:
     play(loaded(ECONOMIC), runs=tmp_path, name="held")
     with open_run("held", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:

@@ -67,6 +67,7 @@ def rows(drawn: Drawn, name: str) -> list[dict[str, Any]]:
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
+@pytest.mark.slow
 def test_the_map_shows_the_rate_of_every_cell(data: RunData) -> None:
     found = {
         (r["scenario type"], r["persona"], r["payoffs"]): r["share"]
@@ -150,6 +151,7 @@ def test_roles_regrets_and_distances(data: RunData) -> None:
     assert all(r["mean regret"] == 0 for r in found if r["persona"] == "yes")
 
 
+@pytest.mark.slow
 def test_the_whole_report_is_made(data: RunData) -> None:
     report = build_report(data)
     assert report.failures == ()
@@ -158,6 +160,7 @@ def test_the_whole_report_is_made(data: RunData) -> None:
     assert all(title in page for title in ("Equilibrium selection", "Words of the rationales", "Scenarios"))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_panels_say_why_they_have_nothing_to_show(tmp_path: Path, name: str) -> None:
     register("mute", "no")
@@ -209,6 +212,7 @@ def crossed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
     made.close()
 
 
+@pytest.mark.slow
 def test_every_exhibit_takes_the_arms_of_the_paper_and_pools_no_instruction(crossed: RunData) -> None:
     assert write_as_paper(crossed).failures == ()
     tables = crossed.folder / "report" / "as-paper" / "tables"
@@ -236,6 +240,7 @@ def test_every_exhibit_takes_the_arms_of_the_paper_and_pools_no_instruction(cros
     assert calls and all("32 model calls" in text for text in calls)
 
 
+@pytest.mark.slow
 def test_claims_and_comparison_take_the_arms_of_the_paper(crossed: RunData) -> None:
     made = replication("personas", [PaperRun(crossed, 112, 0.0)])
     values = [line.estimate.value for line in made.claims if line.estimate is not None]

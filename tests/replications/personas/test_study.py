@@ -155,6 +155,7 @@ def shown(
     return found
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("presentation", PRESENTATIONS)
 def test_every_role_of_every_scenario_is_shown_what_is_scored(presentation: str) -> None:
     for number, (family, name) in enumerate(ALL):
@@ -261,6 +262,7 @@ def test_rationales_are_short_explanations_without_a_bound_of_words() -> None:
     assert reply_of(config, form)[1] == 256
 
 
+@pytest.mark.slow
 def test_the_length_of_rationales_is_a_factor() -> None:
     of = plan(preset="length")
     (factor,) = [one for one in of.factors if one.name == "length"]
@@ -287,6 +289,7 @@ def test_the_rows_are_those_of_the_published_table() -> None:
     assert [[*line[:4], float(line[4])] for line in lines] == wanted
 
 
+@pytest.mark.slow
 def test_actions_are_named_in_the_printed_order_and_reversed_in_a_preset() -> None:
     game = build_game("scenario:commons/debt_crisis")
     printed = [["POLLUTE", "CLEAN"], ["REGULATE", "NOREG"], ["CAMPAIGN", "NOCAMPAIGN"],
@@ -315,6 +318,7 @@ def test_everybodys_payoffs_in_one_table_are_what_is_scored() -> None:
             assert tuple(float(x) for x in told.strip("()").split(",")) == tuple(game.payoff(profile))
 
 
+@pytest.mark.slow
 def test_persona_instruction_payoffs_and_names_are_factors_of_their_own() -> None:
     crossed = {
         tuple(unit.cell[f] for f in ("persona", "payoffs", "instruction"))
@@ -400,6 +404,7 @@ def test_always_green_players_score_what_theory_gives(tmp_path: Path) -> None:
     assert by_type["economic"].share == 0 and by_type["environmental"].share == 1
 
 
+@pytest.mark.slow
 def test_random_players_match_the_closed_form(tmp_path: Path) -> None:
     found = profiles(tmp_path, theory_study("random", ["economic", "environmental"], seeds=12))
     names = [p.scenario for p in found]

@@ -69,6 +69,7 @@ def test_amounts_are_told_and_measured(played: RunData) -> None:
     assert welfare.value == pytest.approx(92 / 128)
 
 
+@pytest.mark.slow
 def test_the_report_is_drawn(played: RunData) -> None:
     assert build_report(played).failures == ()
 

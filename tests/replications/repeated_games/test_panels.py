@@ -70,6 +70,7 @@ def test_a_named_pair_is_drawn_with_what_was_predicted_of_it(played: Played) -> 
     ]
 
 
+@pytest.mark.slow
 def test_pairs_of_models_are_drawn_without_scripts_in_their_place(played: Played) -> None:
     """A model against a script, against its own social version, and against another model; never somebody else's."""
     for name in ("one", "two"):
@@ -297,6 +298,7 @@ def test_strategies_and_responses_are_shown(played: Played) -> None:
     assert any(note.startswith("Candidates: tit_for_tat, defector") for note in drawn.notes)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", OURS)
 def test_every_panel_says_why_it_is_empty(played: Played, name: str) -> None:
     study = {**BASE, "game": "matching_pennies", "mechanism": "none", "types": {"heads": "constant:heads"}}
@@ -333,6 +335,7 @@ def test_pairs_have_intervals_where_chance_plays(played: Played) -> None:
     assert sure["defection1_low"] == sure["defection1"] == sure["defection1_high"] == 0
 
 
+@pytest.mark.slow
 def test_a_whole_report_is_drawn_without_a_failure(played: Played) -> None:
     quick = [{"name": n, "resamples": 100} if n.startswith("inference") else n for n in OURS]
     report = build_report(played(**{**TOURNAMENT, "report": {"panels": quick}}))

@@ -67,6 +67,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["human", "own"])
 def test_imported_and_own_people_are_in_the_same_panels(runs: Path, name: str) -> None:
     with open_run(runs / name) as run, run_data(run.rows, runs / name, run.manifest) as data:
@@ -104,6 +105,7 @@ def test_imported_and_own_people_are_pooled_under_the_same_levels(runs: Path) ->
     ]
 
 
+@pytest.mark.slow
 def test_people_are_compared_with_the_published_figures(runs: Path) -> None:
     with open_run(runs / "human") as run, run_data(run.rows, runs / "human", run.manifest) as data:
         made = compare_run(data)

@@ -96,6 +96,7 @@ def test_a_liar_scores_what_theory_gives(data: RunData) -> None:
     assert forms == {"words", "memory_one", "automaton"}
 
 
+@pytest.mark.slow
 def test_the_page_sets_what_was_said_beside_what_was_done(data: RunData) -> None:
     made = build_report(data)
     assert not made.failures

@@ -49,6 +49,7 @@ def model() -> Iterator[None]:
     unregister("first")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_study_has_the_three_presets_and_they_resolve(name: str) -> None:
     assert {"paper", "small", "smoke"} <= set(presets_of(name))
@@ -56,6 +57,7 @@ def test_every_study_has_the_three_presets_and_they_resolve(name: str) -> None:
         assert len(StudyPlan(load_study(name, preset=preset, models=["scripted/first"]))) > 0
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_study_plays_its_smoke_preset_to_the_end(name: str, tmp_path: Path) -> None:
     result = play(load_study(name, preset="smoke", models=["scripted/first"]), runs=tmp_path)

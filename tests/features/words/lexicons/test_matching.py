@@ -49,6 +49,7 @@ def lexicon_lists(draw: st.DrawFn) -> list[Lexicon]:
     return lists
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.data(), lexicon_lists(), st.sampled_from(["longest", "all"]))
 def test_every_span_is_the_one_of_the_regular_expressions(
@@ -71,6 +72,7 @@ def test_every_span_is_the_one_of_the_regular_expressions(
         assert words[row] == len(text.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overlap", ["longest", "all"])
 def test_a_large_random_corpus_gives_the_same_spans_with_the_published_lists(overlap: Overlap) -> None:
     rng = random.Random(7)
