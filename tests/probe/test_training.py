@@ -19,10 +19,9 @@ from ostrom.models import open_model
 from ostrom.models.embedded.adapters import GGUF, dequantised, find_adapter
 from ostrom.probe.training.base import find_base, load_tokens
 from ostrom.probe.training.data import encode
-from ostrom.probe.training.loop import CHECKPOINT
 from ostrom.probe.training.lora import WEIGHTS
 from ostrom.probe.training.parity import parity
-from ostrom.probe.training.trainer import Settings, Trained
+from ostrom.probe.training.trainer import CHECKPOINT, Settings, Trained
 
 
 def hash_of(done: Trained) -> str:

@@ -103,7 +103,7 @@ class Runner:
         return RayExecutor(self.plan, open_models, self.library, options)
 
     def _batch_executor(self, models: Mapping[str, Model]) -> Executor:
-        from ostrom.engine.executors.batch import BatchExecutor
+        from ostrom.engine.executors.local import BatchExecutor
 
         if self.options.on_cluster:
             raise UsageError(

@@ -19,7 +19,7 @@ from ostrom.ground.errors import UnknownName, UsageError
 if TYPE_CHECKING:
     from ostrom.probe.plan import Probing
 if TYPE_CHECKING:
-    from ostrom.probe.training.loop import Progress
+    from ostrom.probe.training.trainer import Progress
 
 
 @with_play_options(*BUDGET, "max_connections", "prompts", "prices", "runs", "allow_key")
@@ -192,9 +192,8 @@ def train(
     Exit code: 0 complete, 1 stopped by --minutes, 2 wrong use, 130 interrupted.
     """
     from ostrom.probe.training.data import TRUNCATE
-    from ostrom.probe.training.loop import Schedule
     from ostrom.probe.training.lora import Shape
-    from ostrom.probe.training.trainer import Settings, train_adapter
+    from ostrom.probe.training.trainer import Schedule, Settings, train_adapter
 
     if device not in ("auto", "cpu", "cuda"):
         raise UnknownName("device", device, ("auto", "cpu", "cuda"))
