@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ostrom.analysis.pairing import paired
 from ostrom.analysis.statistics.anova import SumsOfSquares, anova
 from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
 from ostrom.analysis.statistics.means import (
@@ -28,9 +27,8 @@ from ostrom.analysis.statistics.means import (
 )
 from ostrom.analysis.statistics.regression import linear_mixed_model
 from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
-from ostrom.analysis.statistics.result import Estimate, holm
-from ostrom.analysis.statistics.samples import StatisticsError
-from ostrom.analysis.units import Observation, Observations, UnitValue, independent, per_match
+from ostrom.analysis.statistics.samples import Estimate, StatisticsError, holm
+from ostrom.analysis.units import Observation, Observations, UnitValue, independent, paired, per_match
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import PLURALS
 

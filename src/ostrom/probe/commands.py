@@ -17,7 +17,7 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from ostrom.probe.plan import Probing
+    from ostrom.probe.scores import Probing
 if TYPE_CHECKING:
     from ostrom.probe.training.trainer import Progress
 
@@ -62,8 +62,7 @@ def corpus(
     from ostrom.features.judging.plan import judges_of
     from ostrom.probe.files import agreement, summary, write_corpus
     from ostrom.probe.funnel import ARMS, Rules
-    from ostrom.probe.plan import Probing, Unscored
-    from ostrom.probe.scores import install
+    from ostrom.probe.scores import Probing, Unscored, install
     from ostrom.studies.run import open_run
 
     if arm not in ARMS:

@@ -33,7 +33,6 @@ from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
 from ostrom.studies.baselines import split, with_shares
-from ostrom.studies.cell import Cell, agent_names, clients_of, placed, society_of, spelled_out, watching_types
 from ostrom.studies.checks import (
     check_attributes,
     check_cell,
@@ -44,7 +43,20 @@ from ostrom.studies.checks import (
     check_strategy_name,
     library_of,
 )
-from ostrom.studies.factors import Factor, Grid, on_top, put, read_factors
+from ostrom.studies.factors import (
+    Cell,
+    Factor,
+    Grid,
+    agent_names,
+    clients_of,
+    on_top,
+    placed,
+    put,
+    read_factors,
+    society_of,
+    spelled_out,
+    watching_types,
+)
 from ostrom.studies.prompts import library_of_run, prompts_of
 from ostrom.studies.schema import StudyFile
 

@@ -88,7 +88,7 @@ def power(
 
     Values come from a pilot's means and spreads (--from RUN) or from stated assumptions, which are printed.
     """
-    from ostrom.analysis.query import Query
+    from ostrom.analysis.estimate import Query
     from ostrom.costs.forecast import measured_replies
     from ostrom.features.power import plan as powering
     from ostrom.features.power import simulation as assuming

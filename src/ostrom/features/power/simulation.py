@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.analysis.estimate import Estimate, estimated
+from ostrom.analysis.estimate import Estimate, Query, estimated
 from ostrom.analysis.intervals import Bounds, Combination, Inference, Limits, share_of
-from ostrom.analysis.pairing import TwoSides, comparison
-from ostrom.analysis.query import Query
 from ostrom.analysis.statistics.samples import Floats
-from ostrom.analysis.units import observations
+from ostrom.analysis.units import TwoSides, comparison, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.streams import key_of

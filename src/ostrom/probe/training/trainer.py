@@ -24,12 +24,11 @@ from typing import Any
 from ostrom.ground.errors import UsageError
 from ostrom.ground.files import write_whole
 from ostrom.ground.version import __version__
-from ostrom.models.embedded.adapters import GGUF, file_hash
+from ostrom.models.embedded.weights import GGUF, file_hash
 from ostrom.probe.training import lora
 from ostrom.probe.training.base import Base, find_base, load_model, load_tokens, needed, versions
 from ostrom.probe.training.data import Encoded, Truncate, batches, corpus_hash, encode, read_examples
-from ostrom.probe.training.lora import load_into, tensors, to_gguf
-from ostrom.probe.training.parity import Parity, parity, read_parity, write_probes
+from ostrom.probe.training.lora import Parity, load_into, parity, read_parity, tensors, to_gguf, write_probes
 
 CHECKPOINT = "checkpoint.pt"
 SECONDS = 30.0
