@@ -30,6 +30,7 @@ from ostrom.analysis.statistics.resampling import permutation_grouped, permutati
 from ostrom.analysis.statistics.samples import Estimate, StatisticsError, holm
 from ostrom.analysis.units import Observation, Observations, UnitValue, independent, paired, per_match
 from ostrom.ground.errors import UsageError
+from ostrom.ground.values import grouped
 from ostrom.ground.words import PLURALS
 
 
@@ -197,10 +198,7 @@ def sampled(found: Observations, factors: Sequence[str], clusters: Sequence[str]
 
 
 def _split(rows: Sequence[Observation], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Observation]]:
-    parts: dict[tuple[Any, ...], list[Observation]] = {}
-    for row in rows:
-        parts.setdefault(tuple(row[name] for name in columns), []).append(row)
-    return parts
+    return grouped((tuple(row[name] for name in columns), row) for row in rows)
 
 
 def _mean(units: Sequence[UnitValue]) -> float:

@@ -22,6 +22,7 @@ from ostrom.analysis.measure import INDEPENDENT, Measure, measures
 from ostrom.analysis.statistics.samples import without_rounding
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import UnknownName, UsageError, nearest
+from ostrom.ground.values import grouped
 
 Runs: TypeAlias = RunData | Sequence[RunData]
 Where: TypeAlias = str | Mapping[str, Any] | None
@@ -73,9 +74,7 @@ class Observations:
     def groups(self, by: Sequence[str]) -> dict[tuple[Any, ...], list[Observation]]:
         """The values of every combination of columns that occurs, in the order of the study."""
         self.need(by)
-        found: dict[tuple[Any, ...], list[Observation]] = {}
-        for row in self.rows:
-            found.setdefault(tuple(row[name] for name in by), []).append(row)
+        found = grouped((tuple(row[name] for name in by), row) for row in self.rows)
         order = [self._order(name) for name in by]
         ranked = sorted(found, key=lambda key: [o[value] for o, value in zip(order, key, strict=True)])
         return {key: found[key] for key in ranked}

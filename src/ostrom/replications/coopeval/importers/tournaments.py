@@ -18,15 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ostrom.engine.journal import Journal
 from ostrom.features.importing.check import Disagreement
-from ostrom.features.importing.write import (
-    PAID_ONLY,
-    Imported,
-    ImportedUnit,
-    Importer,
-    new_folder,
-    source_files,
-    write_run,
-)
+from ostrom.features.importing.plan import PAID_ONLY, ImportedUnit
+from ostrom.features.importing.write import Imported, Importer, new_folder, source_files, write_run
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
