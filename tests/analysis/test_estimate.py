@@ -13,8 +13,7 @@ from tests.analysis.conftest import PlayedRun
 from ostrom.analysis.estimate import Estimate, contrast, estimate, estimated, fixed, minus, trend
 from ostrom.analysis.intervals import Exact, mean_of
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.pairing import paired
-from ostrom.analysis.units import Observation, Observations
+from ostrom.analysis.units import Observation, Observations, paired
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.models.base import Request

@@ -12,7 +12,7 @@ import pytest
 from typer.main import get_command
 
 import ostrom
-from ostrom.api.runs import Run
+from ostrom.api.studies import Run
 from ostrom.cli.app import app
 from ostrom.ground.errors import UsageError
 

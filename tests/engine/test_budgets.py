@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from ostrom.engine.gate import BREAKER, RunGate, Stopped
+from ostrom.engine.gate import BREAKER, RunGate, Spending, Stopped, believed, may_be_billed
 from ostrom.engine.plan import Budget, Tally
-from ostrom.engine.spending import Spending, believed, may_be_billed
 from ostrom.ground.errors import BudgetSpent, OstromError
 from ostrom.models.base import Usage
 from ostrom.models.pending_call import NO_SIZE, CallSize

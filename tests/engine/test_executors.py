@@ -15,8 +15,8 @@ import ostrom.ground.errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.executors.actors import ClusterGate, GateActor, Outbox, Worker
+from ostrom.engine.executors.local import CallOutcome, Failure
 from ostrom.engine.executors.ray import RayExecutor
-from ostrom.engine.executors.wire import CallOutcome, Failure
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions

@@ -34,7 +34,7 @@ class Late:
 @pytest.fixture
 def late(monkeypatch: pytest.MonkeyPatch, small: Small) -> Small:
     """A study in which somebody comes late."""
-    monkeypatch.setattr("ostrom.agents.factory.Person", Late)
+    monkeypatch.setattr("ostrom.agents.language.Person", Late)
 
     def study(**mechanism: Any) -> StudyFile:
         return small(

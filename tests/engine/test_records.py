@@ -12,8 +12,7 @@ import pytest
 
 from ostrom.answers import Answer
 from ostrom.engine.entries import TOGETHER, CallRecord, dump, load
-from ostrom.engine.executors.local import matches_at_once, most_calls
-from ostrom.engine.executors.wire import count_entry
+from ostrom.engine.executors.local import count_entry, matches_at_once, most_calls
 from ostrom.engine.folder import Folder, check_name, differences
 from ostrom.engine.integrity import explain
 from ostrom.engine.journal import Journal

@@ -37,10 +37,10 @@ from ostrom.features.judging.judgements import judged_corpora
 from ostrom.features.judging.plan import read_corpus
 from ostrom.features.words.traces.table import trace_table
 from ostrom.ground.errors import OstromError
-from ostrom.people.hosted_run import ignore_register
+from ostrom.people.pilot import ignore_register
 from ostrom.people.payment import Payment, add_payments, read_payments
 from ostrom.people.register import Register
-from ostrom.studies.resolve import load_session
+from ostrom.studies.run import load_session
 from ostrom.studies.run import open_run
 from ostrom.view.check import checked
 from ostrom.view.index_writer import update

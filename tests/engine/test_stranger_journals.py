@@ -14,7 +14,6 @@ import pytest
 from tests.limited import limited
 from tests.view.runs import talk
 
-from ostrom.engine.database import EVERY, MOST_CELL, Guard, require_plain
 from ostrom.engine.entries import (
     MOST_PACKAGE,
     MOST_TOGETHER,
@@ -26,7 +25,7 @@ from ostrom.engine.entries import (
     unpacked,
     whole,
 )
-from ostrom.engine.integrity import COLUMNS, check_format, seal
+from ostrom.engine.integrity import COLUMNS, EVERY, MOST_CELL, Guard, check_format, require_plain, seal
 from ostrom.engine.journal import Journal, connect_read_only
 from ostrom.features.transcript.transcript import transcript
 from ostrom.ground.errors import OstromError, RunError

@@ -11,8 +11,7 @@ import pytest
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.resolve import resolve, resolve_run
-from ostrom.studies.run import open_run, play_plan
+from ostrom.studies.run import open_run, play_plan, resolve, resolve_run
 
 OWN_WORDS = {
     "prompt.txt": """\

@@ -351,7 +351,7 @@ def _linked(folder: Path) -> Path:
 
 
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
-    from ostrom.engine.executors.wire import prompt_files
+    from ostrom.engine.executors.local import prompt_files
     from ostrom.framing.fingerprint import hashes
 
     library = Library(_linked(tmp_path))

@@ -14,7 +14,7 @@ from tests.people.served import served
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms import mechanisms
 from ostrom.studies.load import load_study
-from ostrom.studies.plans import plan_of
+from ostrom.studies.plan import plan_of
 from ostrom.studies.run import open_run
 
 RULES: dict[str, dict[str, Any]] = {

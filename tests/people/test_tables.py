@@ -17,7 +17,7 @@ from ostrom.people.pilot import Crowd, pilot
 from ostrom.people.records import Records
 from ostrom.reports.declared import panels
 from ostrom.studies.load import load_study
-from ostrom.studies.plans import plan_of
+from ostrom.studies.plan import plan_of
 from ostrom.studies.run import open_run
 
 PEOPLE = 24

@@ -16,13 +16,11 @@ from tests.probe.tiny import OPTIONS, SETTINGS, STEPS, TEMPLATE, train_tiny, wri
 
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.models import open_model
-from ostrom.models.embedded.adapters import GGUF, dequantised, find_adapter
+from ostrom.models.embedded.weights import GGUF, dequantised, find_adapter
 from ostrom.probe.training.base import find_base, load_tokens
 from ostrom.probe.training.data import encode
-from ostrom.probe.training.loop import CHECKPOINT
-from ostrom.probe.training.lora import WEIGHTS
-from ostrom.probe.training.parity import parity
-from ostrom.probe.training.trainer import Settings, Trained
+from ostrom.probe.training.lora import WEIGHTS, parity
+from ostrom.probe.training.trainer import CHECKPOINT, Settings, Trained
 
 
 def hash_of(done: Trained) -> str:
@@ -151,7 +149,7 @@ def test_peft_reads_the_adapter_and_gives_the_same_logits(tiny: Path, trained: T
     peft = pytest.importorskip("peft", reason="make train installs the extra train")
     torch = pytest.importorskip("torch")
     from ostrom.probe.training.base import load_model
-    from ostrom.probe.training.parity import PROBES
+    from ostrom.probe.training.lora import PROBES
 
     base = find_base(str(tiny))
     model = peft.PeftModel.from_pretrained(load_model(base, "cpu", "float32"), str(trained.folder))
@@ -169,9 +167,8 @@ def test_the_converted_adapter_plays_with_the_log_probabilities_of_the_training(
 ) -> None:
     pytest.importorskip("xllamacpp")
     from ostrom.probe.training import lora
-    from ostrom.probe.training import parity as compared
 
-    found = compared.parity(trained.folder, trained.folder / GGUF, tiny, 1)
+    found = lora.parity(trained.folder, trained.folder / GGUF, tiny, 1)
     assert found.held and found.adapter < 0.02 and found.base < 0.02 and found.moved > 1
     # Without the permutation of q and k the adapter is another one.
     monkeypatch.setattr(lora, "permuted", lambda rows, heads: rows)
@@ -179,7 +176,7 @@ def test_the_converted_adapter_plays_with_the_log_probabilities_of_the_training(
     wrong.mkdir()
     (wrong / WEIGHTS).write_bytes((trained.folder / WEIGHTS).read_bytes())
     made = lora.to_gguf(wrong, tiny, find_base(str(tiny)).sha256, 32)
-    assert compared.parity(trained.folder, made, tiny, 1).adapter > 0.05
+    assert lora.parity(trained.folder, made, tiny, 1).adapter > 0.05
 
 
 def test_a_quantised_base_plays_as_trained_on_its_weights_in_float32(
@@ -190,7 +187,7 @@ def test_a_quantised_base_plays_as_trained_on_its_weights_in_float32(
     found = train_tiny(base, corpus, tmp_path / "adapter").parity
     assert found is not None and found.held and found.adapter < 0.02 and found.base < 0.02
     with monkeypatch.context() as patch:  # on the quantised file itself the runtime's arithmetic is seen
-        patch.setattr("ostrom.probe.training.parity.dequantised", lambda path: path)
+        patch.setattr("ostrom.probe.training.lora.dequantised", lambda path: path)
         rounded = parity(tmp_path / "adapter", tmp_path / "adapter" / GGUF, base, 1)
         assert rounded.adapter > 2 * found.adapter and rounded.base > 2 * found.base
     made = dequantised(base)

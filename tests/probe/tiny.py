@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.probe.training.loop import Schedule
-from ostrom.probe.training.trainer import Settings, Trained, train_adapter
+from ostrom.probe.training.trainer import Schedule, Settings, Trained, train_adapter
 
 STEPS = 24
 SETTINGS = Settings(schedule=Schedule(steps=STEPS, batch=4, rate=5e-3))

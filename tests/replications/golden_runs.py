@@ -14,7 +14,7 @@ from ostrom.models.base import Request
 from ostrom.models.providers.scripted import ScriptedModel, register, unregister
 from ostrom.people.pilot import Crowd, pilot
 from ostrom.studies.load import load_study
-from ostrom.studies.plans import plan_of
+from ostrom.studies.plan import plan_of
 from ostrom.studies.run import play
 
 REASONED = (

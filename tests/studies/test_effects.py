@@ -13,8 +13,8 @@ from ostrom.ground.errors import StudyError
 from ostrom.models.providers import scripted
 from ostrom.studies.effects import check_effects
 from ostrom.studies.load import builtin_names, load_study, presets_of
-from ostrom.studies.plans import plan_of
-from ostrom.studies.resolve import resolve
+from ostrom.studies.plan import plan_of
+from ostrom.studies.run import resolve
 
 BASE: dict[str, Any] = {
     "name": "effects",

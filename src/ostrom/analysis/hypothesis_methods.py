@@ -13,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ostrom.analysis.pairing import paired
 from ostrom.analysis.statistics.anova import SumsOfSquares, anova
 from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
 from ostrom.analysis.statistics.means import (
@@ -28,10 +27,10 @@ from ostrom.analysis.statistics.means import (
 )
 from ostrom.analysis.statistics.regression import linear_mixed_model
 from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
-from ostrom.analysis.statistics.result import Estimate, holm
-from ostrom.analysis.statistics.samples import StatisticsError
-from ostrom.analysis.units import Observation, Observations, UnitValue, independent, per_match
+from ostrom.analysis.statistics.samples import Estimate, StatisticsError, holm
+from ostrom.analysis.units import Observation, Observations, UnitValue, independent, paired, per_match
 from ostrom.ground.errors import UsageError
+from ostrom.ground.values import grouped
 from ostrom.ground.words import PLURALS
 
 
@@ -199,10 +198,7 @@ def sampled(found: Observations, factors: Sequence[str], clusters: Sequence[str]
 
 
 def _split(rows: Sequence[Observation], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Observation]]:
-    parts: dict[tuple[Any, ...], list[Observation]] = {}
-    for row in rows:
-        parts.setdefault(tuple(row[name] for name in columns), []).append(row)
-    return parts
+    return grouped((tuple(row[name] for name in columns), row) for row in rows)
 
 
 def _mean(units: Sequence[UnitValue]) -> float:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ostrom.analysis.claims import references
 from ostrom.analysis.references import Published
 from ostrom.ground.errors import UnknownName
+from ostrom.ground.values import grouped
 
 
 class PublishedPick(BaseModel):
@@ -76,9 +77,7 @@ def published_beside(
 
 def _once(figures: Sequence[Published]) -> list[Published]:
     """Every cell of a model once: what several tables print would count several times."""
-    cells: dict[tuple[object, ...], list[Published]] = {}
-    for one in figures:
-        cells.setdefault((one.model, one.cell), []).append(one)
+    cells = grouped(((one.model, one.cell), one) for one in figures)
     return [replace(of[0], value=fmean({one.value for one in of})) for of in cells.values()]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 from pydantic import Field, model_validator
 
-from ostrom.analysis.query import Query
+from ostrom.analysis.estimate import Query
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import read_plain
 

@@ -3,8 +3,7 @@
 from ostrom.agents.strategy import Strategy
 from ostrom.analysis.measure import Measure
 from ostrom.api.objects import game
-from ostrom.api.runs import Run, open_run
-from ostrom.api.studies import Study, play, play_async, study
+from ostrom.api.studies import Run, Study, open_run, play, play_async, study
 from ostrom.games.game import Game
 
 __all__ = ["Game", "Measure", "Run", "Strategy", "Study", "game", "open_run", "play", "play_async", "study"]

@@ -12,16 +12,15 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostrom.costs.forecast import Forecast, forecast
+from ostrom.engine.gate import Spending
 from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
-from ostrom.engine.spending import Spending
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import read_plain, write_whole
 from ostrom.studies.factors import Factor
 from ostrom.studies.load import builtin_names
-from ostrom.studies.resolve import Resolved, resolve
-from ostrom.studies.run import open_run
+from ostrom.studies.run import Resolved, open_run, resolve
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 Models = Sequence[str]

@@ -15,8 +15,7 @@ import orjson
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.dialogue import Chat, turn_of, with_turn
-from ostrom.agents.factory import renderer_of
-from ostrom.agents.language import Invalidity, LanguageAgent
+from ostrom.agents.language import Invalidity, LanguageAgent, renderer_of
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, Record, Text

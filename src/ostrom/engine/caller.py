@@ -18,10 +18,9 @@ from typing import Any, Protocol
 import orjson
 
 from ostrom.engine.entries import CallRecord, dump, load
-from ostrom.engine.gate import Gate, Stopped
+from ostrom.engine.gate import Gate, Stopped, believed, may_be_billed, schema_bytes
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.spending import believed, may_be_billed, schema_bytes
 from ostrom.ground.errors import AccessRefused, ContentRefused, ContextExceeded, ModelError, RunError
 from ostrom.ground.files import plain
 from ostrom.ground.streams import key_of

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from ostrom.answers import Answer
-from ostrom.engine.database import Guard, guard, lift, require_plain
 from ostrom.engine.entries import (
     ANSWER,
     BATCH,
@@ -39,11 +38,15 @@ from ostrom.engine.integrity import (
     DAMAGE,
     FORMAT,
     WITH_BATCHES,
+    Guard,
     check,
     check_structure,
     explain,
+    guard,
     has_batches,
+    lift,
     require_format,
+    require_plain,
 )
 from ostrom.ground.errors import RunError
 from ostrom.ground.version import __version__

@@ -20,6 +20,7 @@ from ostrom.engine.match import ReplayDiffers, compare_end, replay
 from ostrom.engine.plan import PeopleColumns, Plan, Seated, Unit
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
+from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import Decision, Outcome, Round
 
 Row = dict[str, Any]
@@ -116,10 +117,7 @@ class Rows:
             played = _played(outcome, steps)
             head = {**self._head(unit), "state": state}
             who = [self._agent(seated) for seated in unit.players]
-            parts: dict[tuple[int, int], list[str]] = {}
-            for step, player, part in answers:
-                if part:
-                    parts.setdefault((step, player), []).append(part)
+            parts = grouped(((step, player), part) for step, player, part in answers if part)
             last = _last_moves(unit, steps)
             closing = {} if last is None else {number: (step, who) for (number, who), step in sorted(
                 last.items(), key=lambda move: (move[1], move[0]))}  # fmt: skip

@@ -13,13 +13,12 @@ from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.batching.ledger import refuse_batches
 from ostrom.engine.executors.local import Assignment, Executor, LocalExecutor, Session, UnitEnd
 from ostrom.engine.folder import Folder
-from ostrom.engine.gate import Stopped
+from ostrom.engine.gate import Spending, Stopped
 from ostrom.engine.journal import Journal
 from ostrom.engine.match import ReplayDiffers
 from ostrom.engine.plan import Arrivals, Plan, Tally, Unit
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.rows import Rows
-from ostrom.engine.spending import Spending
 from ostrom.framing import Library
 from ostrom.ground.errors import (
     BudgetSpent,
@@ -103,7 +102,7 @@ class Runner:
         return RayExecutor(self.plan, open_models, self.library, options)
 
     def _batch_executor(self, models: Mapping[str, Model]) -> Executor:
-        from ostrom.engine.executors.batch import BatchExecutor
+        from ostrom.engine.executors.local import BatchExecutor
 
         if self.options.on_cluster:
             raise UsageError(

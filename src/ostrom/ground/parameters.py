@@ -22,6 +22,7 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ostrom.ground.errors import ParameterError, brief, nearest, unknown_key
+from ostrom.ground.values import grouped
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -344,7 +345,5 @@ def bounds_in_words(factory: Callable[..., Any]) -> str:
     >>> bounds_in_words(part)
     'low, high: a finite number; strict: true or false'
     """
-    alike: dict[str, list[str]] = {}
-    for name, rule in rules_of(factory).items():
-        alike.setdefault(rule.words, []).append(name)
+    alike = grouped((rule.words, name) for name, rule in rules_of(factory).items())
     return "; ".join(f"{', '.join(names)}: {words}" for words, names in alike.items())

@@ -31,6 +31,7 @@ from weakref import WeakSet
 from ostrom.ground import parameters
 from ostrom.ground.errors import OstromError, StudyError, UnknownName, unknown_key
 from ostrom.ground.files import read_text_file
+from ostrom.ground.values import grouped
 
 T = TypeVar("T")
 Part = TypeVar("Part")
@@ -44,9 +45,7 @@ def _installed() -> tuple[dict[str, str], dict[str, str]]:
     """The packages of replications that can be used, and what is wrong with the others."""
     usable = {name: f"{OWN_REPLICATIONS}.{name}" for name in _modules(OWN_REPLICATIONS)}
     broken: dict[str, str] = {}
-    points: dict[str, list[EntryPoint]] = {}
-    for point in entry_points(group=OWN_REPLICATIONS):
-        points.setdefault(point.name, []).append(point)
+    points = grouped((point.name, point) for point in entry_points(group=OWN_REPLICATIONS))
     for name, found in points.items():
         owners = sorted({owner(point) for point in found})
         if name in usable or len({point.value for point in found}) > 1:

@@ -9,8 +9,7 @@ from ostrom.ground.parameters import checked
 from ostrom.ground.registry import Registry, parse_spec
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.missing import missing_of
-from ostrom.mechanisms.predictions import Predicted
-from ostrom.mechanisms.statements import Stated, StatementForm
+from ostrom.mechanisms.statements import Predicted, Stated, StatementForm
 from ostrom.mechanisms.talk import Talking, talk_of
 
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from ostrom.ground.errors import UsageError
+from ostrom.ground.values import grouped
 from ostrom.models.http1 import LARGEST_BODY, InvalidResponse, Response, ResponseReader
 from ostrom.models.services import is_local
 
@@ -151,9 +152,7 @@ def is_address(host: str) -> bool:
 
 def _in_turn(found: Iterable[tuple[Any, ...]]) -> list[str]:
     """The addresses, families in turn: the first that the resolver gives, then one of the other family, ..."""
-    families: dict[object, list[str]] = {}
-    for family, *_, address in found:
-        families.setdefault(family, []).append(str(address[0]))
+    families = grouped((family, str(address[0])) for family, *_, address in found)
     mixed = chain.from_iterable(zip_longest(*families.values()))
     return list(dict.fromkeys(address for address in mixed if address is not None))
 

@@ -26,9 +26,8 @@ from ostrom.people.schema import People, Step
 from ostrom.people.tables import PeopleTables
 from ostrom.people.text_files import localised, questionnaire, read_texts
 from ostrom.people.visit import Book, Visit
-from ostrom.studies.cell import Cell, spelled_out
 from ostrom.studies.checks import check_framing_labels, check_memory, check_spreading, check_strategies
-from ostrom.studies.factors import merge, on_top, put
+from ostrom.studies.factors import Cell, merge, on_top, put, spelled_out
 from ostrom.studies.plan import StudyPlan, _json, _key
 from ostrom.studies.prompts import rehearsed_facts
 from ostrom.studies.schema import StudyFile

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostrom.engine.database import guard, lift, require_plain, require_schema, schema_of
+from ostrom.engine.integrity import guard, lift, require_plain, require_schema, schema_of
 from ostrom.ground.errors import RunError
 from ostrom.people.payment import Payment, add_payments, read_payments
 

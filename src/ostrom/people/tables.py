@@ -13,8 +13,7 @@ from ostrom.people.payment import Payment, read_payments
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People, Step
 from ostrom.people.visit import Book
-from ostrom.studies.cell import Cell
-from ostrom.studies.factors import Factor
+from ostrom.studies.factors import Cell, Factor
 
 Row = dict[str, Any]
 DECISIONS: Mapping[str, type] = {

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from ostrom.ground.values import grouped
 from ostrom.probe.stages import Stage, sieve
 from ostrom.probe.trace import Trace
 
@@ -92,9 +93,7 @@ def matched(forward: Sequence[Trace], others: Sequence[Trace]) -> Matching:
     The longest replies choose first, each the nearest length that is left. Nothing is used twice; who finds no partner
     is reported, not filled up.
     """
-    pool: dict[Stratum, list[Trace]] = {}
-    for trace in others:
-        pool.setdefault(_stratum(trace), []).append(trace)
+    pool = grouped((_stratum(trace), trace) for trace in others)
     pairs, without = [], []
     for trace in sorted(forward, key=lambda t: (-t.words, t.order, t.place)):
         left = pool.get(_stratum(trace), [])
@@ -124,9 +123,7 @@ def shuffled(traces: Sequence[Trace]) -> tuple[list[Example], list[tuple[Trace, 
     """
     examples: list[Example] = []
     without: list[tuple[Trace, str]] = []
-    games: dict[str, list[Trace]] = {}
-    for trace in sorted(traces, key=lambda t: (t.order, t.place)):
-        games.setdefault(trace.game, []).append(trace)
+    games = grouped((trace.game, trace) for trace in sorted(traces, key=lambda t: (t.order, t.place)))
     for group in games.values():
         step = min(range(1, len(group) + 1), key=lambda s: _same(group, s))
         for index, trace in enumerate(group):

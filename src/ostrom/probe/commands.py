@@ -17,9 +17,9 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from ostrom.probe.plan import Probing
+    from ostrom.probe.scores import Probing
 if TYPE_CHECKING:
-    from ostrom.probe.training.loop import Progress
+    from ostrom.probe.training.trainer import Progress
 
 
 @with_play_options(*BUDGET, "max_connections", "prompts", "prices", "runs", "allow_key")
@@ -62,8 +62,7 @@ def corpus(
     from ostrom.features.judging.plan import judges_of
     from ostrom.probe.files import agreement, summary, write_corpus
     from ostrom.probe.funnel import ARMS, Rules
-    from ostrom.probe.plan import Probing, Unscored
-    from ostrom.probe.scores import install
+    from ostrom.probe.scores import Probing, Unscored, install
     from ostrom.studies.run import open_run
 
     if arm not in ARMS:
@@ -192,9 +191,8 @@ def train(
     Exit code: 0 complete, 1 stopped by --minutes, 2 wrong use, 130 interrupted.
     """
     from ostrom.probe.training.data import TRUNCATE
-    from ostrom.probe.training.loop import Schedule
     from ostrom.probe.training.lora import Shape
-    from ostrom.probe.training.trainer import Settings, train_adapter
+    from ostrom.probe.training.trainer import Schedule, Settings, train_adapter
 
     if device not in ("auto", "cpu", "cuda"):
         raise UnknownName("device", device, ("auto", "cpu", "cuda"))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ostrom.ground.streams import key_of
+from ostrom.ground.values import grouped
 from ostrom.probe.terms import terms_of
 from ostrom.probe.trace import PREFIX, Trace
 
@@ -57,9 +58,10 @@ def prefilter(traces: Iterable[Trace]) -> Stage:
 
 def sample(traces: Sequence[Trace], size: int) -> Stage:
     """At most ``size`` traces: strata give one each in turn, so that a small one gives all it has."""
-    strata: dict[tuple[str, int | None], list[Trace]] = {}
-    for trace in sorted(traces, key=lambda t: (t.order, t.place)):
-        strata.setdefault((trace.model, trace.history_length), []).append(trace)
+    strata = grouped(
+        ((trace.model, trace.history_length), trace)
+        for trace in sorted(traces, key=lambda t: (t.order, t.place))
+    )
     turns = [
         (turn, number, trace)
         for number, stratum in enumerate(strata[key] for key in sorted(strata, key=str))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ostrom.features.words.lexicons import Lexicon, highlight, matched, memory_curse
+from ostrom.ground.values import grouped
 
 FORWARD, REACTIVE = "forward_looking", "history_following"
 COPIED = 3
@@ -64,9 +65,7 @@ def copied_passages(reply: str, prompt: str) -> list[tuple[int, int]]:
     words = [(m.group().lower(), m.start(), m.end()) for m in _WORD.finditer(reply)]
     sentences = _sentences(reply, words)
     told = [m.group().lower() for m in _WORD.finditer(prompt)]
-    places: dict[str, list[int]] = {}
-    for place, word in enumerate(told):
-        places.setdefault(word, []).append(place)
+    places = grouped((word, place) for place, word in enumerate(told))
     found: list[tuple[int, int]] = []
     # running[p]: how many words up to here the reply shares with the prompt up to its word p
     running: dict[int, int] = {}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.factory import check_told, library_for
+from ostrom.agents.language import check_told, library_for
 from ostrom.agents.past import Past
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies

@@ -12,18 +12,19 @@ from typing import Any
 import orjson
 
 from ostrom.analysis.determinism import Determinism
-from ostrom.analysis.estimate import level_pairs
-from ostrom.analysis.pairing import TwoSides, comparison, shared_columns
-from ostrom.analysis.query import Query
+from ostrom.analysis.estimate import Query, level_pairs
 from ostrom.analysis.stopping import FILE, Look, StopRule, blind, decide, first_seeds, read_looks
 from ostrom.analysis.units import (
     SETTING,
     NoSuchLevel,
     Observation,
     Observations,
+    TwoSides,
     as_text,
+    comparison,
     joined,
     observations,
+    shared_columns,
 )
 from ostrom.data.rundata import RunData
 from ostrom.data.tables import TABLES, factor_types

@@ -10,8 +10,7 @@ from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms.controls import build_mechanism
-from ostrom.studies.cell import spelled_out
-from ostrom.studies.factors import Factor, Grid, merge, on_top, put, read_factors
+from ostrom.studies.factors import Factor, Grid, merge, on_top, put, read_factors, spelled_out
 from ostrom.studies.load import merged, split_change, with_options
 from ostrom.studies.plan import CHECK_ALL, VARIED, StudyPlan
 

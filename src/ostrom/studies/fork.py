@@ -19,8 +19,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.protocol import Decision
-from ostrom.studies.cell import clients_of
-from ostrom.studies.factors import Factor
+from ostrom.studies.factors import Factor, clients_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import refuse_other_prompts
 from ostrom.studies.run import Run

@@ -11,7 +11,7 @@ from ostrom.ground.validation import validate
 from ostrom.ground.yaml import check_plain, in_words, read_yaml
 from ostrom.studies.baselines import BASELINES, FROM, setting_of
 from ostrom.studies.factors import merge, put
-from ostrom.studies.plans import with_files
+from ostrom.studies.plan import with_files
 from ostrom.studies.schema import StudyFile
 
 

@@ -1,6 +1,9 @@
 """From a study to units of work: a lazy grid whose every unit can be asked for by its index.
 
 Units are numbered replicate by replicate, cell by cell, seating by seating, so that more seeds only append.
+
+A manifest names the kind of its plan (``kind_of``), and each feature has the class for its own kinds. Another
+distribution adds a kind with an entry point of the group ``ostrom.plans`` that names a subclass of ``Plan``.
 """
 
 from bisect import bisect_right
@@ -10,26 +13,26 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, product
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import orjson
 from pydantic import ValidationError
 
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.factory import renderer_of
-from ostrom.agents.language import styles
+from ostrom.agents.language import renderer_of, styles
 from ostrom.analysis.stopping import StopRule
+from ostrom.engine.folder import kind_of
 from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
 from ostrom.framing import Library
 from ostrom.games import build_game
 from ostrom.games.game import Game
-from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.errors import GameError, RunError, StudyError, UnknownName, UsageError
+from ostrom.ground.registry import Registry
 from ostrom.ground.validation import problem, validate
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
 from ostrom.studies.baselines import split, with_shares
-from ostrom.studies.cell import Cell, agent_names, clients_of, placed, society_of, spelled_out, watching_types
 from ostrom.studies.checks import (
     check_attributes,
     check_cell,
@@ -40,7 +43,20 @@ from ostrom.studies.checks import (
     check_strategy_name,
     library_of,
 )
-from ostrom.studies.factors import Factor, Grid, on_top, put, read_factors
+from ostrom.studies.factors import (
+    Cell,
+    Factor,
+    Grid,
+    agent_names,
+    clients_of,
+    on_top,
+    placed,
+    put,
+    read_factors,
+    society_of,
+    spelled_out,
+    watching_types,
+)
 from ostrom.studies.prompts import library_of_run, prompts_of
 from ostrom.studies.schema import StudyFile
 
@@ -475,3 +491,60 @@ def _json(data: Any) -> str:
 
 def _key(labels: Mapping[str, Any], who: list[Any]) -> str:
     return _json([dict(labels), who])
+
+
+plans: Registry[Plan] = Registry(
+    "kind of plan",
+    None,
+    "PLAN",
+    "ostrom.plans",
+    table={
+        "study": "ostrom.studies.plan:StudyPlan",
+        "people": "ostrom.people.plan:PeoplePlan",
+        "imported": "ostrom.features.importing.plan:ImportedPlan",
+        "branch": "ostrom.features.branching.branch:BranchPlan",
+        "attribution": "ostrom.features.attribution.plan:AttributionPlan",
+        "judge": "ostrom.features.judging.plan:JudgePlan",
+        "score": "ostrom.probe.scores:ScorePlan",
+        "tree": "ostrom.features.trees.plan:TreePlan",
+        "author": "ostrom.features.authoring.plan:AuthorPlan",
+    },
+)
+
+
+def plan_class(kind: str, file: str | None = None) -> type[Plan]:
+    """The class of the plans of one kind; ``file`` is the manifest that names it."""
+    try:
+        return cast("type[Plan]", plans.get(kind))
+    except UnknownName as error:
+        raise RunError(str(error.at(file, "kind"))) from None
+
+
+def read_plan(source: PlanSource) -> StudyPlan:
+    """The plan that a run on disk was played by; refused where the run is none of a study."""
+    plan = plan_class(kind_of(source.manifest), source.file).read(source)
+    if not isinstance(plan, StudyPlan):
+        raise UsageError(f"{source.folder}: is no run of a study (kind {plan.kind})")
+    return plan
+
+
+def read_base(source: PlanSource) -> StudyPlan:
+    """The plan that a fork wraps: that of the same manifest, one fork less."""
+    manifest = {key: value for key, value in source.manifest.items() if key not in ("kind", "parent")}
+    parent = source.manifest["parent"].get("of")
+    return read_plan(replace(source, manifest={**manifest, "parent": parent} if parent else manifest))
+
+
+def study_class(study: StudyFile) -> type[StudyPlan]:
+    """The class of plan that plays a study: one with people has a kind of its own."""
+    return cast("type[StudyPlan]", plan_class("study" if study.people is None else "people"))
+
+
+def plan_of(study: StudyFile, library: Library | None = None, file: str | None = None) -> StudyPlan:
+    """The plan of a study, with or without people."""
+    return study_class(study)(study, library, file)
+
+
+def with_files(study: StudyFile, folder: Path, file: str) -> StudyFile:
+    """The study with the content of the files that lie beside it: texts for people."""
+    return study_class(study).with_files(study, folder, file)

@@ -14,8 +14,7 @@ import numpy as np
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained, mixed
-from ostrom.agents.factory import library_for, renderer_of
-from ostrom.agents.language import styles
+from ostrom.agents.language import library_for, renderer_of, styles
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Choice, Form, Number, Record

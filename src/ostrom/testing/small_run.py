@@ -90,7 +90,7 @@ def _played(study: Mapping[str, Any]) -> Iterator[list[RunData]]:
         else:
             from ostrom.agents.config import AgentConfig
             from ostrom.people.pilot import Crowd, pilot
-            from ostrom.studies.plans import plan_of
+            from ostrom.studies.plan import plan_of
 
             crowd = Crowd(6, AgentConfig(strategy="random"), miss=0.1)
             pilot(plan_of(stated), crowd, name=name, runs=folder)

@@ -72,7 +72,7 @@ def pairing_of(
 
 
 def _by_seed(left: RunIndex, right: RunIndex) -> RunPairing:
-    from ostrom.analysis.pairing import shared_columns
+    from ostrom.analysis.units import shared_columns
 
     sides = [_settings(index) for index in (left, right)]
     names = list(dict.fromkeys(name for side in sides for columns in side.values() for name in columns))

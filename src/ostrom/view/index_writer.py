@@ -18,9 +18,8 @@ from typing import Any
 
 import orjson
 
-from ostrom.engine.database import MOST_CELL
 from ostrom.engine.folder import Folder, identity
-from ostrom.engine.integrity import DAMAGE, explain
+from ostrom.engine.integrity import DAMAGE, MOST_CELL, explain
 from ostrom.engine.plan import Unit
 from ostrom.features.transcript.transcript import ended_early
 from ostrom.games.amounts import IDLE, Amounts

@@ -55,7 +55,7 @@ kept:
   bounds: ostrom.features.inference.said:LOG_LOSS_BOUNDS
   function: ostrom.features.inference.said:said_values
   of: gain
-words: {measure: "ostrom.features.words.traces.summary:word_rate", with: {words: defection}}
+words: {measure: "ostrom.features.words.traces.table:word_rate", with: {words: defection}}
 """,
     )
     low, high = parts["kept"].bounds  # type: ignore[misc]
@@ -88,7 +88,7 @@ words: {measure: "ostrom.features.words.traces.summary:word_rate", with: {words:
             "measures.yaml: a: .*by_round",
         ),
         (
-            "a: {measure: 'ostrom.features.words.traces.summary:word_rate', with: {wrods: x}}",
+            "a: {measure: 'ostrom.features.words.traces.table:word_rate', with: {wrods: x}}",
             "measures.yaml: a: .*wrods",
         ),
         ("fragments: 5", "fragments: must be a mapping"),

@@ -17,16 +17,18 @@ from ostrom.features.evolution.deviation_rating import deviation_rating
 from ostrom.features.evolution.evolution import (
     DYNAMICS,
     EvolutionSettings,
+    Tournament,
     check_settings,
     entry_of,
     evolve,
     replicator_paths,
+    run_tournaments,
+    type_names,
     write_evolution,
 )
 from ostrom.features.evolution.process import Fermi, alpha_rank, rare_mutation_shares
 from ostrom.features.evolution.replicator import exponential_replicator
 from ostrom.features.evolution.tensor import ScoredMatch, mean_scores, payoff_tensor
-from ostrom.features.evolution.tournament import Tournament, run_tournaments, type_names
 from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
 from ostrom.ground.validation import validate
 from ostrom.replications.coopeval.payoff_readers.tournaments import read_payoff_files

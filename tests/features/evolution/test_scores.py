@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.features.evolution.tournament import discounted_mean, normalised, plain_mean
+from ostrom.features.evolution.evolution import discounted_mean, normalised, plain_mean
 from ostrom.ground.errors import UsageError
 from ostrom.mechanisms.base import round_weights
 

@@ -19,7 +19,7 @@ from ostrom.models.providers.scripted import register, unregister
 from ostrom.people.pilot import Crowd, pilot
 from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
-from ostrom.studies.plans import plan_of
+from ostrom.studies.plan import plan_of
 from ostrom.studies.run import open_run, play
 
 SAME = (

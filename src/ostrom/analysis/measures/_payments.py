@@ -11,6 +11,7 @@ from ostrom.games.equilibria.best_responses import best_responses
 from ostrom.games.game import Game
 from ostrom.games.steps import can_end
 from ostrom.ground.errors import UsageError
+from ostrom.ground.values import grouped
 
 ACTED = (
     "SELECT match, player, sum(payoff) AS total FROM decisions WHERE kind = 'act' AND payoff IS NOT NULL "
@@ -117,11 +118,12 @@ def equality(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 def inequality(data: RunData) -> Iterable[Mapping[str, Any]]:
     """The Gini coefficient of the scores of a match, counted from the lowest payoff of its game."""
-    scores: dict[int, list[float]] = {}
-    for row in data.records(
-        "SELECT match, score FROM matches WHERE score IS NOT NULL AND seat IS NOT NULL ORDER BY match, player"
-    ):
-        scores.setdefault(row["match"], []).append(row["score"])
+    scores = grouped(
+        (row["match"], row["score"])
+        for row in data.records(
+            "SELECT match, score FROM matches WHERE score IS NOT NULL AND seat IS NOT NULL ORDER BY match, player"
+        )
+    )
     rows = []
     for match, earned in scores.items():
         game = data.game(match)
@@ -162,9 +164,7 @@ def round_facts(data: RunData, name: str, measure: str) -> dict[tuple[int, int],
 
 def revenue(data: RunData) -> Iterable[Mapping[str, Any]]:
     """The mean price of an auction over the rounds of a match."""
-    prices: dict[int, list[float]] = {}
-    for (match, _), price in round_facts(data, "price", "revenue").items():
-        prices.setdefault(match, []).append(price)
+    prices = grouped((match, price) for (match, _), price in round_facts(data, "price", "revenue").items())
     for match, paid in prices.items():
         yield {"match": match, "value": fsum(paid) / len(paid)}
 

@@ -21,9 +21,8 @@ from ostrom.engine.batching.service import (
     sent_twice,
     unanswered,
 )
-from ostrom.engine.gate import Stopped
+from ostrom.engine.gate import Spending, Stopped
 from ostrom.engine.plan import Tally
-from ostrom.engine.spending import Spending
 from ostrom.ground.errors import BudgetSpent, ModelError, OstromError, RequestRefused
 from ostrom.models.base import Request
 from ostrom.models.batches import BatchRequest, BatchStatus, ResultLine

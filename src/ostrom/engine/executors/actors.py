@@ -14,18 +14,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ostrom.agents.factory import AgentFactory
-from ostrom.agents.language import Invalidity
+from ostrom.agents.language import AgentFactory, Invalidity
 from ostrom.answers import Answer
 from ostrom.engine.caller import Cache, Caller
 from ostrom.engine.entries import CallRecord
-from ostrom.engine.executors.local import UnitPlayer
-from ostrom.engine.executors.wire import (
+from ostrom.engine.executors.local import (
     AnswerEntry,
     Batch,
     CallOutcome,
     Failure,
     Opened,
+    UnitPlayer,
     UnitReport,
     Work,
     WorkerConfig,

@@ -1,26 +1,179 @@
-"""What an executor is, and the local one: all matches in this process, on one event loop.
+"""What an executor is, and the two that play all matches in this process, on one event loop: local and batch.
 
-An executor plays units of work; the runner owns the plan, the journal and the endings.
+An executor plays units of work; the runner owns the plan, the journal and the endings. With the batch executor, calls
+go in batches to the services of the models. The messages between the driver of a run and executors on other machines
+stand here, too: plain data, never an API key.
 """
+
+from __future__ import annotations
 
 import asyncio
 import resource
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal, Protocol
 
-from ostrom.agents.factory import AgentFactory
-from ostrom.agents.language import Invalidity
+from ostrom.agents.language import AgentFactory, Invalidity
+from ostrom.agents.policy import SkipMatch
+from ostrom.answers import Answer
+from ostrom.engine.batching.calls import MOST, BatchCaller, BatchGate
+from ostrom.engine.batching.ledger import Ledger
+from ostrom.engine.batching.scheduler import BatchScheduler
+from ostrom.engine.batching.service import BatchService, check
 from ostrom.engine.caller import Cache, Caller
-from ostrom.engine.entries import Journaled, Place
-from ostrom.engine.gate import RunGate
+from ostrom.engine.entries import CallRecord, Journaled, Place
+from ostrom.engine.gate import Gate, RunGate, Stopped
 from ostrom.engine.journal import Journal
-from ostrom.engine.match import Answers, Calls, LiveMatch, Replies
+from ostrom.engine.match import Answers, Calls, LiveMatch, ReplayDiffers, Replies
 from ostrom.engine.plan import Plan, Tally, Unit
 from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Library
-from ostrom.ground.errors import OstromError, RunError
+from ostrom.ground import errors
+from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.models.base import Model
+from ostrom.models.batches import BatchEndpoint, HasBatches, may_batch
+from ostrom.models.pending_call import NO_SIZE, CallSize
+
+AnswerEntry = tuple[int, int, int, str, Answer, int, str | None]
+"""Unit, step, player, part, the answer, the complaints before it, and what was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerConfig:
+    """Everything a worker needs before it can play units of a run."""
+
+    version: str
+    prompts: Mapping[str, str]
+    """Hashes of the prompt files that the plan uses: a worker with other ones is refused."""
+    files: Mapping[str, Mapping[str, bytes]]
+    """The folder of prompts that the user gave (under no name) and the prompt sets, file by file."""
+    models: Mapping[str, Mapping[str, Any]]
+    """The models and their settings; their keys are in the environment of the worker."""
+    grants: Sequence[tuple[str, tuple[str, str, int | None]]]
+    """Which keys the person allowed to go where."""
+    open_models: Callable[[str, Mapping[str, Any]], Model] | None
+    retries: int
+    policy: str
+    refused: str
+    options: PlayOptions
+    """How calls are made and counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A model as it was opened on a worker."""
+
+    connections: int
+    ceiling: int | None
+    """How many calls the client itself serves at a time, where it runs inside the worker."""
+    description: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A unit handed to a worker, with what the journal already knows of it."""
+
+    unit: Unit
+    facts: Sequence[Mapping[str, Any]] | None
+    known: dict[Place, Journaled]
+    replies: Replies
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error as class name and text: exceptions with other parameters than a text cannot be sent."""
+
+    kind: str
+    text: str
+
+    @classmethod
+    def of(cls, error: OstromError) -> Failure:
+        """The class name and the text of an error."""
+        return cls(type(error).__name__, str(error))
+
+    def error(self) -> OstromError:
+        """Rebuild the error, of the same class and with the same text.
+
+        >>> Failure.of(errors.StudyError("is wrong", file="s.yaml")).error()
+        StudyError('s.yaml: is wrong')
+        """
+        known: dict[str, type[OstromError]] = {
+            "SkipMatch": SkipMatch,
+            "Stopped": Stopped,
+            "ReplayDiffers": ReplayDiffers,
+            **vars(errors),
+        }
+        kind = known.get(self.kind, OstromError)
+        made = kind.__new__(kind)
+        Exception.__init__(made, self.text)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """How a call ended: the outcome method of the gate and its arguments."""
+
+    model: str
+    how: Literal["succeeded", "failed", "refused", "abandoned"]
+    what: tuple[Any, ...] = ()
+    size: CallSize = NO_SIZE
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def apply_to(self, gate: Gate) -> None:
+        """Report the outcome to a gate and release the slot."""
+        getattr(gate, self.how)(self.model, *self.what, size=self.size, **self.more)
+        gate.release(self.model)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitReport:
+    """How a unit ended on a worker."""
+
+    end: UnitEnd
+    """Its end without the error, which does not travel."""
+    failure: Failure | None
+    stray: int
+    """Replies that could not be read and that no journaled answer accounts for."""
+
+    @property
+    def ended(self) -> UnitEnd:
+        """The ending as executors state it."""
+        return self.end if self.failure is None else replace(self.end, error=self.failure.error())
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Entries for the journal, in order, that became durable together."""
+
+    number: int
+    entries: list[AnswerEntry | CallRecord]
+
+
+def prompt_files(library: Library) -> dict[str, dict[str, bytes]]:
+    """The user's own prompt files by prompt set, those for all agents under no name."""
+    given = {} if library.folder is None else {"": library.own_files}
+    return given | {name: chosen.own_files for name, chosen in library.sets.items()}
+
+
+def count_entry(tally: Tally, entry: AnswerEntry | CallRecord) -> None:
+    """Count journaled entries, so that the numbers of a run agree with its journal after workers are lost."""
+    if not isinstance(entry, CallRecord):
+        _, _, _, part, answer, complaints, _ = entry
+        tally.decisions += not part
+        tally.invalid += complaints
+        tally.policies += answer.reading in ("policy", "refused")
+    elif entry.source == "cache":
+        tally.cached += 1
+    else:
+        tally.calls += 1
+        tally.trouble = entry.error
+        if entry.reply is None:
+            tally.retries += 1
+            return
+        tally.refused += entry.reply.finish == "filter"
+        tally.count_reply(entry.reply.usage, entry.usd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,3 +401,94 @@ def connections_left() -> int:
             "raise the limit (ulimit -n 1024) and run again"
         )
     return soft - OWN_FILES
+
+
+MATCHES = 20_000
+"""Matches that are in play at once: each holds its prompts in memory until its wave is answered."""
+
+
+def batch_endpoint(model: Model) -> BatchEndpoint:
+    """The batch endpoint of a model; refused where its provider has none."""
+    if not isinstance(model, HasBatches) or not may_batch(model.name):
+        raise UsageError(
+            f"--batch: {model.name} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)"
+        )
+    return model.batches()
+
+
+def _wait(tally: Tally, seconds: float) -> None:
+    """A service asks to wait: the progress line says so."""
+    tally.wait_until = max(tally.wait_until, time.monotonic() + seconds)
+
+
+class BatchExecutor(LocalExecutor):
+    """Plays units with models that answer in batches."""
+
+    def __init__(self, models: Mapping[str, Model], library: Library, options: PlayOptions) -> None:
+        self._endpoints = {model.name: batch_endpoint(model) for model in models.values()}
+        super().__init__(models, library, options)
+        self._scheduler: BatchScheduler | None = None
+
+    async def open(self) -> None:
+        """Ask every service whether it has a batch endpoint."""
+        await super().open()
+        for endpoint in self._endpoints.values():
+            await check(endpoint, self.options.retry)
+
+    async def start(self, session: Session) -> None:
+        """Take up the batches of earlier sessions."""
+        session.journal.keep_batches()
+        ledger = Ledger(session.journal)
+        options = self.options
+        services = {
+            name: BatchService(endpoint, ledger, options.retry, self.options.polling)
+            for name, endpoint in self._endpoints.items()
+        }
+        for service in services.values():
+            service.on_retry_after = partial(_wait, session.tally)
+        gate = BatchGate(session.tally, session.plan.budget, self._stopping, options.rates)
+        self._batch_gate = gate
+        self._scheduler = BatchScheduler(services, ledger, session.tally, gate.spending)
+        await super().start(session)
+        await self._scheduler.start()
+
+    def _make_gate(self, session: Session) -> RunGate:  # noqa: ARG002
+        return self._batch_gate
+
+    def _open_gate(self, gate: RunGate, model: Model, most: int) -> None:  # noqa: ARG002
+        gate.open(model.name, MOST, MOST)
+
+    def _make_caller(self, session: Session, gate: RunGate) -> Caller:
+        options = self.options
+        assert self._scheduler is not None
+        return BatchCaller(
+            self._scheduler, session.journal, session.tally, gate, self._stopping, options.retry, self._cache,
+            options.rates,
+        )  # fmt: skip
+
+    def capacity(self) -> int:
+        """As many matches as memory is meant to hold; ``max_connections`` makes it fewer."""
+        return self.options.max_connections or MATCHES
+
+    async def play(self, assignment: Assignment) -> UnitEnd:
+        """Play one unit."""
+        assert self._scheduler is not None
+        self._scheduler.enter()
+        try:
+            return await super().play(assignment)
+        finally:
+            self._scheduler.leave()
+
+    def stop(self) -> None:
+        """Send no more batches; those under way are left to their services, and resuming collects them."""
+        super().stop()
+        if self._scheduler is not None:
+            self._scheduler.stop()
+
+    async def close(self) -> None:
+        """End what waits for batches."""
+        if self._scheduler is not None:
+            await self._scheduler.close()
+        for endpoint in self._endpoints.values():
+            await endpoint.close()
+        await super().close()

@@ -20,19 +20,17 @@ from ostrom.engine.entries import CallRecord
 from ostrom.engine.executors.actors import GateActor, Worker
 from ostrom.engine.executors.local import (
     Assignment,
-    Session,
-    UnitEnd,
-    matches_at_once,
-    most_calls,
-)
-from ostrom.engine.executors.wire import (
     Batch,
     Failure,
     Opened,
+    Session,
+    UnitEnd,
     UnitReport,
     Work,
     WorkerConfig,
     count_entry,
+    matches_at_once,
+    most_calls,
     prompt_files,
 )
 from ostrom.engine.gate import Stopped

@@ -40,8 +40,7 @@ from ostrom.models.base import Model
 from ostrom.studies.checks import check_memory
 from ostrom.studies.factors import Factor, Level
 from ostrom.studies.fork import Answers, ForkPlan, ForkPoint, Origin, copy_answers, point_of, rules_of
-from ostrom.studies.plan import StudyPlan
-from ostrom.studies.plans import read_base
+from ostrom.studies.plan import StudyPlan, read_base
 from ostrom.studies.run import Run, Watch, play_plan
 
 Measure = Literal["odds", "logprob", "sample"]

@@ -13,7 +13,7 @@ from ostrom.cli.output import print_json, print_table, say
 from ostrom.engine import loop
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger, batches_in_words, read_batches
 from ostrom.engine.batching.service import with_retries
-from ostrom.engine.executors.batch import batch_endpoint
+from ostrom.engine.executors.local import batch_endpoint
 from ostrom.engine.folder import Folder
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy

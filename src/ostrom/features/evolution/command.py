@@ -11,12 +11,14 @@ from ostrom.cli.options import Json, Runs, Safe
 from ostrom.cli.output import print_json, print_table, say
 from ostrom.features.evolution.evolution import (
     EvolutionSettings,
+    Tournament,
     check_settings,
     entry_of,
+    read_payoff_files,
     result_rows,
+    run_tournaments,
     write_evolution,
 )
-from ostrom.features.evolution.tournament import Tournament, read_payoff_files, run_tournaments
 from ostrom.ground.errors import UsageError
 from ostrom.studies.run import open_run
 

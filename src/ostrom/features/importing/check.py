@@ -11,6 +11,7 @@ from ostrom.features.importing.mapping import Mapping, SeatColumns, canonical
 from ostrom.features.importing.moves import Move, Recorded, number_in
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
+from ostrom.ground.values import grouped
 
 POLICIES = ("refuse", "skip", "skip-match", "keep", "repair")
 DONE = {
@@ -80,9 +81,7 @@ class Cause:
         if self.kind == "file":
             more = ", ..." if len(self.rows) > SHOWN else ""
             return ", ".join(row.file for row in self.rows[:SHOWN]) + more
-        files: dict[str, list[Disagreement]] = {}
-        for row in self.rows:
-            files.setdefault(row.file, []).append(row)
+        files = grouped((row.file, row) for row in self.rows)
         texts = []
         for file, rows in list(files.items())[:SHOWN]:
             numbers = ", ".join(str(row.line) for row in rows[:SHOWN])
@@ -104,9 +103,7 @@ class Cause:
 
 def by_cause(rows: Iterable[Disagreement]) -> list[Cause]:
     """Bad rows of one cause together, the most frequent first."""
-    groups: dict[tuple[str, str, str], list[Disagreement]] = {}
-    for row in rows:
-        groups.setdefault((row.kind, row.cause, row.done), []).append(row)
+    groups = grouped(((row.kind, row.cause, row.done), row) for row in rows)
     found = [Cause(cause, kind, done, tuple(of)) for (kind, cause, done), of in groups.items()]
     return sorted(found, key=lambda cause: -len(cause.rows))
 

@@ -15,6 +15,7 @@ from ostrom.games.ordinal import OrdinalGame, classify, ordinal_game
 from ostrom.games.ordinal_table import CELLS
 from ostrom.games.ordinal_table import read_table as read_games
 from ostrom.ground.errors import GameError, OstromError, StudyError
+from ostrom.ground.values import grouped
 from ostrom.ground.words import listed
 
 
@@ -73,9 +74,7 @@ def match_rows(table: SourceTable, mapping: Mapping) -> Iterator[list[SourceRow]
     if rule is None:
         yield from ([line] for line in table.lines)
         return
-    together: dict[tuple[str, ...], list[SourceRow]] = {}
-    for line in table.lines:
-        together.setdefault(tuple(canonical(line[c]) for c in rule.by), []).append(line)
+    together = grouped((tuple(canonical(line[c]) for c in rule.by), line) for line in table.lines)
     pieces = [piece for lines in together.values() for piece in _pieces(table, rule.new_when, lines, mapping)]
     yield from sorted(pieces, key=lambda piece: piece[0].number)
 
@@ -115,9 +114,7 @@ def _long(table: SourceTable, mapping: Mapping, columns: SeatColumns, lines: lis
             file=table.file,
             key="round",
         )
-    begun: dict[float, list[SourceRow]] = {}
-    for line in lines:
-        begun.setdefault(read_number(table, line, mapping.round), []).append(line)
+    begun = grouped((read_number(table, line, mapping.round), line) for line in lines)
     by_round = list(begun.values())
     _check_rounds(table, mapping, [group[0] for group in by_round])
     ordered = [_by_seat(table, columns, group) for group in by_round]

@@ -19,8 +19,7 @@ from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
 from ostrom.studies.factors import WAYS
-from ostrom.studies.resolve import resolve
-from ostrom.studies.run import Run, open_run
+from ostrom.studies.run import Run, open_run, resolve
 
 
 @with_play_options(

@@ -88,13 +88,13 @@ def power(
 
     Values come from a pilot's means and spreads (--from RUN) or from stated assumptions, which are printed.
     """
-    from ostrom.analysis.query import Query
+    from ostrom.analysis.estimate import Query
     from ostrom.costs.forecast import measured_replies
     from ostrom.features.power import plan as powering
     from ostrom.features.power import simulation as assuming
     from ostrom.ground.validation import validate
     from ostrom.reports.build import check_chart_file
-    from ostrom.studies.resolve import resolve
+    from ostrom.studies.run import resolve
 
     check_level(level)
     numbers = _seeds(seeds, powering.MOST_SEEDS)

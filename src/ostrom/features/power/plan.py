@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.intervals import Combination
-from ostrom.analysis.query import Query
-from ostrom.analysis.statistics.result import counted
+from ostrom.analysis.statistics.samples import counted
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
 from ostrom.costs.forecast import Forecast, Measured, forecast
 from ostrom.features.power.simulation import (

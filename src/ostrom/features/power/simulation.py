@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.analysis.estimate import Estimate, estimated
+from ostrom.analysis.estimate import Estimate, Query, estimated
 from ostrom.analysis.intervals import Bounds, Combination, Inference, Limits, share_of
-from ostrom.analysis.pairing import TwoSides, comparison
-from ostrom.analysis.query import Query
 from ostrom.analysis.statistics.samples import Floats
-from ostrom.analysis.units import observations
+from ostrom.analysis.units import TwoSides, comparison, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.streams import key_of
+from ostrom.ground.values import grouped
 from ostrom.studies.design import condition_columns, condition_of, sides_of
 
 STEPS = 4096
@@ -287,9 +286,9 @@ def _correlation(made: TwoSides) -> float:
     """The correlation of partners within conditions; 0 where the pairs are too few to tell."""
     if made.pairs is None or made.strata is None:
         return 0.0
-    groups: dict[Any, list[tuple[float, float]]] = {}
-    for key, one, two in zip(made.strata, made.first, made.second, strict=True):
-        groups.setdefault(key, []).append((one, two))
+    groups = grouped(
+        (key, (one, two)) for key, one, two in zip(made.strata, made.first, made.second, strict=True)
+    )
     if len(made.pairs) - len(groups) < ENOUGH_PAIRS:
         return 0.0
     both = left = right = 0.0

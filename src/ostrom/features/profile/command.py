@@ -16,7 +16,7 @@ from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.engine.runner import Result
-    from ostrom.studies.resolve import Resolved
+    from ostrom.studies.run import Resolved
 
 
 @with_play_options(
@@ -51,8 +51,7 @@ def profile(
     from ostrom.costs.battery import sized
     from ostrom.costs.waves import check_batch
     from ostrom.features.profile import pages
-    from ostrom.features.profile.battery import check_figures, read_battery
-    from ostrom.features.profile.playing import play_battery
+    from ostrom.features.profile.battery import check_figures, play_battery, read_battery
     from ostrom.reports.figures import need_extras
 
     say_allowed(options.allow_key, model)
@@ -100,7 +99,7 @@ def profile(
 
 
 def _show(profile: object) -> None:
-    from ostrom.features.profile.playing import ModelProfile
+    from ostrom.features.profile.battery import ModelProfile
 
     assert isinstance(profile, ModelProfile)
     print_table(

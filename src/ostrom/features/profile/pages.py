@@ -6,10 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ostrom.analysis.estimate import Estimate
-from ostrom.analysis.query import key_words
-from ostrom.features.profile.battery import Battery
-from ostrom.features.profile.playing import ModelProfile, Taken
+from ostrom.analysis.estimate import Estimate, key_words
+from ostrom.features.profile.battery import Battery, ModelProfile, Taken
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import refuse_link, write_whole
 from ostrom.ground.values import grouped

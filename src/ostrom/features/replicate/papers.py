@@ -26,8 +26,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ostrom.analysis.estimate import Query
 from ostrom.analysis.published import PublishedPick
-from ostrom.analysis.query import Query
 from ostrom.costs.battery import StudyPart
 from ostrom.ground.errors import UnknownName
 from ostrom.ground.registry import replications

@@ -7,9 +7,8 @@ from typing import Any
 
 from ostrom.analysis.claims import games_of, references
 from ostrom.analysis.comparison import Line, compare
-from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.published import published_beside
-from ostrom.analysis.query import Query
 from ostrom.analysis.references import Reference
 from ostrom.data.rundata import RunData
 from ostrom.features.replicate.papers import PaperClaim, PaperPlan, Released, paper_plan

@@ -22,6 +22,7 @@ from ostrom.data.rundata import RunData
 from ostrom.features.robustness.variance_shares import VarianceShares, variance_shares
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.streams import Streams
+from ostrom.ground.values import grouped
 
 MOST_COLUMNS = 400
 """Interactions with more columns than this are left out: they would fit noise and take for ever."""
@@ -268,9 +269,10 @@ def _conclusions(
         if name not in framing and name != contrast and len({row[name] for row in rows}) > 1
     ]  # fmt: skip
     gaps = _gaps(measure, rows, contrast, levels, held, wording)
-    parts: dict[tuple[Any, ...], list[Estimate]] = {}
-    for one in estimate(data, gaps, [*held, "first", "second", "framing"]):
-        parts.setdefault(tuple(one.key.values())[:-1], []).append(one)
+    parts = grouped(
+        (tuple(one.key.values())[:-1], one)
+        for one in estimate(data, gaps, [*held, "first", "second", "framing"])
+    )
     # Every comparison asks whether the sign that was observed over all framings is the true one.
     judged = above([one for part in parts.values() if len(part) > 1 for one in part])
     made, at = [], 0

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from ostrom.ground.errors import UsageError
+from ostrom.ground.values import grouped
 from ostrom.studies.run import Run
 
 SAID = (
@@ -41,9 +42,7 @@ def transcript(
     _check(run, match, player)
     calls = _calls(run, match)
     agents = [seated.name for seated in run.plan.unit(match).players]
-    decided: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for row in run.rows.decisions(match):
-        decided.setdefault((row["step"], row["player"]), []).append(row)
+    decided = grouped(((row["step"], row["player"]), row) for row in run.rows.decisions(match))
     if not decided and not calls and run.journal.ended(match) is None:
         raise UsageError(f"match {match} of {run.name} has not begun")
     for step, who in sorted(decided.keys() | calls.keys()):

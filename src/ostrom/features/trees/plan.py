@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.factory import renderer_of
-from ostrom.agents.language import styles
+from ostrom.agents.language import renderer_of, styles
 from ostrom.agents.tree import Trees, tree_key
 from ostrom.costs.derived import DerivedPlan
 from ostrom.costs.forecast import CostSum, Forecast, PerCall, assumptions

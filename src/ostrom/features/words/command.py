@@ -11,9 +11,14 @@ from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.data.rundata import run_data
 from ostrom.features.words.lexicons import MODES, Lexicon, matched
-from ostrom.features.words.traces.summary import default_groups, trace_summary, unfinished
-from ostrom.features.words.traces.summary import sensitivity as under_all_rules
-from ostrom.features.words.traces.table import trace_lexicons, trace_table
+from ostrom.features.words.traces.table import (
+    default_groups,
+    trace_lexicons,
+    trace_summary,
+    trace_table,
+    unfinished,
+)
+from ostrom.features.words.traces.table import sensitivity as under_all_rules
 from ostrom.ground.errors import UsageError
 from ostrom.studies.run import open_run
 

@@ -8,9 +8,10 @@ from markupsafe import Markup
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.data.rundata import RunData, quoted
 from ostrom.features.words.lexicons import Span, highlight
-from ostrom.features.words.traces.summary import DONE, source
 from ostrom.features.words.traces.table import (
+    DONE,
     key_columns,
+    source,
     trace_lexicons,
     trace_table,
     trace_texts,

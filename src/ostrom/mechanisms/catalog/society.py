@@ -17,9 +17,8 @@ from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.networks import Links, networks, pairs_of
 from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View
-from ostrom.mechanisms.rewiring import Rewiring
 from ostrom.mechanisms.selection import Imitation
-from ostrom.mechanisms.societies import Life, SocietyRules, Steps, Table, called, record_of
+from ostrom.mechanisms.societies import Life, Rewiring, SocietyRules, Steps, Table, called, record_of
 from ostrom.mechanisms.statements import StatementForm
 
 MOST_MEMBERS = 2000

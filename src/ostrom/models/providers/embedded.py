@@ -21,7 +21,6 @@ from ostrom.ground.errors import (
 from ostrom.models import client_name
 from ostrom.models.asking import at_least_one, positive, refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
-from ostrom.models.embedded.adapters import Adapter, dequantised, find_adapter
 from ostrom.models.embedded.runtime import (
     Load,
     SharedRuntime,
@@ -30,7 +29,7 @@ from ostrom.models.embedded.runtime import (
     leave,
     runtime_version,
 )
-from ostrom.models.embedded.weights import WEIGHTS, bar, fetch
+from ostrom.models.embedded.weights import WEIGHTS, Adapter, bar, dequantised, fetch, find_adapter
 from ostrom.models.openai_wire import choice_grammar, read
 
 Mode = Literal["reproducible", "fast"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.ground.errors import UsageError
-from ostrom.models.embedded.adapters import file_hash, gguf_metadata
+from ostrom.models.embedded.weights import file_hash, gguf_metadata
 
 
 def needed(name: str) -> Any:

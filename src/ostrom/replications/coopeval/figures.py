@@ -22,8 +22,7 @@ from ostrom.analysis.intervals.group import count_group
 from ostrom.analysis.references import Own
 from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
-from ostrom.features.evolution.evolution import evolve
-from ostrom.features.evolution.tournament import Tournament, run_tournaments
+from ostrom.features.evolution.evolution import Tournament, evolve, run_tournaments
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError

@@ -27,7 +27,7 @@ from ostrom.analysis.intervals import Bounds, mean_of
 from ostrom.analysis.units import bounds_of
 from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
-from ostrom.features.evolution.tournament import is_done, normalised, seated, type_names
+from ostrom.features.evolution.evolution import is_done, normalised, seated, type_names
 from ostrom.games.game import Game
 from ostrom.ground.values import grouped
 from ostrom.mechanisms.incentives import is_equilibrium

@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 
 from ostrom.data.rundata import RunData
-from ostrom.features.evolution.evolution import EvolutionSettings, Evolved, evolve, replicator_paths
-from ostrom.features.evolution.tournament import Tournament, run_tournaments
+from ostrom.features.evolution.evolution import (
+    EvolutionSettings,
+    Evolved,
+    Tournament,
+    evolve,
+    replicator_paths,
+    run_tournaments,
+)
 from ostrom.ground.errors import OstromError
 from ostrom.replications.coopeval.scores import match_rows, nothing_yet
 from ostrom.reports.marks import MOST_PANELS, import_altair

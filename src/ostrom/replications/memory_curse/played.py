@@ -79,10 +79,11 @@ def of_player(data: RunData, column: str) -> Rows:
 
 def deviations(data: RunData) -> Rows:
     """The values of the measure of deviation: one for every match whose players all remember the same window."""
-    matches: dict[int, list[dict[str, Any]]] = {}
-    for row in played(data):
-        if row["memory_kind"] == "window" and row["alike"] and row["cooperation"] is not None:
-            matches.setdefault(row["match"], []).append(row)
+    matches = grouped(
+        (row["match"], row)
+        for row in played(data)
+        if row["memory_kind"] == "window" and row["alike"] and row["cooperation"] is not None
+    )
     cells: dict[tuple[Any, ...], list[tuple[dict[str, Any], float]]] = {}
     for rows in matches.values():
         if len({row["agent"] for row in rows}) == 1:

@@ -15,8 +15,7 @@ from ostrom.analysis.measure import Measure, Rows, measures
 from ostrom.analysis.statistics import StatisticsError, pearson
 from ostrom.analysis.verdicts import largest as surely_largest
 from ostrom.data.rundata import RunData
-from ostrom.features.words.traces.summary import source
-from ostrom.features.words.traces.table import trace_table
+from ostrom.features.words.traces.table import source, trace_table
 from ostrom.replications.memory_curse.played import FORGIVER, GRUDGE_HOLDER, WINDOW
 
 LENGTH = 80

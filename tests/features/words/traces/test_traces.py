@@ -15,13 +15,16 @@ from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.words.lexicons import RATIOS, Lexicon, Mode, TraceCounts, count_batches
-from ostrom.features.words.traces.summary import default_groups, sensitivity, trace_summary, unfinished
 from ostrom.features.words.traces.table import (
+    default_groups,
     key_columns,
     reasoning_of,
+    sensitivity,
     trace_lexicons,
+    trace_summary,
     trace_table,
     trace_texts,
+    unfinished,
     without_answer,
 )
 from ostrom.ground.errors import StudyError, UnknownName, UsageError

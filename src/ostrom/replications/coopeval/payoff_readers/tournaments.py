@@ -31,8 +31,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ostrom.features.evolution.evolution import PayoffFiles, Tournament, discounted_mean, plain_mean
 from ostrom.features.evolution.tensor import PayoffTensor, ScoredMatch, mean_scores, payoff_tensor
-from ostrom.features.evolution.tournament import PayoffFiles, Tournament, discounted_mean, plain_mean
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file
 from ostrom.ground.values import grouped
