@@ -48,6 +48,7 @@ def read_plan(source: PlanSource) -> StudyPlan:
     plan = plan_class(kind_of(source.manifest), source.file).read(source)
     if not isinstance(plan, StudyPlan):
         raise UsageError(f"{source.folder}: is no run of a study (kind {plan.kind})")
+    plan.adopt(source.journal)
     return plan
 
 
