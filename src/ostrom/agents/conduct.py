@@ -56,7 +56,8 @@ def kind(strategy: Strategy, view: View) -> bool:
     good = view.game.cooperative[view.seat]
     if good is None:
         return False
-    return strategy.odds(View(view.game, view.seat, "none"), ())[good] >= 0.5
+    told = {key: view.facts[key] for key in ("instruction",) if key in view.facts}
+    return strategy.odds(View(view.game, view.seat, "none", facts=told), ())[good] >= 0.5
 
 
 def message(strategy: Strategy, view: View, form: Form) -> Any:  # noqa: ARG001
