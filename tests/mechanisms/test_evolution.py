@@ -240,8 +240,8 @@ def test_nobody_designs_anew_where_nothing_mutates(arm: str, changes: dict[str, 
         under="contracting",
         population=6,
         generations=2,
-        arm=arm,
-        mutation=changes,  # type: ignore[arg-type]
+        arm=arm,  # type: ignore[arg-type]
+        mutation=changes,
     )
     _, facts = designs_of(rules, 5)
     later = rules.generation(1)
