@@ -193,9 +193,91 @@ def test_an_observer_paraphrases_and_a_second_parent_gives_the_rest() -> None:
     assert rules.decisions_of(PD, 6, 7) == 6 and rules.decisions_of(PD, 0, 7) == 1
 
 
+# -- designs ---------------------------------------------------------------------------------------------
+
+
+def designs_of(rules: Evolution, seed: int) -> tuple[list[Decision], dict[str, Any]]:
+    seen: list[Decision] = []
+    facts = dict(generation(rules, Streams(seed, 1), seen=seen).facts)
+    return [d for d in seen if d.kind == "design"], facts
+
+
+def test_founders_make_designs_by_their_instructions_and_propose_them() -> None:
+    rules = Evolution([KIND, BAD], under="mediation", population=6, generations=2)
+    seen: list[Decision] = []
+    outcome = generation(rules, Streams(3, 1), seen=seen)
+    asked = [d for d in seen if d.kind == "design"]
+    assert [d.player for d in asked] == list(range(6))
+    assert [d.view.facts["instruction"] for d in asked] == [KIND, BAD] * 3
+    # A kind script defects unless both delegate, the other one always does.
+    assert outcome.facts["designs"] == [[1, 0], [1, 1]] * 3
+    for d in (d for d in seen if d.kind == "vote"):
+        tables = [p["design"] for p in d.view.facts["proposals"]]
+        own = outcome.facts["designs"][d.player]
+        assert tables[d.view.seat] == own
+
+
+def test_designs_are_inherited_and_a_share_of_newborns_makes_its_own() -> None:
+    fresh = total = 0
+    for seed in range(30):
+        rules = Evolution([KIND, BAD], under="mediation", population=8, generations=3)
+        _, facts = designs_of(rules, seed)
+        left = facts["next"]
+        for design, parent in zip(left["designs"], left["parents"], strict=True):
+            assert design in (None, facts["designs"][parent])
+            fresh, total = fresh + (design is None), total + 1
+        asked, after = designs_of(rules.generation(1).given([facts]), seed)
+        makers = [member for member, design in enumerate(left["designs"]) if design is None]
+        assert [d.player for d in asked] == makers
+        kept = [d for d in left["designs"] if d is not None]
+        assert [after["designs"][m] for m in range(8) if m not in makers] == kept
+    assert close(fresh, total, 0.2)
+
+
+@pytest.mark.parametrize(("arm", "changes"), [("frozen", {}), ("selected", {"design": 0})])
+def test_nobody_designs_anew_where_nothing_mutates(arm: str, changes: dict[str, Any]) -> None:
+    rules = Evolution(
+        [KIND, BAD],
+        under="contracting",
+        population=6,
+        generations=2,
+        arm=arm,  # type: ignore[arg-type]
+        mutation=changes,
+    )
+    _, facts = designs_of(rules, 5)
+    later = rules.generation(1)
+    asked, _ = designs_of(later.given([facts]), 5)
+    assert not asked
+    assert None not in facts["next"]["designs"]
+    # A vote, a signature and an act of each; the founders also design, and here a third is said in other words.
+    paraphrases = 0 if arm == "frozen" else 1
+    assert rules.most_decisions(PD) == 6 * (4 + paraphrases)
+    assert later.most_decisions(PD) == 6 * 3
+
+
+def test_selection_spreads_designs_that_make_cooperation_stable() -> None:
+    rules, shares = Evolution([KIND, BAD], under="mediation", population=10, generations=8, meetings=3), []
+    facts: dict[str, Any] = {}
+    for number in range(8):
+        ready = rules.generation(number) if not number else rules.generation(number).given([facts])
+        _, facts = designs_of(ready, 2)
+        shares.append(facts["designs"].count([1, 0]) / 10)
+    assert shares[0] == 0.5
+    assert shares[-1] > 0.8
+
+
+def test_given_designs_stay_as_they_are() -> None:
+    rules = Evolution(
+        [KIND], under={"name": "mediation", "designs": [[1, 0], [1, 0]]}, population=4, generations=2
+    )
+    asked, facts = designs_of(rules, 1)
+    assert not asked
+    assert "designs" not in facts and "designs" not in facts["next"]
+
+
 def test_what_cannot_evolve_is_refused() -> None:
-    with pytest.raises(GameError, match=r"cannot be played under contracting \(give its designs\)"):
-        Evolution([KIND], under="contracting").check(PD)
+    with pytest.raises(GameError, match="cannot be played under none"):
+        Evolution([KIND], under={"name": "evolution", "genomes": [KIND]}).check(PD)
     with pytest.raises(GameError, match="5 members do not fill tables of 2 seats"):
         Evolution([KIND], population=5).check(PD)
     for changes, says in (

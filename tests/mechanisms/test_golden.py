@@ -107,6 +107,21 @@ CASES: dict[str, dict[str, Any]] = {
         "game_spec": PD,
         "types": ["tit_for_tat", "defect_once"],
     },
+    "advice": {
+        "mechanism": {"name": "advice", "rounds": 2, "advisers": 2},
+        "game_spec": PD,
+        "types": ["advised", "tit_for_tat", "cooperator", "defector"],
+    },
+    "advice_of_one": {
+        "mechanism": {"name": "advice", "told_continuation": 0.5},
+        "game_spec": "public_goods",
+        "types": ["advised", "advised", "defector", "cooperator"],
+    },
+    "shared_code": {
+        "mechanism": {"name": "shared_code", "chance": 0.5},
+        "game_spec": PD,
+        "types": ["cooperator", "defector"],
+    },
     "reputation_first": {
         "mechanism": {"name": "reputation", "order": "first", "rounds": 3},
         "game_spec": PD,

@@ -33,9 +33,7 @@ def makes_cooperation_stable(view: View, design: Sequence[int]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _stable(game: Game, mechanism: str, design: tuple[int, ...]) -> bool:
-    rules = rules_of(mechanism)
-    induced = rules.induced(game, design)
-    return any(is_equilibrium(induced, profile) for profile in rules.cooperation(game, design))
+    return rules_of(mechanism).stable(game, design)
 
 
 def makes_delegation_stable(view: View, mediator: Sequence[int]) -> bool:

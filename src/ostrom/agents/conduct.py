@@ -14,6 +14,7 @@ by cooperating with a chance of at least one half.
 | if_alike | if all taking it is an equilibrium | never |
 | message | say nothing | say nothing |
 | paraphrase | the sentence as it is | the same |
+| advise | what it would most likely play itself | the same |
 | punish | having cooperated: one unit for every co-player who did not | never |
 | disarm | one step of 25 below what the most armed co-player keeps | never |
 | link | cut a neighbour who did not cooperate last; propose to somebody who did | cut nobody; the same |
@@ -56,7 +57,8 @@ def kind(strategy: Strategy, view: View) -> bool:
     good = view.game.cooperative[view.seat]
     if good is None:
         return False
-    return strategy.odds(View(view.game, view.seat, "none"), ())[good] >= 0.5
+    told = {key: view.facts[key] for key in ("instruction",) if key in view.facts}
+    return strategy.odds(View(view.game, view.seat, "none", facts=told), ())[good] >= 0.5
 
 
 def message(strategy: Strategy, view: View, form: Form) -> Any:  # noqa: ARG001
@@ -104,6 +106,12 @@ def _predicted_move(view: View, form: Form, other: int) -> Value:
         return form.amounts.nearest(amounts[0]) if amounts else form.low
     assert isinstance(form, Choice)
     return next((value for value in values if value in form.options), form.options[0])
+
+
+def advise(strategy: Strategy, view: View, form: Form) -> str:  # noqa: ARG001
+    """Recommend what it would most likely play in the client's place."""
+    odds = strategy.odds(view, None)
+    return view.game.named_actions(view.seat)[odds.index(max(odds))]
 
 
 def design(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:
@@ -320,6 +328,7 @@ CONDUCT: Mapping[str, Conduct] = {
     "code": stated,
     "message": message,
     "paraphrase": paraphrase,
+    "advise": advise,
     "predict": predict,
     "design": design,
     "vote": vote,

@@ -353,6 +353,11 @@ class Journal:
             )
         }
 
+    @property
+    def questions(self) -> list[str]:
+        """What was asked, every question once, as canonical JSON."""
+        return list(self._questions)
+
     def assigned(self) -> Iterator[tuple[int, int, int, Any]]:
         """Unit, step, player and value of every answer that was given by assignment, in order."""
         query = "SELECT unit, step, player, value FROM answers WHERE reading='assigned' ORDER BY unit, step, player"

@@ -206,6 +206,9 @@ class Plan(ABC):
         """Give another plan what runs of this kind hold for it, before it is played."""
         raise UsageError(f"{plan.file}: runs of kind {cls.kind} hold no answers")
 
+    def adopt(self, journal: Journal) -> None:  # noqa: B027  # most plans have no renamed actions
+        """Go on in the names in which a journal was begun, where actions have been renamed since."""
+
     @property
     @abstractmethod
     def prompts(self) -> Mapping[str, str]:

@@ -130,6 +130,7 @@ class Runner:
     async def run(self) -> Result:
         """Play until the plan is done, the budget is spent or someone stops it."""
         with self.folder.open_journal(create=True) as journal:
+            self.plan.adopt(journal)
             self._count_units(journal)
             if not self.options.batch:
                 refuse_batches(journal)

@@ -10,7 +10,7 @@ one line where there is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -93,6 +93,9 @@ class Game:
     params: Mapping[str, Any]
     words: Words
     formula: Formula | ClaimFormula | None
+    formerly: tuple[str, ...] = ()
+    """What the actions of every seat were called before they were renamed: still understood, and the names of runs
+    that were begun with them."""
     has_table: ClassVar[bool] = False
     """Whether all payoffs are in a table. A game without one is told in words of its own, rounds move by move."""
     payoffs: NDArray[np.float64]
@@ -158,10 +161,20 @@ class Game:
         try:
             return self._index[seat][action]  # type: ignore[index]  # numbers are refused as unknown names are
         except KeyError:
+            if action in self.formerly:
+                return self.formerly.index(str(action))
             allowed = ", ".join(self.actions[seat])
             raise GameError(
                 f"game {self.name}: seat {seat + 1} has no action {action!r} (allowed: {allowed})"
             ) from None
+
+    def has_action(self, seat: int, name: str) -> bool:
+        """Whether a seat has an action of this name, or had before it was renamed."""
+        return name in self.actions[seat] or name in self.formerly
+
+    def as_journaled(self, questions: Iterable[str]) -> Game:  # noqa: ARG002
+        """The game in the names in which the questions of a journal asked about it."""
+        return self
 
     def value(self, seat: int, action: int) -> Value:
         """What an action stands for: the name of an option, or an amount."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -73,6 +74,7 @@ class TensorGame(Game):
     """The payoffs of every seat as a formula, where the game supplies one; checked against the payoffs."""
     told: NDArray[np.float64] | None = None
     """Where players are told other payoffs of the others than are scored: told[reader] is what a seat reads."""
+    formerly: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         seats = len(self.actions)
@@ -85,6 +87,11 @@ class TensorGame(Game):
                 raise GameError(f"game {self.name}: seat {seat} has an action without a name: {names}")
             if len(set(names)) != len(names):
                 raise GameError(f"game {self.name}: seat {seat} names an action twice: {', '.join(names)}")
+            if self.formerly and (len(self.formerly) != len(names) or len(set(self.formerly)) != len(names)):
+                raise GameError(
+                    f"game {self.name}: formerly needs one name for each of {len(names)} actions: "
+                    f"{', '.join(self.formerly)}"
+                )
         try:
             payoffs = np.array(self.payoffs, dtype=np.float64)
         except (TypeError, ValueError):
@@ -113,6 +120,18 @@ class TensorGame(Game):
             self.formula.fits(self.payoffs, seat) for seat in range(seats)
         ):
             raise GameError(f"game {self.name}: the formula does not give the payoffs")
+
+    def as_journaled(self, questions: Iterable[str]) -> Game:
+        """The game in the names in which the questions of a journal asked about it.
+
+        >>> pd = TensorGame("pd", (("c", "d"),) * 2, np.zeros((2, 2, 2)), formerly=("up", "down"))
+        >>> pd.as_journaled(['["act","Choice",{"options":["up","down"]}]']).actions[0], pd.as_journaled([]) is pd
+        (('up', 'down'), True)
+        """
+        names = json.dumps(self.formerly, ensure_ascii=False, separators=(",", ":"))
+        if not self.formerly or not any(names in question for question in questions):
+            return self
+        return replace(self, actions=(self.formerly,) * self.seats, formerly=())
 
     def _checked_told(self, told: NDArray[np.float64]) -> NDArray[np.float64]:
         """What seats are told: finite, and never wrong about the reader's own payoffs."""

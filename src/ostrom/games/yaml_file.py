@@ -6,6 +6,7 @@
     title: My game                       # optional, as are citation, roles, cooperative, defective, params
     seats: 2                             # only when one list of actions is shared by all seats (default 2)
     actions: [cooperate, defect]         # or one list per seat
+    formerly: [stay, leave]              # optional: what the actions of all seats were called before a renaming
     cooperative: cooperate               # one name for all seats, or one per seat (null: none)
     payoffs:                             # nested lists in the order of the actions, or one line per outcome:
       cooperate, cooperate: [3, 3]
@@ -44,6 +45,7 @@ KEYS = (
     "seats",
     "roles",
     "actions",
+    "formerly",
     "cooperative",
     "defective",
     "payoffs",
@@ -101,6 +103,7 @@ def game_from_mapping(
             citation=reader.text(data, "citation"),
             params=reader.params(data),
             words=reader.words(data),
+            formerly=() if data.get("formerly") is None else reader.names(data["formerly"], "formerly"),
         )
     except GameError as error:
         raise StudyError(str(error), file=file, key=key) from None
@@ -118,6 +121,7 @@ def game_to_mapping(game: Game) -> dict[str, Any]:
         "defective": _names(game, game.defective),
         "params": dict(game.params),
         "payoffs": game.payoffs.tolist(),
+        **({"formerly": list(game.formerly)} if game.formerly else {}),
         **({"words": _words(game.words)} if game.words else {}),
     }
 

@@ -15,6 +15,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, closed_object
+from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
 
 Steps = Generator[list[Decision], Sequence[Answer], dict[str, Any]]
@@ -53,6 +54,11 @@ class Designed(Mechanism):
     @abstractmethod
     def cooperation(self, game: Game, design: Sequence[int]) -> list[tuple[int, ...]]:
         """The profiles of the induced game in which everybody cooperates alike."""
+
+    def stable(self, game: Game, design: Sequence[int]) -> bool:
+        """Whether everybody cooperating (by itself or by delegating) is an equilibrium under a design."""
+        induced = self.induced(game, design)
+        return any(is_equilibrium(induced, profile) for profile in self.cooperation(game, design))
 
     @abstractmethod
     def pivotal(self, game: Game, seat: int) -> int:

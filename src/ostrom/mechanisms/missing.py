@@ -40,7 +40,7 @@ class Missing:
     def check(self, game: Game) -> None:
         """Refuse a default that is not an action of every seat."""
         for seat, names in enumerate(game.actions, 1):
-            if self.default is not None and self.default not in names:
+            if self.default is not None and not game.has_action(seat - 1, self.default):
                 raise GameError(
                     f"missed: {self.rule}: seat {seat} of game {game.name} has no such action "
                     f"(found {self.default!r}, allowed: {', '.join(names)})"

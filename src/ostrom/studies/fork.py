@@ -14,6 +14,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.folder import Folder
+from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Plan, Unit
 from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError
@@ -111,6 +112,9 @@ class ForkPlan(StudyPlan):
         """A line that names the command to continue the fork with."""
         run = manifest["parent"].get("run")
         return f"is a fork of {run}; `{cls.command} {run}` with its options goes on with it"
+
+    def adopt(self, journal: Journal) -> None:
+        """Nothing: the wrapped plan has the names of its own run."""
 
     @property
     def forked_from(self) -> dict[str, Any]:

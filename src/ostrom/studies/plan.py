@@ -22,6 +22,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import renderer_of, styles
 from ostrom.analysis.stopping import StopRule
 from ostrom.engine.folder import kind_of
+from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
 from ostrom.framing import Library
 from ostrom.games import build_game
@@ -74,6 +75,10 @@ class StudyPlan(Plan):
 
     kind: ClassVar[str] = "study"
     agents: tuple[AgentConfig, ...] = ()
+    _questions: Sequence[str] = ()
+    """What the journal that the plan goes on with has asked; it tells the names of the actions."""
+    _renamed: Sequence[Game] = ()
+    """The games whose actions once had other names."""
     factors: tuple[Factor, ...] = ()
 
     def __init__(self, study: StudyFile, library: Library | None = None, file: str | None = None) -> None:
@@ -415,7 +420,18 @@ class StudyPlan(Plan):
     # -- parts ---------------------------------------------------------------------------------------
 
     def _build_game(self, spec: str) -> Game:
-        return build_game(orjson.loads(spec), key="game", file=self.file)
+        game = build_game(orjson.loads(spec), key="game", file=self.file)
+        if game.formerly:
+            self._renamed = (*self._renamed, game)
+        return game.as_journaled(self._questions)
+
+    def adopt(self, journal: Journal) -> None:
+        """Build the games anew where the journal has other names for their actions."""
+        if any(game.as_journaled(journal.questions) is not game for game in self._renamed):
+            self._questions = journal.questions
+            self._game.cache_clear()
+            self._cell.cache_clear()
+            self.__dict__.pop("games", None)
 
     def _build_mechanism(self, spec: str) -> Mechanism:
         return build_mechanism(orjson.loads(spec), key="mechanism", file=self.file)
@@ -525,6 +541,7 @@ def read_plan(source: PlanSource) -> StudyPlan:
     plan = plan_class(kind_of(source.manifest), source.file).read(source)
     if not isinstance(plan, StudyPlan):
         raise UsageError(f"{source.folder}: is no run of a study (kind {plan.kind})")
+    plan.adopt(source.journal)
     return plan
 
 

@@ -364,7 +364,12 @@ class TestHumans:
             "cooperate",
             "defect",
         ]
-        assert [d["action"] for d in hidden if d["match"] == 1][:4] == ["opera", "match", "opera", "match"]
+        assert [d["action"] for d in hidden if d["match"] == 1][:4] == [
+            "opera",
+            "football",
+            "opera",
+            "football",
+        ]
 
     def test_a_score_that_no_move_explains_is_named(self, tmp_path: Path) -> None:
         moves = [(1, 9)] + [(1, 8)] * 9

@@ -85,8 +85,8 @@ def test_a_move_is_not_guessed_where_two_pay_equally_near_to_what_is_written(tmp
 def test_repair_changes_the_only_cell_that_makes_the_row_right(tmp_path: Path) -> None:
     bring(tmp_path, "repair")
     hidden, person = [d for d in decisions(tmp_path) if d["round"] == 3]
-    assert (hidden["action"], person["action"], person["payoff"]) == ("match", "match", 10)
-    assert person["note"] == "action of seat 2 repaired from opera to match"
+    assert (hidden["action"], person["action"], person["payoff"]) == ("football", "football", 10)
+    assert person["note"] == "action of seat 2 repaired from opera to football"
 
 
 @pytest.mark.sample(3)

@@ -86,7 +86,7 @@ def test_imported_matches_are_watched_as_they_were_recorded(
         told = [(r["agent"], r["label"] or r["action"]) for r in made.rows.decisions() if r["kind"] == "act"]
     assert told[:4] == [
         ("GPT-4 (seat 1)", "opera"), ("alternator (seat 2)", "opera"),
-        ("GPT-4 (seat 1)", "opera"), ("alternator (seat 2)", "match"),
+        ("GPT-4 (seat 1)", "opera"), ("alternator (seat 2)", "football"),
     ]  # fmt: skip
 
 

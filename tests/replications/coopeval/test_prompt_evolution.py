@@ -130,6 +130,23 @@ def test_an_auxiliary_model_paraphrases_for_all(tmp_path: Path) -> None:
     assert all(any(s.isupper() for s in genome) for genome in last[0].genomes)
 
 
+def test_designs_are_judged_generation_by_generation(tmp_path: Path) -> None:
+    changes = [
+        "types={member: instructed}", "mechanism.genomes=[Be a cooperator., Be a defector.]", "vary.arm.to=[frozen]",
+        "vary.rules={own_mediators: {mechanism.under: mediation}, none: {mechanism.under: none}}",
+    ]  # fmt: skip
+    assert play(load_study("prompt-evolution", preset="smoke", changes=changes), runs=tmp_path).complete
+    with (
+        open_run("prompt-evolution", tmp_path) as run,
+        run_data(run.rows, run.folder.path, run.manifest) as data,
+    ):
+        found = estimate(data, "stable_designs", ["rules", "generation"])
+    # A mediator that defects unless both delegate, and one that always does: half of them make cooperation stable.
+    assert [(e.key, e.value) for e in found] == [
+        ({"rules": "own_mediators", "generation": number}, 0.5) for number in range(3)
+    ]
+
+
 def marking(mark: str) -> Callable[[Request], str]:
     """A model that cooperates, and paraphrases by appending its mark."""
 

@@ -69,7 +69,7 @@ def test_a_social_agent_predicts_then_chooses_on_that_belief(tmp_path: Path) -> 
     decisions, _ = rows_of(data, tmp_path)
     mine = [r for r in decisions if r["agent"] == "m" and r["match"] == 1]
     kinds = [(r["round"], r["kind"], r["answer"]) for r in mine]
-    assert kinds == [(t, kind, "match") for t in range(1, 5) for kind in ("act", "predict")]
+    assert kinds == [(t, kind, "football") for t in range(1, 5) for kind in ("act", "predict")]
     assert all(r["target"] == 2 for r in mine if r["kind"] == "predict")
     assert all(r["label"] == "F" for r in mine if r["kind"] == "act")
     asked = [p for p in PROMPTS if "You expect Player 2 to choose F. Given that, which action is best" in p]

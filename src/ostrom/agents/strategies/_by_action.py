@@ -35,8 +35,8 @@ class ByAction(Strategy):
 def action_index(game: Game, seat: int, action: str | float, strategy: str) -> int:
     """The action of that name or, where no action has that name, of that index (from 0)."""
     names = game.actions[seat]
-    if str(action) in names:
-        return names.index(str(action))
+    if game.has_action(seat, str(action)):
+        return game.index(seat, str(action))
     if isinstance(action, int) and 0 <= action < len(names):
         return action
     raise StudyError(

@@ -399,8 +399,8 @@ def action_of(move: Move, game: Game, seat: int, mapping: Mapping) -> int | str:
     if text not in meanings:
         return f"is no answer that the mapping knows (found {move.action!r}; allowed: {', '.join(sorted(meanings))})"
     meant = meanings[text]
-    if isinstance(meant, str) and meant in names:
-        return names.index(meant)
+    if isinstance(meant, str) and game.has_action(seat, meant):
+        return game.index(seat, meant)
     if isinstance(meant, int) and 1 <= meant <= len(names):
         return meant - 1
     raise StudyError(

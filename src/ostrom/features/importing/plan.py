@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Self
 import orjson
 
 from ostrom.agents.config import AgentConfig
+from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
 from ostrom.framing import Library
 from ostrom.framing.config import Framing
-from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.ground.files import read_plain, write_whole
@@ -120,7 +120,7 @@ class ImportedPlan(StudyPlan):
         self.models: tuple[str, ...] = ()
         self._units = units
         self._rules = lru_cache(maxsize=1024)(lambda spec: mechanisms.build(orjson.loads(spec)))
-        self._build = lru_cache(maxsize=1024)(lambda spec: build_game(orjson.loads(spec)))
+        self._build = lru_cache(maxsize=1024)(self._build_game)
         self.round_columns = {
             name: float if kind == "number" else str
             for name, kind in ((imported or {}).get("round_columns") or {}).items()
@@ -128,6 +128,10 @@ class ImportedPlan(StudyPlan):
         """Columns of the decisions table that the file has beyond ours, with their types."""
         self.factors = _factors(units, (imported or {}).get("framings") or ())
         self.cells = len({orjson.dumps(u.cell, option=orjson.OPT_SORT_KEYS) for u in units})
+
+    def adopt(self, journal: Journal) -> None:
+        """Build the games in the names of the journal."""
+        self._questions = journal.questions
 
     @classmethod
     def read(cls, source: PlanSource) -> Self:

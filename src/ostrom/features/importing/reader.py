@@ -236,12 +236,11 @@ def framing_of(match: Recorded, game: Game, mapping: Mapping) -> dict[str, Any]:
 
 
 def _by_action(labels: tuple[str, ...], game: Game, mapping: Mapping) -> tuple[str, ...]:
-    names = game.actions[0]
     places = []
     for label in labels:
         meant = mapping.actions.get(canonical(label))
-        if isinstance(meant, str) and meant in names:
-            places.append(names.index(meant))
+        if isinstance(meant, str) and game.has_action(0, meant):
+            places.append(game.index(0, meant))
         elif isinstance(meant, int):
             places.append(meant - 1)
         else:

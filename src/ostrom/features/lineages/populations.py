@@ -39,6 +39,8 @@ class Population:
     seed: int
     observers: str
     """Who paraphrased for all members; empty where they did it themselves."""
+    designs: Sequence[Sequence[int]] = ()
+    """What the members propose, where they carry mediators or contracts."""
 
     def similarity(self, member: int) -> float:
         """How much of its founding ancestor's words a member's instruction still has."""
@@ -82,6 +84,7 @@ def _history(first: int, rows: Sequence[Mapping[str, Any]]) -> Iterator[Populati
             begun,
             row["seed"],
             row["observers"] or "",
+            facts.get("designs") or (),
         )
         if "next" not in facts:
             return
@@ -135,6 +138,15 @@ def similarities(data: RunData) -> Iterable[Mapping[str, Any]]:
 def lineages(data: RunData) -> Iterable[Mapping[str, Any]]:
     """How many founders have descendants in every generation."""
     return [{"match": one.match, "value": len(set(one.founders))} for one in populations(data)]
+
+
+def stable_designs(data: RunData) -> Iterable[Mapping[str, Any]]:
+    """The share of members whose design makes full cooperation an equilibrium, in every generation."""
+    for one in populations(data):
+        if one.designs:
+            unit = data.unit(one.match)
+            stable = [unit.mechanism.rules.stable(unit.game, design) for design in one.designs]  # type: ignore[attr-defined]
+            yield {"match": one.match, "value": sum(stable) / len(stable)}
 
 
 def scores_at_similarity(data: RunData) -> Iterable[Mapping[str, Any]]:

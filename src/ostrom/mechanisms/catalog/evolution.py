@@ -68,6 +68,9 @@ def crossed(one: Sequence[str], other: Sequence[str], rng: np.random.Generator) 
 
 
 Steps = Generator[list[Decision], Sequence[Answer], list[Genome]]
+Design = Any
+"""What a preparation leaves of a member: a mediator or a contract as a list of whole numbers."""
+Designs = Generator[list[Decision], Sequence[Answer], list[Design] | None]
 Matches = Generator[list[Decision], Sequence[Answer], tuple[list[Round], list[float]]]
 
 
@@ -84,11 +87,13 @@ class ParentSelection:
 @value
 class Mutation:
     """With chance ``rate`` a newborn's genome has a ``share`` of its sentences said in other words, ``by`` its own
-    agent or by an observer; with chance ``crossover`` it has a second parent."""
+    agent or by an observer; with chance ``crossover`` it has a second parent. With chance ``design`` it makes a design
+    of its own where the rules need one, instead of taking over its parent's."""
 
     share: Share = 0.2
     rate: Share = 1.0
     crossover: Share = 0.0
+    design: Share = 0.2
     by: Literal["own", "observer"] = "own"
 
 
@@ -98,6 +103,9 @@ class Evolution(Mechanism):
     Each is told its genome, an instruction, in the role of the system. ``genomes`` are the founding instructions, in
     turn. ``selection`` says who has offspring, ``mutation`` how the offspring differ. ``arm`` is ``selected`` or one of
     the controls: ``drift`` (the same mutation, parents drawn whatever they earned) and ``frozen`` (everybody stays).
+
+    Under rules with designs that are not given (``mediation``, ``contracting``) the founders each make one, guided by
+    their instructions; it is inherited with the instruction, and proposed in every match of its owner.
     """
 
     society: ClassVar[bool] = True
@@ -141,17 +149,12 @@ class Evolution(Mechanism):
         self.observers = int(self.mutation.by == "observer")
         self.players: int | None = None
         self.genomes: list[Genome] | None = None
+        self.designs: list[Design | None] | None = None
 
     def check(self, game: Game) -> None:
         """As the rules that are played under; members have to fill the tables."""
-        if (
-            self.rules.preparation(game, 0) is not None
-            or self.rules.observers
-            or isinstance(self.rules, Evolution)
-        ):
-            raise GameError(
-                f"mechanism evolution: cannot be played under {self.rules.name} (give its designs)"
-            )
+        if self.rules.observers or isinstance(self.rules, Evolution):
+            raise GameError(f"mechanism evolution: cannot be played under {self.rules.name}")
         members = self.members
         (self.rules.sized(members) if self.rules.society else self.rules).check(game)
         if not self.rules.society and members % game.seats:
@@ -184,7 +187,9 @@ class Evolution(Mechanism):
     def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Evolution:
         """With the genomes that the generation before has left."""
         ready = copy(self)
-        ready.genomes = [list(genome) for genome in outcomes[0]["next"]["genomes"]]
+        left = outcomes[0]["next"]
+        ready.genomes = [list(genome) for genome in left["genomes"]]
+        ready.designs = left.get("designs")
         return ready
 
     def play(self, game: Game, streams: Streams) -> Play:
@@ -192,8 +197,11 @@ class Evolution(Mechanism):
         self.check(game)
         count = self.members
         genomes = self.genomes or [list(self.founders[i % len(self.founders)]) for i in range(count)]
-        rounds, scores = yield from self._matches(game, streams, genomes)
+        designs = yield from self._designed(game, streams, genomes)
+        rounds, scores = yield from self._matches(game, streams, genomes, designs)
         facts: dict[str, Any] = {"generation": self.number, "genomes": genomes}
+        if designs is not None:
+            facts["designs"] = designs
         if self.number + 1 < self.generations:
             parents, mates, newborn = self._parents(game, scores, streams)
             bred = [
@@ -204,9 +212,40 @@ class Evolution(Mechanism):
             ]
             offspring = yield from self._mutated(game, bred, newborn, streams)
             facts["next"] = {"genomes": offspring, "parents": parents, "mates": mates}
+            if designs is not None:
+                facts["next"]["designs"] = [
+                    None
+                    if born and streams.about(self.number, i, "design").random() < self.mutation.design
+                    else designs[p]
+                    for i, (p, born) in enumerate(zip(parents, newborn, strict=True))
+                ]
         return Outcome(rounds, tuple(scores), facts)
 
-    def _matches(self, game: Game, streams: Streams, genomes: list[Genome]) -> Matches:
+    def _designed(self, game: Game, streams: Streams, genomes: list[Genome]) -> Designs:
+        """The design of every member: inherited, or made now by those who have none."""
+        preparation = self.rules.preparation(game, 0)
+        if preparation is None:
+            return None
+        designs = list(self.designs or [None] * len(genomes))
+        makers = [member for member, design in enumerate(designs) if design is None]
+        instructions, known = [" ".join(genome) for genome in genomes], dict[tuple[int, int], Any]()
+        plays = [preparation.play(game, streams) for _ in makers]
+        due = [
+            self._told(decision, [member], instructions, 0, known)
+            for member, play in zip(makers, plays, strict=True)
+            for decision in next(play)
+        ]
+        answers = (yield due) if due else []
+        for member, play, answer in zip(makers, plays, answers, strict=True):
+            try:
+                play.send([answer])
+            except StopIteration as stop:
+                designs[member] = stop.value.facts["design"]
+        return designs
+
+    def _matches(
+        self, game: Game, streams: Streams, genomes: list[Genome], designs: list[Design] | None
+    ) -> Matches:
         """All matches of a meeting side by side, meeting after meeting."""
         count, rounds, scores = self.members, list[Round](), [list[float]() for _ in genomes]
         instructions = [" ".join(genome) for genome in genomes]
@@ -216,8 +255,10 @@ class Evolution(Mechanism):
             tables = [order[i : i + seats] for i in range(0, count, seats)]
             rules = self.rules.sized(count) if self.rules.society else self.rules
             plays = [
-                rules.play(game, Streams(streams.seed, key_of(f"{streams.match} {meeting} {place}")))
-                for place in range(len(tables))
+                (rules if designs is None else rules.given([{"design": designs[m]} for m in table])).play(
+                    game, Streams(streams.seed, key_of(f"{streams.match} {meeting} {place}"))
+                )
+                for place, table in enumerate(tables)
             ]
             told: dict[tuple[int, int], tuple[Any, dict[str, Any]]] = {}
             due = {place: next(play) for place, play in enumerate(plays)}
@@ -310,13 +351,20 @@ class Evolution(Mechanism):
         """Those of the matches, and one per sentence that is said in other words."""
         return self.members * (self._playing(game) + self._most_paraphrases())
 
+    def _most_designs(self, game: Game) -> int:
+        """In one generation, by one member."""
+        if self.rules.preparation(game, 0) is None:
+            return 0
+        return int(self.number == 0 or (self.arm != "frozen" and self.mutation.design > 0))
+
     def _playing(self, game: Game) -> int:
-        """Decisions of one member in the matches of a generation."""
+        """Decisions of one member in the matches of a generation, and before them."""
         society = self.rules.society
         rules, players = (
             (self.rules.sized(self.members), self.members) if society else (self.rules, game.seats)
         )
-        return self.meetings * max(rules.decisions_of(game, seat, players) for seat in range(game.seats))
+        meeting = max(rules.decisions_of(game, seat, players) for seat in range(game.seats))
+        return self.meetings * meeting + self._most_designs(game)
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
         """What a member is asked, or whoever paraphrases for all of them."""

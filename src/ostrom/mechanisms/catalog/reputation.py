@@ -21,13 +21,13 @@ from ostrom.mechanisms.statements import StatementForm
 class Reputation(SocietyRules):
     """All agent types live in one society, one member per seat each; every round they are matched anew.
 
-    ``order`` is ``first`` (a record shows a player's own matches) or ``higher`` (every match also shows the
-    earlier records of the opponents in it, down to ``depth``). Records reach back ``window`` rounds, at every
-    depth. ``told_continuation`` is the chance of another round that the players are told; the society lives
-    ``rounds`` rounds. ``discount`` weighs the score (null: the plain mean). ``own: memory`` leaves a player's own
-    past to its memory (``agent.memory``) instead of a record. ``state`` asks for strategies before, during or
-    after the rounds, in the form ``state_as``. A round that is void because somebody
-    missed it concerns one table alone.
+    ``order`` is ``first`` (a record shows a player's own matches: Reputation- in Tewolde et al. 2026) or
+    ``higher`` (every match also shows the earlier records of the opponents in it, down to ``depth``: Reputation+).
+    Records reach back ``window`` rounds, at every depth. ``told_continuation`` is the chance of another round that
+    the players are told; the society lives ``rounds`` rounds. ``discount`` weighs the score (null: the plain
+    mean). ``own: memory`` leaves a player's own past to its memory (``agent.memory``) instead of a record.
+    ``state`` asks for strategies before, during or after the rounds, in the form ``state_as``. A round that is
+    void because somebody missed it concerns one table alone.
     """
 
     name: ClassVar[str] = "reputation"

@@ -1,0 +1,109 @@
+"""Advice: advisers recommend, clients act (after the folk theorem for populations that language models guide).
+
+A seat has two people: a client, who plays, and an adviser, who sees what the client sees and recommends an action.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from ostrom.answers import Answer
+from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Count, PositiveShare, Share, checked
+from ostrom.ground.streams import Streams
+from ostrom.mechanisms.base import Mechanism, act, choice_of, match_score, profile_of
+from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
+
+Advice = Generator[list[Decision], Sequence[Answer], list[int]]
+
+
+class Advised(Mechanism):
+    """Before every round each client hears what its adviser recommends, alone; then all clients act.
+
+    ``advisers`` share the clients in turn: with 1 all clients have the same adviser, with 2 the seats alternate.
+    Advisers are players without a seat (``observers`` of the study names their types) and have no payoffs. What is told
+    about the end is as in repetition: the number of rounds, unless ``told_continuation`` is given.
+    """
+
+    name: ClassVar[str] = "advice"
+
+    @checked
+    def __init__(
+        self,
+        rounds: Count = 1,
+        advisers: Count = 1,
+        told_continuation: Share | None = None,
+        discount: PositiveShare | None = None,
+    ) -> None:
+        self.rounds, self.observers, self.discount = rounds, advisers, discount
+        self.told: dict[str, Any] = {"advisers": advisers}
+        if rounds > 1 or told_continuation is not None:
+            self.told["repeated"] = True
+            self.told |= (
+                {"rounds": rounds} if told_continuation is None else {"continuation": told_continuation}
+            )
+
+    def check(self, game: Game) -> None:
+        """Every adviser needs a client."""
+        super().check(game)
+        if self.observers > game.seats:
+            raise GameError(
+                f"mechanism {self.name}: {self.observers} advisers, but game {game.name} has {game.seats} seats"
+            )
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Advise and act, round after round."""
+        self.check(game)
+        rounds: list[Round] = []
+        for number in range(1, self.rounds + 1):
+            views = [
+                View(game, seat, self.name, number, History(rounds), self.told) for seat in range(game.seats)
+            ]
+            advice = yield from self._advice(views)
+            answers = yield [
+                act(replace(view, facts={**self.told, "advice": advice[view.seat]})) for view in views
+            ]
+            played = profile_of(game, answers)
+            followed = [place == recommended for place, recommended in zip(played, advice, strict=True)]
+            facts = {"advice": advice, "followed": followed}
+            rounds.append(Round(number, played, game.payoff(played), facts=facts))
+        scores = tuple(
+            match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats)
+        )
+        return Outcome(rounds, scores, {"advice": [list(r.facts["advice"]) for r in rounds]})
+
+    def _advice(self, views: Sequence[View]) -> Advice:
+        """What every seat is recommended; an adviser is asked about one client after the other."""
+        game, advice = views[0].game, [0] * len(views)
+        for first in range(0, len(views), self.observers):
+            seats = range(first, min(first + self.observers, len(views)))
+            answers = yield [
+                Decision(
+                    game.seats + seat - first,
+                    "advise",
+                    replace(views[seat], facts={**self.told, "adviser": True, "target": seat}),
+                    choice_of(game.named_actions(seat)),
+                )
+                for seat in seats
+            ]
+            for seat, answer in zip(seats, answers, strict=True):
+                advice[seat] = game.index(seat, answer.value)
+        return advice
+
+    def most_decisions(self, game: Game) -> int:
+        """A recommendation and an act per seat and round."""
+        return 2 * game.seats * self.rounds
+
+    def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
+        """A client acts once a round, an adviser has its share of the clients."""
+        if player < game.seats:
+            return self.rounds
+        return self.rounds * len(range(player - game.seats, game.seats, self.observers))
+
+    def longest_history(self, game: Game) -> int:  # noqa: ARG002
+        """All rounds but the last."""
+        return self.rounds - 1
+
+
+MECHANISM = Advised
