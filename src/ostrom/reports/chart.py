@@ -179,17 +179,13 @@ class Chart(Panel):
         by = [*self.by(data), *over]
         rest = {name: levels(data, name) for name in [*varied(data), "agent"] if name not in by}
         groups = observations(data, self.measure, self.where).groups(by).values()
-        every, some = [], []
+        pooled: dict[str, list[str]] = {}
         for name, known in rest.items():
             met = [len({row[name] for row in rows}) for rows in groups]
-            if min(met) == len(known) > 1:
-                every.append(name)
-            elif max(met) > 1:
-                some.append(name)
-        return [
-            *([f"Every estimate pools all levels of {listed(every)}."] if every else []),
-            *([f"Some estimates pool levels of {listed(some)}."] if some else []),
-        ]
+            if max(met) > 1:
+                every = f"Every estimate pools {'all' if min(met) == len(known) else 'some'}"
+                pooled.setdefault(every if min(met) > 1 else "Some estimates pool", []).append(name)
+        return [f"{pools} levels of {listed(names)}." for pools, names in sorted(pooled.items())]
 
     def _why_empty(self, data: RunData) -> str:
         if self.measure.name in ("cooperation", "score"):

@@ -73,7 +73,7 @@ def test_hand_counted_words_of_the_printed_rationales() -> None:
 
 
 def reply(request: Request) -> str:
-    text = request.messages[0].content
+    text = "\n".join(message.content for message in request.messages)
     options = re.search(r'"action", one of (.*?), and "rationale"', text)
     assert options is not None
     label = re.findall(r'"(\w+)"', options.group(1))[0]

@@ -17,6 +17,7 @@ from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.replicate.results import PaperRun, replication
 from ostrom.features.reporting.as_paper import write_as_paper
+from ostrom.games import build_game
 from ostrom.games.scenarios import shipped_cast
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -34,7 +35,7 @@ NAMES = [name for name in panels if name.startswith("personas_")]
 
 def reply(request: Request) -> str:
     """Green in a role; a neutral player who sees payoffs takes the other action."""
-    text = request.messages[0].content
+    text = "\n".join(message.content for message in request.messages)
     found = re.search(r'"action", one of (.*?), and "rationale"', text)
     assert found is not None
     options = re.findall(r'"(\w+)"', found.group(1))
@@ -180,7 +181,7 @@ def test_panels_say_why_they_have_nothing_to_show(tmp_path: Path, name: str) -> 
 
 def by_goal(request: Request) -> str:
     """Green unless the prompt names an equilibrium: in the paper's arms that is so where payoffs are visible."""
-    text = request.messages[0].content
+    text = "\n".join(message.content for message in request.messages)
     found = re.search(r'"action", one of (.*?), and "rationale"', text)
     assert found is not None
     grey = "Identify a Nash equilibrium" in text
@@ -284,12 +285,26 @@ def test_charts_say_truly_what_they_pool(data: RunData, crossed: RunData) -> Non
     by_persona = {**chart, "y": "persona"}
     assert draw(data, by_persona).notes[:2] == [
         "Every estimate pools all levels of payoffs and scenario.",
-        "Some estimates pool levels of instruction.",
+        "Every estimate pools some levels of instruction.",
     ]
     one_level = {**by_persona, "where": {"payoffs": "visible"}}
     assert draw(crossed, one_level).notes[:2] == [
-        "Every estimate pools all levels of scenario.", "Some estimates pool levels of instruction."
+        "Every estimate pools all levels of scenario.", "Every estimate pools some levels of instruction."
     ]  # fmt: skip
+    # Three of the eight scenarios are economic: every estimate pools some, none pools all.
+    of_class = {**chart, "where": {"scenario_class": "economic"}}
+    assert draw(data, of_class).notes[0] == "Every estimate pools some levels of scenario."
+
+
+def test_table_7_has_one_scenario_of_each_type(data: RunData) -> None:
+    (one,) = [e for e in exhibits_of("personas") if e.name == "Table 7"]
+    examples = rows(draw(data, one.panels[0]), "personas_examples")
+    assert [(r["type"], r["scenario"]) for r in examples] == [
+        ("Mixed/Complex", "Hydrogen from the Dairy"),
+        ("economic", build_game("scenario:commons/trade_embargo").title),
+        ("environmental", build_game("scenario:commons/carbon_tax_implementation").title),
+    ]
+    assert all(len(r["story"]) > 200 for r in examples)
 
 
 def test_figure_3_shows_the_equilibria_without_personas(data: RunData) -> None:

@@ -229,6 +229,23 @@ def test_the_paper_preset_is_the_published_design() -> None:
     assert paper.unit(0).mechanism.name == "none" and len(paper.unit(0).players) == 4
 
 
+@pytest.mark.usefixtures("speaking")
+def test_who_the_player_is_stands_in_the_system_message_before_the_story(tmp_path: Path) -> None:
+    """C.1: the role, or the neutral description, is the system message; the scenario is the user's."""
+    requests: list[Request] = []
+    register("listening", lambda r: (requests.append(r), chosen(r, green_one, "So."))[1])
+    play(load_study("personas", preset="smoke", models=["scripted/listening"]), name="p", runs=tmp_path)
+    unregister("listening")
+    game = build_game("scenario:commons/debt_crisis")
+    assert len(requests) == 16
+    for request in requests:
+        system, user = request.messages
+        assert (system.role, user.role) == ("system", "user")
+        assert system.content in game.words.personas or "no role to play" in system.content
+        assert game.words.narrative in user.content and system.content not in user.content
+    assert sum(request.messages[0].content in game.words.personas for request in requests) == 8
+
+
 def test_conditions_say_who_you_are_and_show_payoffs_as_they_should() -> None:
     game = build_game("scenario:commons/debt_crisis")
     told = texts(plan(preset="smoke"))
@@ -432,7 +449,7 @@ def grey_one(labels: list[str]) -> str:
 
 
 def chosen(request: Request, pick: Callable[[list[str]], str], why: str) -> str:
-    options = re.search(r'"action", one of (.*?), and "rationale"', request.messages[0].content)
+    options = re.search(r'"action", one of (.*?), and "rationale"', request.messages[-1].content)
     assert options is not None
     labels = re.findall(r'"(\w+)"', options.group(1))
     return orjson.dumps({"action": pick(labels), "rationale": why}).decode()
@@ -651,6 +668,10 @@ def test_compare_sets_rates_and_effects_beside_the_published_ones_and_reports_co
     assert (rate.own.value, rate.value) == (0.0, 90.0)
     effect = lines["visible", "no_minus_yes", "environmental", "persona_effect_pp"]
     assert (effect.own.value, effect.value) == (0.0, -58.0)
+    # Five environmental scenarios once in each of the two arms; eight scenarios, four arms in all.
+    assert (rate.own.matches, effect.own.matches) == (3, 10)
+    assert lines["visible_minus_hidden", "no", "all", "payoff_visibility_effect_pp"].own.matches == 16
+    assert lines["visible", "no", "all", "game_theoretic_share"].own.matches == 8
     assert lines["visible_minus_hidden", "no", "economic", "payoff_visibility_effect_pp"].value == 90.0
     contested = lines["hidden", "yes", "all", "green_rate"]
     assert contested.value == 69.8 and "CONFLICT" in contested.doubts[0]

@@ -58,6 +58,8 @@ class Effect:
     points: float
     estimate: Estimate
     """The same with its interval over scenarios, in percentage points."""
+    matches: int
+    """How many profiles its cells hold."""
 
 
 def effects_of_counts(counts: Mapping[Cell, tuple[int, int]]) -> dict[tuple[str, str], float]:
@@ -90,8 +92,9 @@ def effects(
         rows = _rows(own, ask)
         counts = {cell: _count(rows, cell) for cell in CELLS}
         for (effect, at), points in effects_of_counts(counts).items():
-            group, estimate = dict(zip(by, key, strict=True)), _estimate(rows, CONTRASTS[effect, at])
-            made.append(Effect(measure, kind, group, effect, at, points, estimate))
+            weights = CONTRASTS[effect, at]
+            group, matches = dict(zip(by, key, strict=True)), sum(counts[cell][1] for cell in weights)
+            made.append(Effect(measure, kind, group, effect, at, points, _estimate(rows, weights), matches))
     return made
 
 

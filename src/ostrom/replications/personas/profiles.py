@@ -20,6 +20,10 @@ from ostrom.reports.words import labels, pretty
 GameOf = Callable[[int], Game]
 APART = "mixed"
 """The class of scenarios that are reported apart and never enter "all"."""
+MIXED_GROUP = "Mixed/Complex"
+"""The group of subtypes that the paper counts among the environmental scenarios (Table 8)."""
+EXAMPLES = ("Trade Embargo", "Carbon Tax Implementation", "Biodiversity Collapse")
+"""The subtypes of the printed examples (Table 7)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +228,16 @@ def kind_of(p: Played) -> str:
     if p.nash:
         return f"{whole} equilibrium"
     return "other" if whole == "other" else f"{whole}, no equilibrium"
+
+
+def examples(data: RunData, found: Sequence[Played]) -> list[tuple[str, Game]]:
+    """One scenario of each type, of a subtype that the paper prints where there is one (Table 7)."""
+    ranked = sorted(found, key=lambda p: p.cell.get("subtype") not in EXAMPLES)
+    kinds = grouped(
+        (MIXED_GROUP if p.cell.get("scenario_group") == MIXED_GROUP else str(p.scenario_class), p.match)
+        for p in ranked
+    )
+    return [(kind, data.game(matches[0])) for kind, matches in sorted(kinds.items())]
 
 
 def names_of(game: Game, profile: Profile) -> tuple[str, ...]:

@@ -110,13 +110,12 @@ def _share(rate: Rate) -> Own:
 
 def _effects(profiles: Sequence[Played], types: Sequence[str]) -> Iterator[Own]:
     """The effects of the design in percentage points."""
-    matches = Counter(p.agent for p in profiles)
     for (measure, effect), metric in EFFECTS.items():
         for one in effects(profiles, measure, types=types):
             if one.effect == effect:
                 at = (one.at, "no_minus_yes") if effect == "persona" else ("visible_minus_hidden", one.at)
                 agent, ends = str(one.key["agent"]), (one.estimate.low, one.estimate.high)
-                yield Own((*at, one.scenario_type, metric), agent, one.points, *ends, None, matches[agent])
+                yield Own((*at, one.scenario_type, metric), agent, one.points, *ends, None, one.matches)
 
 
 def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
@@ -124,23 +123,26 @@ def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
     if not {"rationale"} <= set(data.columns("decisions")):
         return
     by = ("agent", "persona", "payoffs")
+    of = {
+        row["match"]: tuple(str(row[name]) for name in by)
+        for row in data.records("SELECT DISTINCT match, agent, persona, payoffs FROM matches")
+        if row["match"] in matches
+    }
+    played_of = Counter(of.values())
     for measure, suffix, scale in (("keyword_rate", "per_1000", 1.0), ("keyword_share", "share", 100.0)):
         for e in estimate(data, measure, [*by, "category"], where={"scenario_class": list(TYPES[1:])}):
             cell = (str(e.key["payoffs"]), str(e.key["persona"]), "all", f"{e.key['category']}_{suffix}")
-            yield replace(own_figure(cell, e, scale), matches=len(matches))
+            yield replace(
+                own_figure(cell, e, scale), matches=played_of[tuple(str(e.key[name]) for name in by)]
+            )
     mentions: Counter[tuple[str, ...]] = Counter()
     rationales: Counter[tuple[str, ...]] = Counter()
-    of = {
-        row["match"]: row
-        for row in data.records("SELECT DISTINCT match, agent, persona, payoffs FROM matches")
-    }
     for key, counts in counted(data):
-        if key["match"] in matches:
-            row = of[key["match"]]
-            group = (str(row["agent"]), str(row["persona"]), str(row["payoffs"]))
+        if (group := of.get(key["match"])) is not None:
             rationales[group] += 1
             mentions.update({(*group, category): n for category, n in counts.items()})
-    for (agent, persona, payoffs, category), n in mentions.items():
+    for (*group, category), n in mentions.items():
+        agent, persona, payoffs = group
         if rationales[agent, persona, payoffs] == RATIONALES:
             cell = (payoffs, persona, "all", f"{category}_mentions")
-            yield Own(cell, agent, float(n), None, None, None, len(matches))
+            yield Own(cell, agent, float(n), None, None, None, played_of[agent, persona, payoffs])
