@@ -160,6 +160,7 @@ class DeclaredReference(Reference):
                     tuple(row[column] for column in columns.cell), model, value,
                     number(row[columns.spread]) if columns.spread else None,
                     row[columns.source], row[columns.status], self.doubts(row), count=row.get("count", ""),
+                    digits=len(row[columns.value].partition(".")[2]),
                 )
             )  # fmt: skip
         return made

@@ -1,7 +1,7 @@
 """Side by side: cells that both the paper and the run have, with differences and every doubt in view."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ostrom.analysis.claims import games_of, mapping_of, named_reference
@@ -162,7 +162,7 @@ def _joined(first: Published, second: Published) -> Published:
     status = "/".join(dict.fromkeys((*first.status.split("/"), *second.status.split("/"))))
     doubts = tuple(dict.fromkeys((*first.doubts, *second.doubts)))
     source = first.source if second.source in first.source.split(", ") else f"{first.source}, {second.source}"
-    return Published(first.cell, first.model, first.value, spread, source, status, doubts, first.word)
+    return replace(first, spread=spread, source=source, status=status, doubts=doubts)
 
 
 def _beside(own: Own, figures: Sequence[Published], mapping: Mapping[str, str]) -> list[Line]:

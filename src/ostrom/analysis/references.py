@@ -42,6 +42,8 @@ class Published:
     """What the paper prints where it prints a word; the value is its code."""
     count: str = ""
     """The counts behind a share, as printed: 205/265."""
+    digits: int = 0
+    """Decimals that are printed, zeros at the end among them."""
 
 
 @dataclass(frozen=True, slots=True)

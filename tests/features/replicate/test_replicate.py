@@ -132,6 +132,110 @@ def test_released_data_are_judged_by_rounding(
     assert (figure["agent"], figure["published_model"], figure["verdict"]) == ("act_gpt4", "GPT-4", answer)
 
 
+def _wordings(path: Path) -> None:
+    """Released wordings: GPT-4 forgives under the letters R and H with points alone."""
+    rows = []
+    for good, bad in (("J", "F"), ("Q", "X"), ("R", "H")):
+        for unit in ("points", "dollars", "coins"):
+            totals = [0, 0]
+            for number in range(1, 11):
+                kind = (good, unit) == ("R", "points") or number == 1
+                moves = (good if kind else bad, bad if number == 1 else good)
+                points = {(good, good): (8, 8), (good, bad): (0, 10), (bad, good): (10, 0)}[moves]
+                totals = [total + point for total, point in zip(totals, points, strict=True)]
+                rows.append([number, good, bad, unit, "GPT-4", "Defect_once", *moves, *points, *totals])
+    header = "round,option1,option2,outcomes,player1,player2,answer1,answer2,points1,points2,total1,total2"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header.split(","), *rows])
+
+
+def test_released_wordings_name_their_players_otherwise(call: Call, tmp_path: Path) -> None:
+    _wordings(tmp_path / "wordings.csv")
+    assert call("import", "wordings.csv", "--mapping", "repeated-games-pd-wordings").code == 0
+    made = json.loads(call("replicate", "repeated-games", "--runs", "wordings", "--json").out)
+    assert made["runs"][0]["agents"] == ["GPT-4"]
+    (exhibit,) = (one for one in made["exhibits"] if one["name"] == "Figure 4 left")
+    figures = {figure["measure"]: figure for figure in exhibit["figures"]}
+    # The data of the paper have two exceptions; these have one.
+    assert figures["n_variants_above_0.1"]["own"] == 1
+    assert figures["max_joint_cooperation_in_regular_variants"]["own"] == 0.0
+
+
+PAID = {
+    "no_mechanism": {"Claude": 1.278, "Gemini-B": 1.2},
+    "repetition": {"Claude": 1.75, "Gemini-B": 1.5},
+    "reputation_first_order": {"Claude": 1.5, "Gemini-B": 1.5},
+    "mediation": {"Claude": 1.978, "Gemini-B": 1.9},
+    "contracting": {"Claude": 1.75, "Gemini-B": 1.1},
+}
+MODELS = {
+    "Claude": ("anthropic/claude-sonnet-4.5", "CoTAgent"),
+    "Gemini-B": ("google/gemini-3-flash-preview", "IOAgent"),
+}
+
+
+def _tournaments(folder: Path) -> None:
+    """Payoff files in the shape of the release, two runs of the Prisoner's Dilemma with the means ``PAID``."""
+
+    def player(name: str, seat: int) -> dict[str, Any]:
+        model, kind = MODELS[name]
+        return {"llm": {"model": model, "kwargs": {}}, "type": kind, "player_id": seat}
+
+    for run, shift in (("run1", -0.25), ("run2", 0.25)):
+        for mechanism, paid in PAID.items():
+            means = {name: mean + shift for name, mean in paid.items()}
+            rounds = 15 if mechanism.startswith("rep") else 1
+            profile: list[dict[str, Any]] = [
+                {
+                    "players": [player(one, 1), player(two, 2)],
+                    "payoffs": [[[means[one], means[two]]] * rounds],
+                }
+                for one in MODELS
+                for two in MODELS
+            ]
+            if mechanism.startswith("reputation"):
+                profile = [
+                    {"player": player(name, seat), "points": [means[name]] * rounds}
+                    for name in MODELS
+                    for seat in (1, 2)
+                ]
+            place = folder / run / f"{mechanism}_prisoners_dilemma"
+            place.mkdir(parents=True)
+            text = json.dumps({"discount": 0.8 if rounds > 1 else None, "profile": profile})
+            (place / "matchup_payoffs.json").write_text(text)
+
+
+def test_released_tournaments_are_judged_by_payoffs(call: Call, tmp_path: Path) -> None:
+    _tournaments(tmp_path / "data")
+    assert call("import", "data", "--mapping", "coopeval", "--name", "released").code == 0
+    done = call("replicate", "coopeval", "--runs", "released", "--json")
+    made = json.loads(done.out)
+    assert made["runs"][0]["study"] == "mechanisms" and made["runs"][0]["released"], done.err
+    claims = {(one["claim"], one["agent"]): one for one in made["claims"]}
+    assert len(claims) == 10 and {one["low"] for one in claims.values()} == {None}
+    verdicts = {key: one["verdict"] for key, one in claims.items() if one["verdict"] != "agrees"}
+    # All defecting pays 1 and all cooperating 2. Gemini-B loses by contracts, and does not lose by varying co-players.
+    assert verdicts == {
+        ("Contracting brings cooperation", "Gemini-B"): "differs",
+        ("Repetition works less well when co-players vary", "Gemini-B"): "differs",
+    }
+    mediation = claims["Mediation brings cooperation", "Claude"]
+    assert mediation["value"] == pytest.approx(0.7) and mediation["question"].startswith("normalised_score")
+    assert mediation["published"]["Claude"] == pytest.approx(0.863 - 0.111)
+    (exhibit,) = (one for one in made["exhibits"] if one["name"] == "Per-game table")
+    figures = {
+        (figure["mechanism"], figure["agent"]): figure
+        for figure in exhibit["figures"]
+        if figure["measure"] == "mean_payoff" and figure["agent"]
+    }
+    no = {agent: figures["NoMechanism", agent] for agent in MODELS}
+    assert {agent: (one["published_model"], one["verdict"]) for agent, one in no.items()} == {
+        "Claude": ("Claude", "agrees"),
+        "Gemini-B": ("Gemini-B", "differs"),
+    }
+    assert "judged by Normalised score: the" in " ".join(made["remarks"])
+
+
 def _stubborn(request: Any) -> str:
     """Takes J, foresees that the other changes its option, and follows what it is told to expect."""
     text = request.messages[-1].content

@@ -2,13 +2,13 @@
 
 import pytest
 
+from ostrom.analysis.claims import references
 from ostrom.features.replicate.papers import PrintedSpread
 from ostrom.features.replicate.verdicts import (
     Interval,
     PaperVerdict,
     cell_verdict,
     claim_verdict,
-    decimals,
     recomputed_verdict,
 )
 
@@ -76,12 +76,34 @@ def test_more_seeds_shrink_the_interval_with_their_root() -> None:
     assert str(PaperVerdict("not comparable", "another model")) == "not comparable: another model"
 
 
-def test_recomputed_figures_agree_where_they_round_to_the_printed_one() -> None:
-    for value, printed, digits, answer in (
-        (3.9149, 3.91, 2, "agrees"), (3.9151, 3.91, 2, "differs"), (0.5, 0.5, 1, "agrees"), (0.005, 0.0, 2, "agrees"),
-    ):  # fmt: skip
-        assert recomputed_verdict(value, printed, digits).answer == answer
-    assert [decimals(v, 1) for v in (96.9, 12.0, 0.486, 1e-7)] == [1, 1, 3, 1]
+@pytest.mark.parametrize(
+    ("value", "printed", "digits", "answer"),
+    [
+        (3.9165, 3.91, 2, "agrees"),  # cut, not rounded
+        (3.92, 3.91, 2, "agrees"),  # one unit of the last digit, whatever its last bits are
+        (3.9201, 3.91, 2, "differs"),
+        (3.8999, 3.91, 2, "differs"),
+        (153.44, 153.4, 1, "agrees"),
+        (153.44, 153.4, 2, "differs"),
+        (-0.5, 0.5, 1, "differs"),
+    ],
+)
+def test_recomputed_figures_agree_within_the_last_printed_digit(
+    value: float, printed: float, digits: int, answer: str
+) -> None:
+    assert recomputed_verdict(value, printed, digits).answer == answer
+
+
+def test_a_printed_figure_has_the_decimals_of_its_text() -> None:
+    tests = {p.cell[-1]: p.digits for p in references.build("repeated_games").published() if p.cell[1]}
+    assert tests["df_against_all_others"] == 2 and tests["first_alternating_round"] == 0
+    (df,) = (
+        p
+        for p in references.build("repeated_games").published()
+        if p.cell == ("", "prisoners_dilemma", "df_against_all_others")
+    )
+    assert (df.value, df.digits) == (153.4, 1)
+    assert {p.digits for p in references.build("coopeval").published() if p.cell[-1] == "mean_payoff"} == {3}
 
 
 def test_a_printed_spread_is_what_it_is() -> None:

@@ -91,6 +91,12 @@ class Released(BaseModel):
     levels: dict[str, str] = Field(
         default_factory=dict, description="levels of a claim, with their names in the data"
     )
+    measure: str | None = Field(
+        default=None, description="what claims are judged by where the data lack the actions; all in one unit"
+    )
+    published: dict[str, str] = Field(
+        default_factory=dict, description="columns of the printed figures of that measure"
+    )
 
 
 class PaperPlan(BaseModel):

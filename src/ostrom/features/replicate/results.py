@@ -8,8 +8,9 @@ from typing import Any
 from ostrom.analysis.claims import games_of, references
 from ostrom.analysis.comparison import Line, compare
 from ostrom.analysis.estimate import Estimate, Query
+from ostrom.analysis.measure import measures
 from ostrom.analysis.published import published_beside
-from ostrom.analysis.references import Reference
+from ostrom.analysis.references import AGAINST, Own, Reference
 from ostrom.data.rundata import RunData
 from ostrom.features.replicate.papers import PaperClaim, PaperPlan, Released, paper_plan
 from ostrom.features.replicate.verdicts import (
@@ -17,7 +18,6 @@ from ostrom.features.replicate.verdicts import (
     PaperVerdict,
     cell_verdict,
     claim_verdict,
-    decimals,
     recomputed_verdict,
 )
 from ostrom.ground.errors import OstromError, UsageError
@@ -25,6 +25,8 @@ from ostrom.reports.exhibits.declared import Exhibit, exhibits_of
 from ostrom.reports.exhibits.shape import meets
 
 ORDER = ("agrees", "differs", "undecided", "not comparable")
+NEAR = "near"
+"""The status of a printed figure that the released data are known to miss by a little."""
 
 
 @dataclass(frozen=True)
@@ -182,8 +184,13 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
                 cells[one.name] += [
                     JudgedFigure(line, run.name, _verdict(plan, one, line, run))
                     for line in made.lines
-                    if line.own.agent in (None, *run.agents) and _belongs(one, reference.columns, line)
+                    if _of_models(line.own, run) and _belongs(one, reference.columns, line)
                 ]
+        if run.released is not None and run.released.measure is not None:
+            title = measures.named(run.released.measure).title
+            remarks.setdefault(
+                f"Claims are judged by {title}: the released data have no actions.", []
+            ).append(run.name)
     told = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
     claims = tuple(line for claim in plan.claims for line in _claim(plan, claim, runs, reference))
     parts = tuple((one, tuple(cells[one.name])) for one in exhibits)
@@ -195,6 +202,11 @@ def _beside(chosen: Sequence[str], run: PaperRun) -> list[str]:
     named = run.released.agents if run.released else {}
     own = [f"{agent}={model}" for agent, model in named.items() if agent in run.agents]
     return [*own, *(text for text in chosen if "=" not in text or text.rpartition("=")[0] in run.agents)]
+
+
+def _of_models(own: Own, run: PaperRun) -> bool:
+    """Whether a figure is of a model, of two that are compared, or of all together."""
+    return own.agent is None or {*own.agent.split(AGAINST)} <= {*run.agents}
 
 
 def _belongs(one: Exhibit, columns: Sequence[str], line: Line) -> bool:
@@ -212,9 +224,13 @@ def _verdict(plan: PaperPlan, one: Exhibit, line: Line, run: PaperRun) -> PaperV
         span = "" if line.low is None else f"; its models lie between {line.low:g} and {line.high:g}"
         return PaperVerdict("not comparable", f"{own.agent} is none of the paper's models{span}")
     if run.released is not None and not own.word:
-        verdict = recomputed_verdict(own.value, printed, decimals(printed, one.digits))
-        if verdict.answer == "agrees" or not line.doubts:
+        verdict = recomputed_verdict(own.value, printed, max(p.digits for p in line.figures))
+        if verdict.answer == "agrees" or not (line.doubts or line.status == NEAR):
             return verdict
+        if not line.doubts:
+            return PaperVerdict(
+                "not comparable", "the released data are known to give a figure near the printed one"
+            )
     if line.doubts:
         return PaperVerdict("not comparable", f"the printed figure is in doubt ({line.doubts[0]})")
     if own.agent is None and run.released is None:
@@ -233,13 +249,14 @@ def _verdict(plan: PaperPlan, one: Exhibit, line: Line, run: PaperRun) -> PaperV
 
 
 def _claim(
-    plan: PaperPlan, claim: PaperClaim, runs: Sequence[PaperRun], reference: Reference
+    plan: PaperPlan, declared: PaperClaim, runs: Sequence[PaperRun], reference: Reference
 ) -> list[ClaimLine]:
     """A claim for every model of every run of its part."""
-    study = plan.studies[claim.run]
+    study = plan.studies[declared.run]
     lines = []
     for run in (run for run in runs if run.study == study):
         data = reference.of_arms(run.data)
+        claim = _by_released(declared, run)
         for agent in _about(claim, run):
             try:
                 question = _within(_in_data(claim.of(agent), run), data)
@@ -253,8 +270,10 @@ def _claim(
                 # some. The data of the paper itself have no other error than that of the paper.
                 sure = one.at(one.level, guaranteed=True)
                 rests = one if sure.low is None else sure
-                ends = (one.value, one.value) if run.released else (rests.low, rests.high)
-                interval = Interval(one.value, *ends, run.seeds, run.usd)
+                interval = Interval(one.value, rests.low, rests.high, run.seeds, run.usd)
+                if run.released:
+                    interval = Interval(one.value, one.value, one.value, run.seeds)
+                    rests = replace(one, low=None, high=None)
                 verdict = claim_verdict(interval, claim.expect, claim.threshold, claim.smallest)
                 verdict = replace(verdict, approximate=sure.low is None and run.released is None)
                 lines.append(ClaimLine(claim, verdict, run.name, agent, rests, published))
@@ -262,7 +281,18 @@ def _claim(
         # Agents that the question is not about (scripts' partners, variants) give no figure.
         judged = [line for line in lines if line.estimate is not None]
         return judged or lines[:1]
-    return [ClaimLine(claim, PaperVerdict("not comparable", f"no run of the study {study}"))]
+    return [ClaimLine(declared, PaperVerdict("not comparable", f"no run of the study {study}"))]
+
+
+def _by_released(claim: PaperClaim, run: PaperRun) -> PaperClaim:
+    """The claim by the measure that released data have in place of its own."""
+    if run.released is None or run.released.measure is None:
+        return claim
+    fields = claim.model_dump()
+    if fields["published"] is not None:
+        fields["published"]["where"] |= run.released.published
+        fields["published"]["scale"] = 1.0
+    return PaperClaim(**{**fields, "measure": run.released.measure})
 
 
 def _about(claim: PaperClaim, run: PaperRun) -> list[str]:

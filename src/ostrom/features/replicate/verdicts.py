@@ -2,7 +2,7 @@
 
 A figure agrees where its difference to the printed one, with the errors of both, lies within a margin that was stated
 beforehand. It differs where the difference is clearly not 0 and may exceed the margin. Otherwise it is undecided.
-A figure that was computed from the data of the paper itself has no error: it agrees where it rounds to what is printed.
+A figure that was computed from the data of the paper itself has no error: it agrees within one unit of the last digit.
 """
 
 import math
@@ -113,24 +113,14 @@ def cell_verdict(one: Interval, printed: float, error: float, margin: float) -> 
 
 
 def recomputed_verdict(value: float, printed: float, digits: int) -> PaperVerdict:
-    """A figure from the data of the paper: it agrees where it rounds to what is printed.
+    """A figure from the data of the paper: it agrees within one unit of the last printed digit.
 
-    >>> recomputed_verdict(0.4857, 0.486, 3).answer, recomputed_verdict(0.47, 0.486, 3).answer
+    >>> recomputed_verdict(0.4867, 0.486, 3).answer, recomputed_verdict(0.4871, 0.486, 3).answer
     ('agrees', 'differs')
     """
-    # Half a unit of the last digit, and a little more: printed figures are rounded half up or half to even.
-    within = abs(value - printed) <= 0.5 * 10.0**-digits * (1 + 1e-6) + 1e-12
+    # Printed figures are rounded or cut.
+    within = abs(value - printed) <= 10.0**-digits * (1 + 1e-6) + 1e-12
     return PaperVerdict("agrees" if within else "differs", "computed from the data of the paper")
-
-
-def decimals(value: float, least: int = 0) -> int:
-    """How many decimals a printed number has.
-
-    >>> decimals(96.9), decimals(12.0), decimals(12.0, 2)
-    (1, 0, 2)
-    """
-    text = f"{value:.10g}"
-    return max(least, len(text.partition(".")[2]) if "e" not in text else least)
 
 
 def _undecided(one: Interval, *room: float) -> PaperVerdict:

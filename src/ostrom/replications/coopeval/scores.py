@@ -14,7 +14,7 @@ than eight matches is not searched.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, sqrt
 from typing import Any, NamedTuple
@@ -215,6 +215,18 @@ def score_points(
                 )
             )
     return Points(tuple(_bounded(points)), scales, unscaled, left_out)
+
+
+def normalised_scores(data: RunData) -> Iterator[Mapping[str, Any]]:
+    """The score of every player of every match on the scale of its game; games without a scale have none."""
+    for row in data.records("SELECT match, player, seat, score FROM matches WHERE unit = 'match'"):
+        scale = scale_of(data.unit(row["match"]).game)
+        if isinstance(scale, Scale) and row["score"] is not None:
+            yield {
+                "match": row["match"],
+                "player": row["player"],
+                "value": scale.normalised(row["seat"] - 1, row["score"]),
+            }
 
 
 def _paid(unit: Unit, scale: Scale, seat: int) -> tuple[Bounds, Bounds]:

@@ -119,7 +119,7 @@ class RepeatedGames(DeclaredReference):
         if place is None:
             return None
         (family, game, measure), model = place
-        status = "verified" if row["reproduced"] in GOOD else row["reproduced"]
+        status = "verified" if row["reproduced"] == "yes" else row["reproduced"]
         named = {"family": family, "game": game, "statistic": measure, "model": model or "", "status": status}
         return {**row, **named, "why": "\n".join(doubts_of(row))}
 
