@@ -239,7 +239,9 @@ def test_a_dry_run_says_whether_the_budget_suffices(ostrom: Call, tmp_path: Path
     for usd, verdict in ((5.0, "suffices"), (1e-9, "does not suffice")):
         done = ostrom(*dry, "--budget-usd", f"{usd:.12f}", "--json")
         assert [v["verdict"] for v in json.loads(done.out)["budget"]] == [verdict]
-    assert "budget of 3 calls: does not suffice" in ostrom(*dry, "--budget-calls", "3").err
+    calls = ostrom(*dry, "--budget-calls", "3").err
+    assert "budget of 3 calls: does not suffice" in calls and "--from RUN takes what it can" in calls
+    assert "--from" not in str(told["assumes"]), "other commands have no such option"
     assert "tokens: suffices" in ostrom(*dry, "--budget-tokens", "90000").err
     unknown = ostrom(*dry, "--model", "openai/unheard-of", "--budget-usd", "5")
     assert "the price is not known" in unknown.err

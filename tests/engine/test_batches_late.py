@@ -80,6 +80,25 @@ def test_results_that_lag_are_waited_for_and_billed_once(
     assert result.tally.calls == service.store.billed.total()
 
 
+@pytest.mark.parametrize("hours", [-48, 48])
+def test_a_clock_that_jumps_ends_no_batch(
+    hours: int, service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lag, true = Lag(monkeypatch, "no file"), time.time
+    monkeypatch.setattr(time, "time", lambda: true() + (3600 * hours if lag.since else 0))
+    result = play(study_of(small, "openai"), runs=runs, options=options())
+    assert result.complete, result.why
+    assert billed_once(service, runs / "small") and max(sendings(service).values()) == 1
+
+
+def test_the_age_of_a_batch_goes_on_in_another_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counts by the system's clock once; a batch of the future is as old as the session."""
+    monkeypatch.setattr(time, "time", lambda: 10_000.0)
+    monkeypatch.setattr(time, "monotonic", lambda: 500.0)
+    begun = [JournaledBatch(1, "m", "x", [], at).begun for at in (9_900.0, 20_000.0)]
+    assert begun == [400.0, 500.0]
+
+
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_session_that_ends_while_results_lag_sends_nothing_again(

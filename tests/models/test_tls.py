@@ -6,6 +6,7 @@ import asyncio
 import re
 import ssl
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -131,23 +132,35 @@ async def test_each_failed_handshake_is_named(answer: bytes, why: str) -> None:
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x16\x03\x03\x40\x00\x02"], ids=["silent", "begun"])
+@pytest.mark.parametrize("way", ["address", "name", "proxy"])
 @in_a_loop
-async def test_a_handshake_that_never_ends_is_given_up_with_the_call(answer: bytes) -> None:
-    over = asyncio.Event()
+async def test_a_handshake_that_never_ends_is_given_up_with_the_call(
+    answer: bytes, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call fails in its time, and its socket is closed then."""
+    closed = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if way == "proxy":
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
         await reader.read(5000)
         writer.write(answer)
-        await over.wait()
+        with suppress(ConnectionError):
+            while await reader.read(5000):
+                pass
+        closed.set()
         writer.close()
 
-    async with (
-        listening(serve) as port,
-        client(transport(port, "https", "localhost", timeout=0.3)) as line,
-    ):
-        with pytest.raises(TimedOut, match=r"m at localhost:\d+ gave no complete reply within 0\.3 s"):
-            await post(line, b"")
-        over.set()
+    host = {"address": "127.0.0.1", "name": "localhost", "proxy": "far.example"}[way]
+    async with listening(serve) as port:
+        if way == "proxy":
+            monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
+        async with client(transport(port, "https", host, timeout=1.5)) as line:
+            _ = line._address._tls  # reading the certificates of the system takes a while
+            with pytest.raises(TimedOut, match=rf"m at {host}:\d+ gave no complete reply within 1\.5 s"):
+                await post(line, b"")
+            await asyncio.wait_for(closed.wait(), 30)
 
 
 @in_a_loop

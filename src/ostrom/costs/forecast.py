@@ -207,14 +207,13 @@ def assumptions(
     if measured is None:
         lines.append(
             "every reply can be read and is as long as its style usually makes it, and a prompt has "
-            f"{CHARACTERS:g} characters a token (--from RUN measures all three)"
+            f"{CHARACTERS:g} characters a token"
         )
     if chance:
         lines.append("matches end when chance ends them on average; at most: in their last round")
     if varies:
         lines.append(
-            f"how much is asked in {', '.join(varies)} depends on what the players do, and they choose at random "
-            "(--from RUN takes it from a played run)"
+            f"how much is asked in {', '.join(varies)} depends on what the players do, and they choose at random"
         )
     return tuple(lines)
 

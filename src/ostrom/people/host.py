@@ -57,6 +57,7 @@ class Host:
         self.known: dict[tuple[str, str], Participant] = {}
         self.inbox = Inbox(lambda unit, player: self.visit_at(unit, player).changed())
         self.lobby = Lobby()
+        self._epoch = time.time() - time.monotonic()
         self.strangers = 0
         """Visits of the journal that the register should know and does not."""
         self.closed = False
@@ -461,7 +462,9 @@ class Host:
             rules = self.people if live.cell is None else self.plan.people_of(live.cell)
             return bool(owed(source, *due(rules.pay, live.earned, live.points)))
 
-        found = overdue(self.register, self.people.keep.people, time.time(), owes)
+        # Erased is erased: a clock that jumped ahead while the server runs makes nobody old.
+        now = min(time.time(), self._epoch + time.monotonic())
+        found = overdue(self.register, self.people.keep.people, now, owes)
         if found.erasable:
             self.register.erase(*found.erasable)
         return found

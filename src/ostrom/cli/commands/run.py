@@ -179,12 +179,15 @@ def refuse_unused(found: Resolved, like: str | None = None, *, begun: bool = Fal
         check_batch(found.plan, found.options.batch_waves)
 
 
-def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs: Path = Path("runs")) -> None:
-    """Say what a plan takes, directly and in batches, and whether its budget suffices."""
+def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs: Path | None = None) -> None:
+    """Say what a plan takes, directly and in batches, and whether its budget suffices.
+
+    ``runs`` is the folder of the run that ``--from`` may name; None where a command has no such option.
+    """
     from ostrom.costs.forecast import forecast, measure, missing_adapters
 
     plan, batch = found.plan, bool(found.options.batch)
-    bound = forecast(plan, found.options.rates, None if like is None else measure(like, runs))
+    bound = forecast(plan, found.options.rates, None if like is None else measure(like, runs or "runs"))
     missing = missing_adapters(plan)
     if json:
         lacks = {"missing_adapters": missing} if missing else {}
@@ -198,6 +201,8 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
     if bound.designs:
         units["designs"] = bound.designs
     print_forecast(plan.name, units, bound, plan.budget, batch=batch)
+    if runs is not None and like is None and bound.assumes:
+        say("likely: --from RUN takes what it can of this from a played run")
 
 
 def _finish(result: Result, folder: Path, json: bool) -> None:

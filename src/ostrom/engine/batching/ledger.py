@@ -45,6 +45,11 @@ class JournaledBatch:
     """It never came to exist."""
     settled: bool = False
     """All of its replies are in the journal, or their calls are in later batches."""
+    begun: float = field(init=False)
+    """When it was planned, on a clock that never jumps: the system's clock is asked once in a session."""
+
+    def __post_init__(self) -> None:
+        self.begun = time.monotonic() - max(0.0, time.time() - self.at)
 
     @property
     def state(self) -> str:

@@ -252,7 +252,7 @@ class BatchService:
         Or every reply is there that the service counts, and the counts are those of all requests; counts may lag, too.
         """
         counted = ended.ended_requests == len(batch.keys) and replies >= (ended.replied or 0)
-        return ended.how in BROKEN_OFF or counted or time.time() - batch.at >= self.polling.lifetime
+        return ended.how in BROKEN_OFF or counted or time.monotonic() - batch.begun >= self.polling.lifetime
 
     async def _lines(self, ended: BatchStatus) -> list[ResultLine]:
         """The results as they can be read now; a file that is not there yet, or no longer, has none."""

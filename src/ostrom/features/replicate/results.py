@@ -217,7 +217,7 @@ def _belongs(one: Exhibit, columns: Sequence[str], line: Line) -> bool:
     return printed and meets(cell, one.where)
 
 
-def _verdict(plan: PaperPlan, one: Exhibit, line: Line, run: PaperRun) -> PaperVerdict:
+def _verdict(plan: PaperPlan, line: Line, run: PaperRun) -> PaperVerdict:
     """What a line says; a figure of another model, or one in doubt, is not judged."""
     own, printed = line.own, line.value
     if printed is None:
