@@ -31,7 +31,7 @@ class AgentConfig(BaseModel):
     tree: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
-        description="auto (or a name): every answer of the model is asked beforehand by `ostrom tree`",
+        description="auto (or a name): every answer of the model is asked beforehand by `ostrom more tree`",
     )
     recorded: str | None = Field(
         default=None, description="somebody whose moves were recorded elsewhere and imported: cannot play"

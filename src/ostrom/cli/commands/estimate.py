@@ -44,8 +44,9 @@ def estimate(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Estimate a measure: its mean, a difference (--contrast) or a slope (--over), with intervals.
+    """Estimate a measure: a mean, a difference or a slope.
 
+    The mean by default, a difference with --contrast, a slope with --over, each with its interval.
     `ostrom list measures` names the measures; a parameter follows a colon.
     """
     from ostrom.analysis.measure import measures
@@ -169,9 +170,9 @@ def test(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Test whether a measure differs between the levels of a factor: any column of the matches.
+    """Test whether a measure differs between the levels of a factor.
 
-    The answer names the unit of analysis, the design and what the method assumes.
+    A factor is any column of the matches. The answer names the unit of analysis, the design and what the method assumes.
     """
     from ostrom.analysis.hypothesis import METHODS
     from ostrom.analysis.hypothesis import test as tested

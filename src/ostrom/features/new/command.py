@@ -28,7 +28,10 @@ def new(
         str | None, typer.Option(help="The paper whose printed prompts the folder is for.")
     ] = None,
 ) -> Path:
-    """Begin with something of your own: a commented, valid and playable folder in the current one."""
+    """Write a file to begin with: a study, a game, a memory, ...
+
+    It is commented, valid and playable, in the current folder; nothing is overwritten.
+    """
     if kind not in KINDS:
         raise UnknownName("kind", kind, KINDS)
     if not re.fullmatch(r"\w[\w.-]{0,99}", name):
