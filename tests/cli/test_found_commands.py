@@ -112,7 +112,10 @@ def test_a_broken_or_ambiguous_command_harms_no_other(outside: Path, call: Call)
 def test_names_that_are_gone_are_forgotten(call: Call) -> None:
     assert "tally" not in command_names()
     done = call("xyzzy")
-    assert done.code == 2 and done.err == "ostrom: there is no command 'xyzzy': `ostrom --help` lists the commands\n"
+    assert (
+        done.code == 2
+        and done.err == "ostrom: there is no command 'xyzzy': `ostrom --help` lists the commands\n"
+    )
     assert "did you mean `ostrom estimate`?" in call("estimat").err
     assert "did you mean `ostrom more judge`?" in call("juge").err
 
@@ -120,7 +123,11 @@ def test_names_that_are_gone_are_forgotten(call: Call) -> None:
 def test_the_help_is_one_screen_of_whole_lines(call: Call) -> None:
     lines = call("--help").out.splitlines()
     assert 24 <= len(lines) <= 40 and max(map(len, lines)) <= 80
-    assert not [line for line in lines if line.endswith("...") and line[2:].split("  ")[0] not in ("new", "list", "show")]
+    assert not [
+        line
+        for line in lines
+        if line.endswith("...") and line[2:].split("  ")[0] not in ("new", "list", "show")
+    ]
     for group, entries in GROUPED.items():
         if group != MORE:
             start = lines.index(group) + 1

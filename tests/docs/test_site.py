@@ -25,7 +25,12 @@ def test_every_entry_of_the_menu_is_a_page() -> None:
 
 def test_the_reference_names_every_command_and_part() -> None:
     pages = reference.pages()
-    for command in ("ostrom run", "ostrom people RUN bonuses", "ostrom models check", "ostrom more completion"):
+    for command in (
+        "ostrom run",
+        "ostrom people RUN bonuses",
+        "ostrom models check",
+        "ostrom more completion",
+    ):
         assert f"## {command}\n" in pages["commands"]
     assert "| `--budget-usd` |" in pages["commands"] and "### Run.estimate" in pages["python"]
     assert "| `prisoners_dilemma` |" in pages["games"] and "| `tit_for_tat` |" in pages["strategies"]

@@ -43,7 +43,7 @@ GUESSED = {guess: answer for answer, guesses in COMMANDS.items() for guess in gu
 
 OPTIONS = {
     "--model MODEL, once for each model": "-m --models --llm --provider --engine --agent",
-    "--seeds NUMBER: how many replicates": "-n --seed -s --n --repeats --repetitions --replicates --reps --num-seeds --samples",
+    "--seeds NUMBER: how many replicates": "-n --seed -s --n --repeats --repetitions --replicates --reps --num-seeds",
     "--name NAME: the name of the run": "-o --output --run --run-name --output-dir --out --id",
     "--runs FOLDER: the folder of all runs": "--runs-dir --dir --folder --root",
     "--set KEY=VALUE, such as --set agent.params.temperature=0": "-t --temperature --temp --max-tokens --top-p --param",

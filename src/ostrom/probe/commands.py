@@ -1,4 +1,4 @@
-"""`ostrom more corpus`, `ostrom more train` and `ostrom more regress`: select traces, train an adapter, see what else it changed."""
+"""`ostrom more corpus`, `train` and `regress`: select traces, train an adapter, see what else it changed."""
 
 from __future__ import annotations
 

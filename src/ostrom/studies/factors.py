@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from ostrom.ground.errors import StudyError, unknown_key
+from ostrom.ground.python_files import readable
 from ostrom.ground.yaml import DEEPEST
 from ostrom.studies.sources import Entry, sources
 
@@ -136,14 +137,18 @@ def _compound(name: str, levels: Mapping[str, Any], where: str, file: str | None
 
 def _label(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return value.get("label") or value.get("name") or _whole_label(value)
+        name = value.get("name")
+        return (
+            value.get("label") or (readable(name) if isinstance(name, str) else name) or _whole_label(value)
+        )
     return value if isinstance(value, str | int | float | bool) or value is None else _whole_label(value)
 
 
 def _whole_label(value: Any) -> Any:
     if isinstance(value, Mapping) and "name" in value:
         rest = ",".join(f"{k}={v}" for k, v in value.items() if k != "name")
-        return f"{value['name']}:{rest}"
+        name = readable(str(value["name"]))
+        return name if not rest and name != value["name"] else f"{name}:{rest}"
     return value if isinstance(value, str | int | float | bool) else _text(value)
 
 

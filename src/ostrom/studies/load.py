@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.ground.errors import StudyError, UnknownName
+from ostrom.ground.python_files import bind
 from ostrom.ground.registry import NamedFiles, replication_files
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import check_plain, in_words, read_yaml
@@ -13,6 +14,9 @@ from ostrom.studies.baselines import BASELINES, FROM, setting_of
 from ostrom.studies.factors import merge, put
 from ostrom.studies.plans import with_files
 from ostrom.studies.schema import StudyFile
+
+WITH_CODE = ("game", "mechanism", "agent", "types", "seats", "variants", "vary")
+"""Parts of a study that may name Python files."""
 
 
 def builtin_names() -> list[str]:
@@ -104,7 +108,8 @@ def merged(
             raise StudyError(f"{error.key}: {error.problem}", key="--set", found=change) from None
     if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
         data["vary"] = {name: levels for name, levels in data["vary"].items() if levels is not None}
-    return data, file
+    folder = folder_of(source)
+    return {k: bind(v, folder, file, k) if k in WITH_CODE else v for k, v in data.items()}, file
 
 
 def split_change(change: str) -> tuple[str, str]:

@@ -15,12 +15,16 @@ import orjson
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import refuse_unable
+from ostrom.agents.strategies import strategies
 from ostrom.engine.folder import kind_of
 from ostrom.engine.play_options import DECLARED, PlayOptions
 from ostrom.framing import Library
+from ostrom.ground import python_files
 from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
 from ostrom.ground.files import read_plain, write_whole
+from ostrom.ground.registry import write_spec
 from ostrom.ground.validation import validate
+from ostrom.memory import memories
 from ostrom.models import Abilities, check_model
 from ostrom.studies.effects import check_effects
 from ostrom.studies.load import load_study, read_study
@@ -77,6 +81,7 @@ def resolve_run(
         raise UsageError(f"{home.path}: {elsewhere}")
     options = load_session(home.path, options)
     data = dict(manifest["study"])
+    python_files.run_again(data, [Path(), Path(manifest.get("code_home") or "")], home.path, file)
     if seeds is not None:
         data["seeds"] = seeds
     if options.bounds:
@@ -101,10 +106,22 @@ def check_plan(plan: StudyPlan) -> None:
         except UsageError as error:
             raise UsageError(f"{plan.file}: model {model}: {error}") from None
     for config in plan.agents:
+        check_code(config, plan.file)
         can = abilities.get(config.client or "")
         if can is not None:
             check_abilities(config, can, plan.file)
     try_prompts(plan)
+
+
+def check_code(config: AgentConfig, file: str) -> None:
+    """Refuse to play where Python code that decides is not here."""
+    for registry, spec in ((memories, config.memory), (strategies, config.strategy)):
+        if spec is not None and getattr(registry.build(spec), "absent", False):
+            name = python_files.readable(write_spec(spec))
+            raise StudyError(
+                f"{registry.kind} {name}: was Python code of a script, known to it alone: run the script again",
+                file=file,
+            )
 
 
 def check_stop(plan: StudyPlan) -> None:

@@ -28,6 +28,7 @@ from ostrom.engine.runner import Result, Runner
 from ostrom.framing import Library
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain
+from ostrom.ground.python_files import references
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.studies.plan import StudyPlan
@@ -239,6 +240,8 @@ def _prepare(folder: Folder, plan: Plan) -> None:
         more = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **forked}
         if plan.library.sets:
             more["prompts_home"] = str(plan.library.home.absolute())
+        if any(references(study)):
+            more["code_home"] = str(plan.library.home.absolute())
         folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
         return
     try:

@@ -26,7 +26,8 @@ class ViewGroup(TyperGroup):
 
 
 view = typer.Typer(
-    help="Look at runs in a browser, live.\n\n`ostrom view bundle RUN` writes a static copy of one.", cls=ViewGroup
+    help="Look at runs in a browser, live.\n\n`ostrom view bundle RUN` writes a static copy of one.",
+    cls=ViewGroup,
 )
 
 

@@ -74,7 +74,8 @@ def _bash(tree: dict[str, list[Any]], *, zsh: bool) -> str:
             '  local runs="$(ls "${OSTROM_RUNS:-runs}" 2>/dev/null)"',
             "  for ((i = 1; i < COMP_CWORD; i++)); do",
             f'    case "${{COMP_WORDS[i]}}" in -*) ;; {MORE}) [ -z "$command" ] && more=1 ;; '
-            '*) if [ -z "$command" ]; then command="${COMP_WORDS[i]}"; elif [ -z "$second" ]; then second="${COMP_WORDS[i]}"; fi ;; esac',
+            '*) if [ -z "$command" ]; then command="${COMP_WORDS[i]}";'
+            ' elif [ -z "$second" ]; then second="${COMP_WORDS[i]}"; fi ;; esac',
             "  done",
             f'  case " {" ".join(groups)} " in *" $command "*) [ -n "$second" ] && command="$command $second" ;; esac',
             '  case "$command" in',
@@ -95,9 +96,7 @@ def _bash(tree: dict[str, list[Any]], *, zsh: bool) -> str:
 def _fish(tree: dict[str, list[Any]]) -> str:
     top, further = _levels(tree)
     lines = [f"complete -c ostrom -f -n __fish_use_subcommand -a {name}" for name in top]
-    lines += [
-        f"complete -c ostrom -f -n '__fish_seen_subcommand_from {MORE}' -a {name}" for name in further
-    ]
+    lines += [f"complete -c ostrom -f -n '__fish_seen_subcommand_from {MORE}' -a {name}" for name in further]
     for name, parameters in tree.items():
         first, _, second = name.partition(" ")
         seen = f"__fish_seen_subcommand_from {first}"

@@ -120,8 +120,9 @@ def resume(
 ) -> None:
     """Go on with a run where it stopped.
 
-    It keeps the study and the options that it was begun with. Options given here replace the kept ones: a higher budget, more seeds, a folder that was moved. Keys and
-    --allow-key are never kept. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
+    It keeps the study and the options that it was begun with. Options given here replace the kept ones: a higher
+    budget, more seeds, a folder that was moved. Keys and --allow-key are never kept. Exit code: 0 complete, 1
+    incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.studies.resolve import resolve_run
 
@@ -194,7 +195,8 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
         return
     if missing:
         say(
-            f"adapters that are not here yet: {', '.join(missing)} (`ostrom more corpus` and `ostrom more train` make them)"
+            f"adapters that are not here yet: {', '.join(missing)} "
+            "(`ostrom more corpus` and `ostrom more train` make them)"
         )
     units = {"cells": bound.cells, "matches": bound.matches}
     if bound.designs:

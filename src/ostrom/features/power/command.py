@@ -86,7 +86,8 @@ def power(
 ) -> None:
     """Say how many seeds a study needs to find a difference.
 
-    The study's own analysis is made of simulated values. Values come from a pilot's means and spreads (--from RUN) or from stated assumptions, which are printed.
+    The study's own analysis is made of simulated values. Values come from a pilot's means and spreads (--from RUN) or
+    from stated assumptions, which are printed.
     """
     from ostrom.analysis.query import Query
     from ostrom.costs.forecast import measured_replies
