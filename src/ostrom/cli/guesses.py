@@ -72,6 +72,7 @@ ARGUMENTS = {
     "study": "name a study: a file of yours (`ostrom new study NAME` writes one) or a built-in (`ostrom list studies`)",
     "run": "name a run (`ostrom list runs`)",
     "arguments": "name a run (`ostrom list runs`) and then a measure (`ostrom list measures`)",
+    "name": "give it a name, such as `ostrom new study my_study` or `ostrom show game chicken`",
     "kind": "name a kind (the command with --help lists them)",
     "game": "name a game (`ostrom list games`)",
     "factor": "say with --factor which column is compared; `ostrom report RUN` names the factors of a run",

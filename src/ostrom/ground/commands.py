@@ -263,7 +263,7 @@ def _worded(part: Any) -> Any:
 
 
 def _placeholder(parameter: Any) -> str:
-    flag = max(parameter.opts, key=len).lstrip("-")
+    flag: str = max(parameter.opts, key=len).lstrip("-")
     if parameter.param_type_name == "argument":
         return flag.upper()
     kind = str(parameter.type_descriptor.annotation)

@@ -42,6 +42,11 @@ def part_of(name: str) -> Any:
     return None if bound is None or module is None else getattr(module, bound["name"])
 
 
+def module_of(file: str, digest: str) -> ModuleType:
+    """A file that was run, as a module."""
+    return _MODULES[file, digest]
+
+
 def readable(name: str) -> str:
     """A name without the hash, for tables and charts.
 
@@ -124,9 +129,9 @@ def run_again(study: Any, folders: list[Path], run: Path, file: str) -> None:
 
 def run_file(name: str, folder: Path, file: str, key: str) -> str:
     """Run a file once and return the hash of its text."""
-    place = folder / name
-    if not place.is_file():
-        raise StudyError("there is no such Python file", file=file, key=key or None, found=str(place))
+    place = next((one for one in (folder / name, Path(name)) if one.is_file()), None)
+    if place is None:
+        raise StudyError("there is no such Python file", file=file, key=key or None, found=str(folder / name))
     text = read_text_file(place)
     digest = _digest(text)
     if (name, digest) not in _MODULES:
