@@ -313,5 +313,5 @@ def on_top(agent: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     {'style': 'direct', 'strategy': 'grim'}
     """
     decides = any(over.get(way) for way in WAYS)
-    base = {name: value for name, value in agent.items() if not (decides and name in WAYS)}
+    base = {name: value for name, value in agent.items() if not (decides and name in (*WAYS, "called"))}
     return merge(base, over)

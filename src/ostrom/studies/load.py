@@ -1,6 +1,6 @@
 """From a file, a name or a mapping to a study, with presets and changes from the command line."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from ostrom.studies.baselines import BASELINES, FROM, setting_of
 from ostrom.studies.factors import merge, put
 from ostrom.studies.plans import with_files
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.short_names import with_addresses
 
 WITH_CODE = ("game", "mechanism", "agent", "types", "seats", "variants", "vary")
 """Parts of a study that may name Python files."""
@@ -55,7 +56,7 @@ def load_study(
 ) -> StudyFile:
     """A study with a preset and changes applied, checked from end to end."""
     data, file = merged(source, preset, changes)
-    data = with_options(data, file, models, seeds, budget)
+    data = with_addresses(with_options(data, file, models, seeds, budget), file)
     return with_files(validate(StudyFile, with_baselines(data, file), file), folder_of(source), file)
 
 
@@ -69,7 +70,7 @@ def with_options(
     """The content of a study with the models, the seeds and the budget of the command line."""
     if models:
         data["types"] = {
-            **_scripted(_mapping(data.get("types"), file, "types")),
+            **_scripted(_mapping(data.get("types"), file, "types"), data.get("models") or ()),
             **dict(_asked(models, data.get("variants"), file)),
         }
     stop = _mapping(data.get("stop"), file, "stop")
@@ -201,12 +202,13 @@ def _varied(of: Any, models: Sequence[str], key: str, file: str) -> Sequence[str
     return chosen
 
 
-def _scripted(types: Mapping[str, Any]) -> dict[str, Any]:
+def _scripted(types: Mapping[str, Any], models: Collection[str]) -> dict[str, Any]:
     """The types that need no model stay when models are named on the command line."""
     return {
         name: spec
         for name, spec in types.items()
-        if (isinstance(spec, str) and "/" not in spec) or (isinstance(spec, Mapping) and "strategy" in spec)
+        if (isinstance(spec, str) and "/" not in spec and spec not in models)
+        or (isinstance(spec, Mapping) and "strategy" in spec)
     }
 
 
