@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from tests.docs.test_contributing import block
 from tests.replications.fifth_paper import install
 
 import ostrom
-from ostrom.ground.commands import OURS, built, command_names, commands
+from ostrom.ground.commands import GROUPED, MORE, OURS, built, command_names, commands, every_command
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.registry import refresh
 
@@ -83,11 +84,10 @@ def test_a_command_is_built_once() -> None:
 
 def test_a_command_of_another_package_is_one_of_the_program_and_of_python(outside: Path, call: Call) -> None:
     assert call("run", "s.yaml").code == 0
-    listed = call("--help").out
-    assert (
-        "tally       Count the finished matches of a run." in listed
-        and "rare        Seldom needed." in listed
-    )
+    assert "\n  tally       Count the finished matches of a run.\n" in call("--help").out
+    listed = call("more", "--help").out
+    assert "\n  rare        Seldom needed.\n" in listed and "\n  tally" not in listed
+    assert call("tally", "s").err == "" and "is now `ostrom more rare`" in call("rare", "one").err
     assert call("tally", "s").out == "1\n" and call("tally", "s", "--least", "4").out == "0\n"
     assert "at least so many rounds" in call("tally", "--help").out
     assert call("tally", "s", "--least", "-1").code == 2
@@ -100,7 +100,7 @@ def test_a_command_of_another_package_is_one_of_the_program_and_of_python(outsid
 
 
 def test_a_broken_or_ambiguous_command_harms_no_other(outside: Path, call: Call) -> None:
-    assert "gone" in call("--help").out and call("list", "games").code == 0
+    assert "gone" in call("more", "--help").out and call("list", "games").code == 0
     done = call("gone")
     assert done.code != 0 and "command gone: package tally cannot be loaded" in done.err
     assert "command number: cannot be read by Typer" in call("number").err
@@ -111,6 +111,51 @@ def test_a_broken_or_ambiguous_command_harms_no_other(outside: Path, call: Call)
 
 def test_names_that_are_gone_are_forgotten(call: Call) -> None:
     assert "tally" not in command_names()
-    done = call("tale")
-    assert done.code == 2 and "No such command 'tale'" in done.err
-    assert "Did you mean" in call("estimat").err
+    done = call("xyzzy")
+    assert (
+        done.code == 2
+        and done.err == "ostrom: there is no command 'xyzzy': `ostrom --help` lists the commands\n"
+    )
+    assert "did you mean `ostrom estimate`?" in call("estimat").err
+    assert "did you mean `ostrom more judge`?" in call("juge").err
+
+
+def test_the_help_is_one_screen_of_whole_lines(call: Call) -> None:
+    lines = call("--help").out.splitlines()
+    assert 24 <= len(lines) <= 40 and max(map(len, lines)) <= 80
+    assert not [
+        line
+        for line in lines
+        if line.endswith("...") and line[2:].split("  ")[0] not in ("new", "list", "show")
+    ]
+    for group, entries in GROUPED.items():
+        if group != MORE:
+            start = lines.index(group) + 1
+            assert [line.split()[0] for line in lines[start : start + len(entries)]] == list(entries)
+    further = call("more", "--help").out
+    assert all(f"\n  {name:11} {line}\n" in further for name, (_, line) in GROUPED[MORE].items())
+    assert not any(f"\n  {name} " in further for name in GROUPED["Start"])
+
+
+def test_help_is_a_command_too(call: Call) -> None:
+    assert call("help").out == call("--help").out == call("-h").out
+    assert call("help", "run").out == call("run", "--help").out
+    assert call("help", "more").out == call("more", "--help").out
+    assert call("help", "more", "judge").out == call("more", "judge", "--help").out
+
+
+def test_the_old_name_of_a_further_command_works_and_names_the_new_place(call: Call) -> None:
+    old, new = call("completion", "bash"), call("more", "completion", "bash")
+    assert old.code == new.code == 0 and old.out == new.out
+    assert new.err == "" and old.err.splitlines() == [
+        "ostrom: `ostrom completion` is now `ostrom more completion`; the old name goes on working"
+    ]
+    assert call("list", "games").err == ""
+
+
+@pytest.mark.parametrize("words", sorted(every_command()))
+def test_help_names_values_by_words(call: Call, words: str) -> None:
+    first, *rest = words.split()
+    arguments = [first, "RUN", *rest] if first == "people" else [first, *rest]
+    text = call(*arguments, "--help").out
+    assert "Usage:" in text and not re.search(r"<[a-z\[\] ]+>|\b(TEXT|INTEGER|FLOAT|PATH)\b", text), text

@@ -59,6 +59,13 @@ def test_a_log_file_that_cannot_be_written_is_one_line(ostrom: Command) -> None:
         ("ostrom run --budget-u", {"--budget-usd"}),
         ("ostrom run pd-", {"pd-tournament"}),
         ("ostrom models f", {"fetch"}),
+        ("ostrom jud", set()),
+        ("ostrom mo", {"models", "more"}),
+        ("ostrom more jud", {"judge"}),
+        ("ostrom more ru", set()),
+        ("ostrom more judge --second-m", {"--second-model"}),
+        ("ostrom judge --second-m", {"--second-model"}),
+        ("ostrom more judge du", {"duel"}),
         ("ostrom export du", {"duel"}),
     ],
 )
@@ -77,6 +84,9 @@ def test_bash_completes(ostrom: Command, tmp_path: Path, line: str, found: set[s
 def test_other_shells_take_their_script(ostrom: Command, tmp_path: Path, shell: str) -> None:
     script = ostrom("completion", shell).stdout
     assert "budget-usd" in script and "pd-tournament" in script
+    if shell == "fish":
+        assert "complete -c ostrom -f -n '__fish_seen_subcommand_from more' -a judge" in script
+        assert "-n __fish_use_subcommand -a judge" not in script and "subcommand -a more" in script
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed here")
     (tmp_path / "script").write_text(script)

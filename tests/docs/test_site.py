@@ -27,7 +27,12 @@ def test_the_menu_holds_every_page_and_nothing_else() -> None:
 
 def test_the_reference_names_every_command_and_part() -> None:
     pages = reference.pages()
-    for command in ("ostrom run", "ostrom people RUN bonuses", "ostrom models check", "ostrom completion"):
+    for command in (
+        "ostrom run",
+        "ostrom people RUN bonuses",
+        "ostrom models check",
+        "ostrom more completion",
+    ):
         assert f"## {command}\n" in pages["commands"]
     assert "| `--budget-usd` |" in pages["commands"] and "### Run.estimate" in pages["python"]
     assert "| `prisoners_dilemma` |" in pages["games"] and "| `tit_for_tat` |" in pages["strategies"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from ostrom.ground.commands import every_command
+from ostrom.ground.commands import every_command, spoken
 
 CATALOGUES = {
     "games": ("ostrom.games", "games", "Games"),
@@ -37,11 +37,13 @@ def _commands() -> str:
         "",
     ]
     for _, (*groups, command) in sorted(every_command().items()):
-        said = " ".join(
-            [
-                *(f"{group.name} RUN" if group.params else str(group.name) for group in groups),
-                str(command.name),
-            ]
+        said = spoken(
+            " ".join(
+                [
+                    *(f"{group.name} RUN" if group.params else str(group.name) for group in groups),
+                    str(command.name),
+                ]
+            )
         )
         parts += [
             f"## ostrom {said}",

@@ -25,13 +25,17 @@ class AgentConfig(BaseModel):
 
     strategy: str | dict[str, Any] | None = Field(default=None, description="a scripted strategy")
     model: str | None = Field(default=None, description="a language model, provider/model or a URL")
+    called: str | None = Field(
+        default=None,
+        description="the short name of its model in tables and charts, from `models` of the study",
+    )
     person: bool | Literal["web"] = Field(
         default=False, description="true: a person at the terminal; web: people in the browser"
     )
     tree: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
-        description="auto (or a name): every answer of the model is asked beforehand by `ostrom tree`",
+        description="auto (or a name): every answer of the model is asked beforehand by `ostrom more tree`",
     )
     recorded: str | None = Field(
         default=None, description="somebody whose moves were recorded elsewhere and imported: cannot play"
@@ -124,14 +128,15 @@ class AgentConfig(BaseModel):
 
     @cached_property
     def identity(self) -> str:
-        """A short hash of all that decides: two settings never merge. Attributes only describe.
+        """A short hash of all that decides: two settings never merge. Attributes and short names only describe.
 
         >>> AgentConfig(strategy="grim").identity == AgentConfig(strategy="tit_for_tat").identity
         False
         """
         # Fields of later versions are left out at their default, so that older identities stay the same.
         later = {name for name in ("tree", "prompts", "system") if getattr(self, name) is None} | {
-            "attributes"
+            "attributes",
+            "called",
         }
         later |= {"persona_in"} if self.persona_in == "user" else set()
         later |= {"conversation"} if self.conversation == "prompt" else set()
@@ -158,7 +163,7 @@ class AgentConfig(BaseModel):
         if self.strategy is not None:
             parts["strategy"] = strategies.spelled_out(self.strategy)
         else:
-            parts = self.model_dump(mode="json", exclude={"attributes"}) | parts
+            parts = self.model_dump(mode="json", exclude={"attributes", "called"}) | parts
         return orjson.dumps(_as_values(parts), default=repr, option=orjson.OPT_SORT_KEYS).decode()
 
     @cached_property
@@ -177,7 +182,7 @@ class AgentConfig(BaseModel):
         """A readable name where the study gives none."""
         if self.strategy is not None:
             return write_spec(self.strategy)
-        return self.model or self.recorded or "person"
+        return self.called or self.model or self.recorded or "person"
 
 
 def _as_values(value: Any) -> Any:

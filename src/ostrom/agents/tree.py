@@ -51,7 +51,7 @@ class TreeAgent:
         if answer is None:
             raise StudyError(
                 f"the tree of {self.config.label} has no answer to this {decision.kind!r} decision in game "
-                f"{view.game.name}, seat {view.seat + 1}, round {view.round} (`ostrom tree STUDY` makes it)"
+                f"{view.game.name}, seat {view.seat + 1}, round {view.round} (`ostrom more tree STUDY` makes it)"
             )
         return replace(answer, facts={**(answer.facts or {}), "tree": key})
 

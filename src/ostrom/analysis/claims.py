@@ -150,6 +150,21 @@ class DeclaredReference(Reference):
         """The rows of ``reference.csv``."""
         columns = self.claims.published
         made = []
+        needed = (
+            *columns.cell,
+            columns.value,
+            columns.source,
+            columns.status,
+            columns.spread,
+            columns.doubts,
+        )
+        for row in published_rows(self.name)[:1]:
+            for column in needed:
+                if column is not None and column not in row:
+                    where = f"{self.name}/reference.csv"
+                    raise StudyError(
+                        "lacks a column that claims.yaml needs", file=where, key=column, allowed=row
+                    )
         for row in map(self.row, (dict(row) for row in published_rows(self.name))):
             if row is None or (value := number(row[columns.value])) is None:
                 continue

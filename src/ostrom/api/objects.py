@@ -7,18 +7,20 @@ name that ends in a hash of their source, so that a run is never resumed with an
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from ostrom.agents.past import Past
-from ostrom.agents.strategy import UNBOUNDED, Strategy
+from ostrom.agents import function_strategy
+from ostrom.agents.strategy import Strategy
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.errors import GameError, StudyError, UsageError
 from ostrom.ground.registry import Registry
 from ostrom.mechanisms.base import Mechanism
+from ostrom.memory import function as function_memory
+from ostrom.memory.base import Memory
 from ostrom.models.providers import python as python_models
 
 
@@ -88,38 +90,26 @@ def _tensor(payoffs: Any) -> tuple[np.ndarray[Any, Any], Sequence[Sequence[str]]
     return array, None
 
 
-A_MODEL = 'a function is a model where it is async, takes "messages" or stands under {"model": ...}'
-
-
-class FunctionStrategy(Strategy):
-    """A function from the past to the chance of cooperating."""
-
-    title: ClassVar[str] = "Python function"
-    citation: ClassVar[str] = ""
-    memory_depth = UNBOUNDED
-    function: ClassVar[Callable[[Past], Any]]
-
-    def move(self, past: Past) -> float:
-        """What the function says, True for 1."""
-        chance = type(self).function(past)
-        if not isinstance(chance, int | float | np.number | np.bool_):
-            raise UsageError(
-                f"{self.name}: a function that is a strategy must return the chance of cooperating, or True and False, "
-                f"returned {type(chance).__name__}; {A_MODEL}"
-            )
-        return float(chance)
-
-
 def plain(value: Any, key: str = "", name: str = "") -> Any:
     """A study with names in place of objects; ``name`` is that of the type a value stands under."""
     if isinstance(value, Mapping):
-        return {k: plain(v, str(k), str(k) if key == "types" else name) for k, v in value.items()}
+        above = {
+            "name": key,
+            "to": value.get("set", "to"),
+        }  # {name: ..., k: 3} and {set: agent.memory, to: [...]}
+        fields = {
+            k: plain(v, str(above.get(k, k)), str(k) if key == "types" else name) for k, v in value.items()
+        }
+        named = fields.get("name")
+        return {**fields, **named} if isinstance(named, dict) and _is_memory(key) else fields
     if isinstance(value, list | tuple):
         return [plain(v, key, name) for v in value]
     if isinstance(value, Game):
         return game_to_mapping(value) if value.has_table else _rule_game(value)
     if isinstance(value, np.ndarray) or hasattr(value, "payoff_matrices") or hasattr(value, "to_nfg"):
         return game_to_mapping(game(value))
+    if isinstance(value, Memory) or _is_class(value, Memory) or (_is_memory(key) and callable(value)):
+        return _memory(value)
     if isinstance(value, Mechanism) or _is_class(value, Mechanism):
         return {"name": _mechanism(value)}
     if isinstance(value, Strategy) or _is_class(value, Strategy):
@@ -142,6 +132,11 @@ def model_name(model: Any, name: str = "") -> str:
     known = _name(model, name)
     python_models.register(known, model)
     return f"python/{known}"
+
+
+def _is_memory(key: str) -> bool:
+    """Whether a key of a study is that of a memory, as a field or as a path in a factor."""
+    return key.rpartition(".")[2] == "memory"
 
 
 def _is_async(value: Any) -> bool:
@@ -204,16 +199,16 @@ def _strategy(value: Any, name: str) -> str:
     from ostrom.agents.strategies import strategies
 
     known = _name(value, name)
-    if isinstance(value, Strategy):
-        factory: Callable[..., Strategy] = lambda: value  # noqa: E731
-    elif isinstance(value, type):
-        factory = value
-    else:
-        factory = type(
-            "FunctionStrategy", (FunctionStrategy,), {"function": staticmethod(value), "name": known}
-        )
-    _register(strategies, known, factory)
+    _register(strategies, known, function_strategy.from_code(known, value))
     return known
+
+
+def _memory(value: Any) -> dict[str, Any]:
+    from ostrom.memory import memories
+
+    known = _name(value, "")
+    _register(memories, known, function_memory.from_code(known, value))
+    return {"name": known}
 
 
 def _mechanism(value: Any) -> str:

@@ -431,7 +431,7 @@ class Run:
         name: str | None = None,
         runs: str | Path | None = None,
     ) -> Run:
-        """Play on from round ``at`` of a finished match as a new run, with changes as `ostrom branch` takes them.
+        """Play on from round ``at`` of a finished match as a new run, with changes as `ostrom more branch` takes them.
 
         ``strategy="defector"`` is short for ``set=["strategy=defector"]``.
         """

@@ -24,7 +24,7 @@ def main() -> None:
     if heard:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        app(log_options_first(sys.argv[1:]))
+        app(log_options_first(sys.argv[1:]), prog_name="ostrom")
     except OstromError as error:
         _complain(str(error))
         sys.exit(error.exit_code)

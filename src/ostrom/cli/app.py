@@ -1,51 +1,108 @@
-"""The program: a group whose commands are found by name and imported when they are called."""
+"""The program: groups whose commands are found by name and imported when they are called."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
-from ostrom.ground.commands import built, command_names, commands, first_line
-from ostrom.ground.terminal import write
+from ostrom.ground.commands import GROUPED, MORE, built, command_names, commands, first_line, group_of
+from ostrom.ground.errors import UsageError
+from ostrom.ground.terminal import one_line, say, write
 from ostrom.ground.version import __version__
 
 
 class _Found(Mapping[str, Any]):
-    """The commands by name, each built when it is first asked for."""
+    """The commands of a level by name, each built when it is first asked for."""
+
+    def __init__(self, level: str) -> None:
+        self.level = level
 
     def __getitem__(self, name: str) -> Any:
-        if name not in commands:
+        if name not in self:
             raise KeyError(name)
-        return built(name)
+        return MORE_GROUP if name == MORE else built(name)
+
+    def __contains__(self, name: object) -> bool:
+        if self.level == MORE:
+            return name in commands and group_of(str(name)) == MORE
+        return name in commands or name == MORE
 
     def __iter__(self) -> Iterator[str]:
-        return iter(command_names())
+        return iter(name for name in [*command_names(), MORE] if name in self)
 
     def __len__(self) -> int:
-        return len(command_names())
+        return len(list(self))
 
 
 class CommandGroup(TyperGroup):
-    """The group of all commands; its help imports none of ours."""
+    """The group of all commands, or of those of a level; its help imports none of ours."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
-        self.commands = _Found()  # type: ignore[assignment]
+        self.commands = _Found(str(self.name))  # type: ignore[assignment]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """`ostrom help run` is `ostrom run --help`."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Every name, ours first."""
-        return command_names()
+        return list(self.commands)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The names with the first line of each, cut to the width of the page."""
-        lines = {name: first_line(name) for name in self.list_commands(ctx)}
-        limit = formatter.width - 6 - max(map(len, lines))
-        stubs = {name: TyperCommand(name, help=line) for name, line in lines.items()}
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, stub.get_short_help_str(limit)) for name, stub in stubs.items()])
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """A command by its name; one that is listed elsewhere says where, and one that there is none of what to do."""
+        name = args[0]
+        if name not in self.commands:
+            from ostrom.cli.guesses import unknown_command
 
+            raise UsageError(unknown_command(name))
+        if name != MORE and ctx.parent is None and group_of(name) == MORE:
+            say(f"ostrom: `ostrom {name}` is now `ostrom {MORE} {name}`; the old name goes on working")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an option or argument that is wrong is answered with what to do."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            from ostrom.cli.guesses import wrong_option
+
+            answer = wrong_option(error)
+            if answer is None:
+                raise
+            raise UsageError(answer) from None
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The commands by group, one line each, then the options: all of it fits on one screen."""
+        groups: dict[str, list[str]] = {group: [] for group in GROUPED}
+        for name in command_names():
+            groups[group_of(name)].append(name)
+        further = groups.pop(MORE)
+        listed = {MORE: further} if ctx.parent is not None else groups
+        width = max(len(name) for names in listed.values() for name in names)
+        for group, names in listed.items():
+            heading = group if ctx.parent is None else "Commands"
+            formatter.write("\n" * (ctx.parent is not None or group == next(iter(listed))) + f"{heading}\n")
+            for name in names:
+                formatter.write(f"  {name:{width}}  {one_line(first_line(name))}\n")
+        if ctx.parent is None:
+            formatter.write(f"More\n  {len(further)} further commands, listed by `ostrom {MORE} --help`.\n")
+            formatter.write(f"\n{OPTIONS}\n")
+
+
+OPTIONS = """\
+Options: --version; -h, --help; -v, --verbose: log retries and limits on stderr,
+-vv: every call; --log-file FILE: write the log, every call in it, to FILE."""
+"""The options of the program in two lines."""
+MORE_GROUP = CommandGroup(
+    name=MORE,
+    help="Further commands.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 app = typer.Typer(
     name="ostrom",
@@ -55,6 +112,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    subcommand_metavar="COMMAND ...  (`ostrom COMMAND --help` says more)",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

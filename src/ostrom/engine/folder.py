@@ -59,6 +59,8 @@ class Manifest(BaseModel):
     git: str | None
     prompts_folder: str | None = None
     prompts_home: str | None = None
+    code_home: str | None = None
+    """The folder of the Python files that the study names."""
     parent: dict[str, Any] | None = None
     imported: ImportedPart | None = None
     models: dict[str, dict[str, Any]] | None = None

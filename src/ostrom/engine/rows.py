@@ -339,7 +339,7 @@ def _agent(seated: Seated) -> Row:
     return {
         "agent": seated.name,
         "agent_id": config.identity,
-        "model": config.model,
+        "model": config.called or config.model,
         "strategy": config.label if config.strategy is not None else None,
         "agent_memory": config.memory if isinstance(config.memory, str) else dump(config.memory),
         "agent_style": config.style if config.model is not None else None,

@@ -6,6 +6,9 @@ one in its pyproject.toml, and it is a command of `ostrom` and a function of ``o
     [project.entry-points."ostrom.commands"]
     tally = "my_package.tally:tally"
 
+Commands have a group, by which `ostrom --help` lists them; those of the group ``more`` are called `ostrom more NAME`.
+One of another package says its group by an attribute (``tally.group = "Ask"``), and belongs to ``more`` without one.
+
 The table holds where ours are and the first line of what they say of themselves, so that `ostrom --help` imports none.
 """
 
@@ -17,146 +20,149 @@ from typing import Any
 from ostrom.ground.errors import OstromError, StudyError
 from ostrom.ground.registry import Registry
 
-OURS: dict[str, tuple[str, str]] = {
-    "new": (
-        "ostrom.features.new.command:new",
-        "Begin with something of your own: a commented, valid and playable folder in the current one.",
-    ),
-    "run": (
-        "ostrom.cli.commands.run:run",
-        "Play a study against models; the same command or `ostrom resume RUN` goes on with it.",
-    ),
-    "resume": (
-        "ostrom.cli.commands.run:resume",
-        "Go on with a run where it stopped, with the study and the options that it was begun with.",
-    ),
-    "batches": (
-        "ostrom.features.batches.command:batches",
-        "List the batches of a run that was played with --batch; ask for, cancel or give up those under way.",
-    ),
-    "serve": (
-        "ostrom.people.commands:serve",
-        "Serve a study with people; the same command goes on after a stop, a crash or a restart.",
-    ),
-    "list": ("ostrom.cli.commands.catalog:list_parts", "List what can be used by name."),
-    "show": ("ostrom.cli.commands.catalog:show", "Show one part in full."),
-    "validate": (
-        "ostrom.cli.commands.validate:validate_file",
-        "Check a file from end to end and say what it is.",
-    ),
-    "export": (
-        "ostrom.features.exporting.command:export",
-        "Write a run as files for other tools: tables, Inspect logs, a dataset folder, oTree's wide table.",
-    ),
-    "report": (
-        "ostrom.features.reporting.command:report",
-        "Write the report of a run: one HTML page that opens offline, with figures and tables beside it.",
-    ),
-    "transcript": (
-        "ostrom.features.transcript.command:transcript",
-        "Show a match as it was said: every prompt, every reply, and how it was read.",
-    ),
-    "estimate": (
-        "ostrom.cli.commands.estimate:estimate",
-        "Estimate a measure: its mean, a difference (--contrast) or a slope (--over), with intervals.",
-    ),
-    "test": (
-        "ostrom.cli.commands.estimate:test",
-        "Test whether a measure differs between the levels of a factor: any column of the matches.",
-    ),
-    "gate": (
-        "ostrom.features.gates.command:gate",
-        "Judge statements about a run by bounds that hold for any distribution; a study is played first.",
-    ),
-    "power": (
-        "ostrom.features.power.command:power",
-        "Say how many seeds a study needs to find a difference: its own analysis on simulated values.",
-    ),
-    "profile": (
-        "ostrom.features.profile.command:profile",
-        "Profile models: play a battery of studies within a budget and write a page per model, with intervals.",
-    ),
-    "replicate": (
-        "ostrom.features.replicate.command:replicate",
-        "Replicate a paper: play its arms, or take runs, and write one page with a verdict for every claim.",
-    ),
-    "robustness": (
-        "ostrom.features.robustness.command:robustness",
-        "Decompose the variance of an outcome, and say which conclusions hold in every framing.",
-    ),
-    "infer": (
-        "ostrom.features.inference.command:infer",
-        "Estimate shares of strategies and memory-one responses from a run's repeated two-player matches.",
-    ),
-    "import": (
-        "ostrom.features.importing.command:import_files",
-        "Read foreign rounds into a run, so that all measures, charts and tests work on them.",
-    ),
-    "play": ("ostrom.features.play.command:play", "Play a game yourself."),
-    "tree": (
-        "ostrom.features.trees.command:tree",
-        "Ask every answer of the types with `tree: auto`, one per history of the others' moves; shows the cost first.",
-    ),
-    "pilot": (
-        "ostrom.people.commands:pilot",
-        "Let simulated participants through the same visit as people, into a run of its own.",
-    ),
-    "evolve": (
-        "ostrom.features.evolution.command:evolve",
-        "Let a population of agent types evolve on the payoffs of a tournament.",
-    ),
-    "judge": (
-        "ostrom.features.judging.command:judge",
-        "Label the motives of every reasoned play decision of a run; the same command goes on.",
-    ),
-    "corpus": (
-        "ostrom.probe.commands:corpus",
-        "Select reasoning traces for fine-tuning, every drop with its reason; the same command goes on.",
-    ),
-    "train": (
-        "ostrom.probe.commands:train",
-        "Train an adapter; the same command goes on after a stop and does nothing when all is done.",
-    ),
-    "regress": (
-        "ostrom.probe.commands:regress",
-        "Ask the base model and the adapter the same questions and compare them in pairs; the same command goes on.",
-    ),
-    "author": (
-        "ostrom.features.authoring.command:author",
-        "Write stories, have another model read them without the table, and keep those that it reads rightly.",
-    ),
-    "compare": (
-        "ostrom.features.comparing.command:compare",
-        "Set the figures of a run beside the published ones, or beside those of another run (compare NEW OLD).",
-    ),
-    "traces": (
-        "ostrom.features.words.command:traces",
-        "Count the words of reasoning traces: matches, per 1,000 words, ratios, mentions.",
-    ),
-    "observe": (
-        "ostrom.features.observing.command:observe",
-        "Show models the matches of a run round by round and ask what happens next; the same command resumes it.",
-    ),
-    "branch": (
-        "ostrom.features.branching.command:branch",
-        "Play on from a round of a finished match as a new run; the same command resumes it.",
-    ),
-    "attribute": (
-        "ostrom.features.attribution.command:attribute",
-        "Say how much each remembered round moved a decision, by leaving it out or flipping it.",
-    ),
-    "completion": (
-        "ostrom.cli.commands.completion:completion",
-        "Print a completion script: `source <(ostrom completion bash)`, or for fish `ostrom completion fish | source`.",
-    ),
-    "view": ("ostrom.view.commands:view", "Runs in a browser, live; `view bundle`: a static copy of one."),
-    "models": ("ostrom.cli.commands.models:models", "Language models: check one, fetch the embedded ones."),
-    "people": (
-        "ostrom.people.commands:people",
-        "People who took part: list, links, close, bonuses, erase, withdraw, audit.",
-    ),
+GROUPED: dict[str, dict[str, tuple[str, str]]] = {
+    "Start": {
+        "new": (
+            "ostrom.features.new.command:new",
+            "Write a file to begin with: a study, a game, a memory, ...",
+        ),
+        "run": (
+            "ostrom.cli.commands.run:run",
+            "Play a study against models; the same command goes on with it.",
+        ),
+        "resume": ("ostrom.cli.commands.run:resume", "Go on with a run where it stopped."),
+        "view": ("ostrom.view.commands:view", "Look at runs in a browser, live."),
+        "report": (
+            "ostrom.features.reporting.command:report",
+            "Write the report of a run: one HTML page that opens offline.",
+        ),
+        "validate": (
+            "ostrom.cli.commands.validate:validate_file",
+            "Check a file from end to end and say what it is.",
+        ),
+    },
+    "Ask": {
+        "estimate": (
+            "ostrom.cli.commands.estimate:estimate",
+            "Estimate a measure: a mean, a difference or a slope.",
+        ),
+        "test": (
+            "ostrom.cli.commands.estimate:test",
+            "Test whether a measure differs between the levels of a factor.",
+        ),
+        "compare": (
+            "ostrom.features.comparing.command:compare",
+            "Compare a run with published figures, or with another run.",
+        ),
+        "gate": (
+            "ostrom.features.gates.command:gate",
+            "Judge statements about a run: pass, fail or undecided.",
+        ),
+        "power": (
+            "ostrom.features.power.command:power",
+            "Say how many seeds a study needs to find a difference.",
+        ),
+        "replicate": (
+            "ostrom.features.replicate.command:replicate",
+            "Replicate a paper: one page with a verdict for every claim.",
+        ),
+    },
+    "People": {
+        "serve": ("ostrom.people.commands:serve", "Serve a study with people in their browsers."),
+        "pilot": ("ostrom.people.commands:pilot", "Let simulated participants through a study with people."),
+        "people": (
+            "ostrom.people.commands:people",
+            "Manage who took part: list, links, close, bonuses, erase, audit.",
+        ),
+    },
+    "Look": {
+        "list": (
+            "ostrom.cli.commands.catalog:list_parts",
+            "List what can be used by name: studies, games, measures, ...",
+        ),
+        "show": (
+            "ostrom.cli.commands.catalog:show",
+            "Show one part in full: a study, a game, a strategy, ...",
+        ),
+        "transcript": (
+            "ostrom.features.transcript.command:transcript",
+            "Show a match as it was said: every prompt and every reply.",
+        ),
+        "play": ("ostrom.features.play.command:play", "Play a game yourself."),
+        "models": (
+            "ostrom.cli.commands.models:models",
+            "Language models: check one, list them, fetch embedded ones.",
+        ),
+    },
+    "Files": {
+        "import": (
+            "ostrom.features.importing.command:import_files",
+            "Read matches that were played elsewhere into a run.",
+        ),
+        "export": ("ostrom.features.exporting.command:export", "Write a run as files for other tools."),
+    },
+    "more": {
+        "judge": ("ostrom.features.judging.command:judge", "Label the motives in the reasoning of a run."),
+        "traces": ("ostrom.features.words.command:traces", "Count the words of reasoning traces."),
+        "infer": (
+            "ostrom.features.inference.command:infer",
+            "Estimate which strategies the agents of a run followed.",
+        ),
+        "evolve": (
+            "ostrom.features.evolution.command:evolve",
+            "Let agent types evolve on the payoffs of a tournament.",
+        ),
+        "branch": (
+            "ostrom.features.branching.command:branch",
+            "Play on from a round of a finished match as a new run.",
+        ),
+        "attribute": (
+            "ostrom.features.attribution.command:attribute",
+            "Say how much each remembered round moved a decision.",
+        ),
+        "observe": (
+            "ostrom.features.observing.command:observe",
+            "Show models the matches of a run and ask what happens next.",
+        ),
+        "robustness": (
+            "ostrom.features.robustness.command:robustness",
+            "Say which conclusions hold in every framing.",
+        ),
+        "profile": (
+            "ostrom.features.profile.command:profile",
+            "Profile models: play a battery of studies, a page per model.",
+        ),
+        "corpus": ("ostrom.probe.commands:corpus", "Select reasoning traces for fine-tuning."),
+        "train": ("ostrom.probe.commands:train", "Train an adapter on selected traces."),
+        "regress": (
+            "ostrom.probe.commands:regress",
+            "Ask the base model and the adapter the same questions.",
+        ),
+        "author": (
+            "ostrom.features.authoring.command:author",
+            "Write stories for games and have another model read them.",
+        ),
+        "tree": (
+            "ostrom.features.trees.command:tree",
+            "Ask every answer of a precomputed player beforehand.",
+        ),
+        "batches": (
+            "ostrom.features.batches.command:batches",
+            "List the batches of a run; cancel or give up those under way.",
+        ),
+        "completion": (
+            "ostrom.cli.commands.completion:completion",
+            "Print a completion script for bash, zsh or fish.",
+        ),
+    },
 }
-"""Where each command is and its first line of help, in the order of `ostrom --help`."""
+"""Where each command is and its first line of help, by group, in the order of `ostrom --help`."""
+MORE = "more"
+"""The group of commands that are called `ostrom more NAME`."""
+OURS: dict[str, tuple[str, str]] = {
+    name: entry for entries in GROUPED.values() for name, entry in entries.items()
+}
+"""All of them by name."""
 
 commands: Registry[Any] = Registry(
     "command", None, "COMMAND", "ostrom.commands", table={name: place for name, (place, _) in OURS.items()}
@@ -168,12 +174,33 @@ def command_names() -> list[str]:
     return [*OURS, *(name for name in commands if name not in OURS)]
 
 
+def group_of(name: str) -> str:
+    """The group of a command; one that no group lists belongs to ``more``."""
+    for group, entries in GROUPED.items():
+        if name in entries:
+            return group
+    try:
+        group = getattr(commands.get(name), "group", MORE)
+    except OstromError:
+        return MORE
+    return group if group in GROUPED else MORE
+
+
+def spoken(name: str) -> str:
+    """A command as it is called on the command line, below `ostrom`.
+
+    >>> spoken("run"), spoken("judge")
+    ('run', 'more judge')
+    """
+    return f"{MORE} {name}" if group_of(name.partition(" ")[0]) == MORE else name
+
+
 def first_line(name: str) -> str:
     """What a command says of itself in one line; where its package is broken, why."""
     if name in OURS:
         return OURS[name][1]
     try:
-        return str(built(name).help or "")
+        return str(built(name).help or "").partition("\n")[0]
     except OstromError as error:
         return str(error)
 
@@ -214,7 +241,37 @@ def _built(name: str, part: Any) -> Any:
         tree: Any = get_command(frame)
     except Exception as error:  # a part of another package that is no command
         raise StudyError(f"command {name}: cannot be read by Typer: {error}") from error
-    return tree.commands[name]
+    return _worded(tree.commands[name])
+
+
+COLUMNS = {"by": "COLUMNS", "balance": "COLUMNS", "cluster": "COLUMNS", "over": "COLUMN", "factor": "COLUMN"}
+PLACEHOLDERS = COLUMNS | {"set": "KEY=VALUE", "where": "CONDITION", "as": "NAME"}
+"""The words for values of options whose own name says too little."""
+FOLDERS = ("runs", "prompts", "lexicons", "out", "corpus", "adapter", "folder")
+
+
+def _worded(part: Any) -> Any:
+    """A command whose help names values by words (`--seeds NUMBER`) in place of Python's types."""
+    for parameter in part.params:
+        if parameter.metavar is None:
+            parameter.metavar = _placeholder(parameter)
+        if parameter.param_type_name == "argument":
+            parameter.display_type = lambda ctx: ""  # noqa: ARG005
+    for inner in getattr(part, "commands", {}).values():
+        _worded(inner)
+    return part
+
+
+def _placeholder(parameter: Any) -> str:
+    flag: str = max(parameter.opts, key=len).lstrip("-")
+    if parameter.param_type_name == "argument":
+        return flag.upper()
+    kind = str(parameter.type_descriptor.annotation)
+    if "int" in kind or "float" in kind:
+        return "NUMBER"
+    if "Path" in kind:
+        return "FOLDER" if flag in FOLDERS else "FILE"
+    return PLACEHOLDERS.get(flag, flag.upper())
 
 
 def exposed(command: str, name: str) -> Any:

@@ -28,10 +28,11 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
-from ostrom.ground import parameters
+from ostrom.ground import parameters, python_files
 from ostrom.ground.errors import OstromError, StudyError, UnknownName, unknown_key
 from ostrom.ground.files import read_text_file
 from ostrom.ground.values import grouped
+from ostrom.ground.words import scalar
 
 T = TypeVar("T")
 Part = TypeVar("Part")
@@ -183,7 +184,8 @@ class Registry(Generic[T]):
     ``folder`` names the folder of a feature or a replication that holds such parts; ``module`` the module of a
     replication that holds the only one, which then has the name of the replication. ``declared`` names the module of
     parts that are data and need no file of their own: its constant ``DECLARED`` maps their names to them. ``table``
-    states where parts are that do not lie together: ``module:attribute`` by name.
+    states where parts are that do not lie together: ``module:attribute`` by name. ``code`` names the module that
+    makes parts from Python code of the reader's own (``from_code``, ``absent``); without one the code is the factory.
     """
 
     def __init__(
@@ -197,9 +199,11 @@ class Registry(Generic[T]):
         module: str | None = None,
         declared: str | None = None,
         table: Mapping[str, str] | None = None,
+        code: str | None = None,
     ) -> None:
         self.kind, self.package, self.constant, self.group = kind, package, constant, group
         self.folder, self.module, self.declared, self.table = folder, module, declared, table or {}
+        self.code = code
         _registries.add(self)
         self._added: dict[str, Callable[..., T]] = {}
         self._clashes: dict[str, list[str]] = {}
@@ -275,8 +279,22 @@ class Registry(Generic[T]):
             several = ", ".join(dict.fromkeys(self._clashes[name]))
             raise StudyError(f"several packages have a {self.kind} of that name: {several}", key=name)
         if name not in modules and name not in points:
+            if (part := self._from_code(name)) is not None:
+                return part
             raise UnknownName(self.kind, name, self.names(), broken_note() if self.folder else "")
         return self._loaded(name)
+
+    def _from_code(self, name: str) -> Callable[..., T] | None:
+        """A part in a Python file of the reader's own; what stands in its place where its code is not here."""
+        if not python_files.is_code(name):
+            return None
+        part, module = python_files.part_of(name), import_module(self.code) if self.code else None
+        factory: Callable[..., T] | None = part
+        if module is not None:
+            factory = module.absent(name) if part is None else module.from_code(name, part)
+        elif part is not None and not callable(part):
+            raise StudyError(f"{self.kind} {python_files.readable(name)}: must be a function that makes one")
+        return factory
 
     def _loaded(self, name: str) -> Callable[..., T]:
         """The part of a name that exists once; what is wrong with its package is one line."""
@@ -428,21 +446,5 @@ def write_spec(spec: str | Mapping[str, Any]) -> str:
     if isinstance(spec, str):
         return spec
     rest = ",".join(f"{key}={value}" for key, value in spec.items() if key != "name")
-    return f"{spec.get('name')}:{rest}" if rest else str(spec.get("name"))
-
-
-def scalar(text: str) -> Any:
-    """Read a number, true, false or null from text; anything else stays text.
-
-    >>> [scalar(t) for t in ("3", "0.5", "true", "null", "ideal")]
-    [3, 0.5, True, None, 'ideal']
-    """
-    constants = {"true": True, "false": False, "null": None, "none": None}
-    if text.lower() in constants:
-        return constants[text.lower()]
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            continue
-    return text
+    name = python_files.readable(str(spec.get("name")))
+    return f"{name}:{rest}" if rest else name

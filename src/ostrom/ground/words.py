@@ -1,6 +1,7 @@
 """Words in messages: a count with its noun, and names in a sentence."""
 
 from collections.abc import Iterable
+from typing import Any
 
 PLURALS = {"person": "people", "match": "matches", "batch": "batches", "retry": "retries"}
 
@@ -22,3 +23,20 @@ def listed(names: Iterable[object]) -> str:
     """
     words = [str(name) for name in names]
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]])) if words else "nothing"
+
+
+def scalar(text: str) -> Any:
+    """Read a number, true, false or null from text; anything else stays text.
+
+    >>> [scalar(t) for t in ("3", "0.5", "true", "null", "ideal")]
+    [3, 0.5, True, None, 'ideal']
+    """
+    constants = {"true": True, "false": False, "null": None, "none": None}
+    if text.lower() in constants:
+        return constants[text.lower()]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text

@@ -19,6 +19,7 @@ memories: Registry[Memory] = Registry(
         "tally": "ostrom.memory.recent:TallyMemory",
         "window": "ostrom.memory.recent:Window",
     },
+    code="ostrom.memory.function",
 )
 
 __all__ = ["Frequency", "Memory", "Note", "NoteDue", "Shown", "memories"]

@@ -32,7 +32,7 @@ MaybeCode = Annotated[
 ]
 
 people = typer.Typer(
-    help="People who took part: list, links, close, bonuses, erase, withdraw, audit.", no_args_is_help=True
+    help="Manage who took part: list, links, close, bonuses, erase, audit.", no_args_is_help=True
 )
 
 
@@ -253,7 +253,9 @@ def serve(
     runs: Runs = Path("runs"),
     options: PlayOptions = PlayOptions(),
 ) -> None:
-    """Serve a study with people; the same command goes on after a stop, a crash or a restart.
+    """Serve a study with people in their browsers.
+
+    The same command goes on after a stop, a crash or a restart.
 
     The admin page needs a password where it can be reached from elsewhere: OSTROM_ADMIN_PASSWORD.
     """
@@ -308,7 +310,9 @@ def pilot(
     options: PlayOptions = PlayOptions(),
     json: Json = False,
 ) -> None:
-    """Let simulated participants through the same visit as people, into a run of its own.
+    """Let simulated participants through a study with people.
+
+    They take the same visit as people, into a run of its own.
 
     Consent, quiz and questions are answered by chance; actions by a model or a strategy. The tables, measures and
     reports are those of a real run, so the whole analysis can be tried before anybody is recruited.

@@ -1,4 +1,4 @@
-"""`ostrom corpus`, `ostrom train` and `ostrom regress`: select traces, train an adapter, see what else it changed."""
+"""`ostrom more corpus`, `train` and `regress`: select traces, train an adapter, see what else it changed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def corpus(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Select reasoning traces for fine-tuning, every drop with its reason; the same command goes on.
+    """Select reasoning traces for fine-tuning.
+
+    Every drop has its reason; the same command goes on.
 
     Exit code: 0 complete, 1 scores are missing, 2 wrong use, 130 interrupted.
     """
@@ -163,7 +165,7 @@ def _forecast(probing: Probing, arm: Any, rules: Any, json: bool) -> None:
 
 
 def train(
-    corpus: Annotated[Path, typer.Argument(help="A corpus: the folder that `ostrom corpus` wrote.")],
+    corpus: Annotated[Path, typer.Argument(help="A corpus: the folder that `ostrom more corpus` wrote.")],
     base: Annotated[str, typer.Option(help="embedded/NAME, a GGUF file, or a folder with weights.")],
     out: Annotated[Path, typer.Option(help="The folder of the adapter.")],
     device: Annotated[str, typer.Option(help="auto | cpu | cuda")] = "auto",
@@ -186,7 +188,9 @@ def train(
     ] = "history",
     json: Json = False,
 ) -> None:
-    """Train an adapter; the same command goes on after a stop and does nothing when all is done.
+    """Train an adapter on selected traces.
+
+    The same command goes on after a stop and does nothing when all is done.
 
     Exit code: 0 complete, 1 stopped by --minutes, 2 wrong use, 130 interrupted.
     """
@@ -238,7 +242,7 @@ def _tell(progress: Progress) -> None:
 
 
 def regress(
-    adapter: Annotated[Path, typer.Argument(help="An adapter: the folder that `ostrom train` wrote.")],
+    adapter: Annotated[Path, typer.Argument(help="An adapter: the folder that `ostrom more train` wrote.")],
     model: Annotated[str, typer.Option(help="The base model: embedded/NAME.")] = "embedded/smollm2-135m",
     corpus: Annotated[
         Path | None, typer.Option(help="Ask prompts of this corpus, held-out ones first.")
@@ -258,7 +262,10 @@ def regress(
     max_tokens: Annotated[int, typer.Option(help="The longest reply.", min=1)] = 120,
     json: Json = False,
 ) -> None:
-    """Ask the base model and the adapter the same questions and compare them in pairs; the same command goes on."""
+    """Ask the base model and the adapter the same questions.
+
+    They are compared in pairs; the same command goes on.
+    """
     from ostrom.models import open_model
     from ostrom.probe.human_eval import sandbox
     from ostrom.probe.regression import ask, code_items, compare, format_items, gym_items

@@ -81,7 +81,7 @@ class ScorePlan(JudgePlan):
     """The plan of the scores of a run: one unit for each listed decision and judge."""
 
     kind: ClassVar[str] = "score"
-    command: ClassVar[str] = "ostrom corpus"
+    command: ClassVar[str] = "ostrom more corpus"
     files: ClassVar[tuple[str, ...]] = tuple(
         {"mechanisms/judging.txt": "mechanisms/scoring.txt", "records/motives.txt": "records/scores.txt",
          "turns/judge.txt": "turns/score.txt"}.get(file, file)

@@ -19,6 +19,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.engine.plan import Seated
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError, UnknownName, unknown_key
+from ostrom.ground.python_files import readable
 from ostrom.ground.registry import write_spec
 from ostrom.ground.yaml import DEEPEST
 from ostrom.mechanisms import Mechanism
@@ -147,14 +148,18 @@ def _compound(name: str, levels: Mapping[str, Any], where: str, file: str | None
 
 def _label(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return value.get("label") or value.get("name") or _whole_label(value)
+        name = value.get("name")
+        return (
+            value.get("label") or (readable(name) if isinstance(name, str) else name) or _whole_label(value)
+        )
     return value if isinstance(value, str | int | float | bool) or value is None else _whole_label(value)
 
 
 def _whole_label(value: Any) -> Any:
     if isinstance(value, Mapping) and "name" in value:
         rest = ",".join(f"{k}={v}" for k, v in value.items() if k != "name")
-        return f"{value['name']}:{rest}"
+        name = readable(str(value["name"]))
+        return name if not rest and name != value["name"] else f"{name}:{rest}"
     return value if isinstance(value, str | int | float | bool) else _text(value)
 
 
@@ -319,7 +324,7 @@ def on_top(agent: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     {'style': 'direct', 'strategy': 'grim'}
     """
     decides = any(over.get(way) for way in WAYS)
-    base = {name: value for name, value in agent.items() if not (decides and name in WAYS)}
+    base = {name: value for name, value in agent.items() if not (decides and name in (*WAYS, "called"))}
     return merge(base, over)
 
 

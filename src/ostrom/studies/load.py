@@ -1,11 +1,12 @@
 """From a file, a name or a mapping to a study, with presets and changes from the command line."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from ostrom.ground.errors import StudyError, UnknownName
+from ostrom.ground.python_files import bind
 from ostrom.ground.registry import NamedFiles, replication_files
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import check_plain, in_words, read_yaml
@@ -13,6 +14,10 @@ from ostrom.studies.baselines import BASELINES, FROM, setting_of
 from ostrom.studies.factors import merge, put
 from ostrom.studies.plan import with_files
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.short_names import with_addresses
+
+WITH_CODE = ("game", "mechanism", "agent", "types", "seats", "variants", "vary")
+"""Parts of a study that may name Python files."""
 
 
 def builtin_names() -> list[str]:
@@ -51,7 +56,7 @@ def load_study(
 ) -> StudyFile:
     """A study with a preset and changes applied, checked from end to end."""
     data, file = merged(source, preset, changes)
-    data = with_options(data, file, models, seeds, budget)
+    data = with_addresses(with_options(data, file, models, seeds, budget), file)
     return with_files(validate(StudyFile, with_baselines(data, file), file), folder_of(source), file)
 
 
@@ -65,7 +70,7 @@ def with_options(
     """The content of a study with the models, the seeds and the budget of the command line."""
     if models:
         data["types"] = {
-            **_scripted(_mapping(data.get("types"), file, "types")),
+            **_scripted(_mapping(data.get("types"), file, "types"), data.get("models") or ()),
             **dict(_asked(models, data.get("variants"), file)),
         }
     stop = _mapping(data.get("stop"), file, "stop")
@@ -104,7 +109,8 @@ def merged(
             raise StudyError(f"{error.key}: {error.problem}", key="--set", found=change) from None
     if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
         data["vary"] = {name: levels for name, levels in data["vary"].items() if levels is not None}
-    return data, file
+    folder = folder_of(source)
+    return {k: bind(v, folder, file, k) if k in WITH_CODE else v for k, v in data.items()}, file
 
 
 def split_change(change: str) -> tuple[str, str]:
@@ -196,12 +202,13 @@ def _varied(of: Any, models: Sequence[str], key: str, file: str) -> Sequence[str
     return chosen
 
 
-def _scripted(types: Mapping[str, Any]) -> dict[str, Any]:
+def _scripted(types: Mapping[str, Any], models: Collection[str]) -> dict[str, Any]:
     """The types that need no model stay when models are named on the command line."""
     return {
         name: spec
         for name, spec in types.items()
-        if (isinstance(spec, str) and "/" not in spec) or (isinstance(spec, Mapping) and "strategy" in spec)
+        if (isinstance(spec, str) and "/" not in spec and spec not in models)
+        or (isinstance(spec, Mapping) and "strategy" in spec)
     }
 
 

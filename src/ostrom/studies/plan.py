@@ -134,8 +134,8 @@ class StudyPlan(Plan):
     def resolved(self) -> dict[str, Any]:
         """The study as it is played, as plain data."""
         data: dict[str, Any] = self.study.model_dump(mode="json")
-        for name in ("people", "stop"):  # a study without them is written as it always was
-            if data[name] is None:
+        for name in ("people", "stop", "models"):  # a study without them is written as it always was
+            if not data[name]:
                 del data[name]
         return data
 

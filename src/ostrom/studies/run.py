@@ -19,6 +19,7 @@ import orjson
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import refuse_unable
+from ostrom.agents.strategies import strategies
 from ostrom.engine import loop
 from ostrom.engine.folder import (
     FREE_TO_CHANGE,
@@ -37,9 +38,13 @@ from ostrom.engine.play_options import DECLARED, PlayOptions
 from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Result, Runner
 from ostrom.framing import Library
+from ostrom.ground import python_files
 from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
 from ostrom.ground.files import plain, read_plain, write_whole
+from ostrom.ground.python_files import references
+from ostrom.ground.registry import write_spec
 from ostrom.ground.validation import validate
+from ostrom.memory import memories
 from ostrom.models import Abilities, check_model, open_model
 from ostrom.models.base import Model
 from ostrom.studies.effects import check_effects
@@ -253,6 +258,8 @@ def _prepare(folder: Folder, plan: Plan) -> None:
         more = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **forked}
         if plan.library.sets:
             more["prompts_home"] = str(plan.library.home.absolute())
+        if any(references(study)):
+            more["code_home"] = str(plan.library.home.absolute())
         folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
         return
     try:
@@ -354,6 +361,7 @@ def resolve_run(
         raise UsageError(f"{home.path}: {elsewhere}")
     options = load_session(home.path, options)
     data = dict(manifest["study"])
+    python_files.run_again(data, [Path(), Path(manifest.get("code_home") or "")], home.path, file)
     if seeds is not None:
         data["seeds"] = seeds
     if options.bounds:
@@ -378,10 +386,22 @@ def check_plan(plan: StudyPlan) -> None:
         except UsageError as error:
             raise UsageError(f"{plan.file}: model {model}: {error}") from None
     for config in plan.agents:
+        check_code(config, plan.file)
         can = abilities.get(config.client or "")
         if can is not None:
             check_abilities(config, can, plan.file)
     try_prompts(plan)
+
+
+def check_code(config: AgentConfig, file: str) -> None:
+    """Refuse to play where Python code that decides is not here."""
+    for registry, spec in ((memories, config.memory), (strategies, config.strategy)):
+        if spec is not None and getattr(registry.build(spec), "absent", False):
+            name = python_files.readable(write_spec(spec))
+            raise StudyError(
+                f"{registry.kind} {name}: was Python code of a script, known to it alone: run the script again",
+                file=file,
+            )
 
 
 def check_stop(plan: StudyPlan) -> None:

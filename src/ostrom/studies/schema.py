@@ -76,6 +76,10 @@ class StudyFile(BaseModel):
     types: dict[str, dict[str, Any] | str] = Field(
         default_factory=dict, description="named agent types, each on top of 'agent'"
     )
+    models: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="short names for models: each has 'model', and may have 'params' and 'settings'",
+    )
     seats: dict[int, dict[str, Any]] = Field(
         default_factory=dict, description="what is different at single seats, numbered from 1"
     )

@@ -198,7 +198,7 @@ def strip(viewer: Viewer, request: Request) -> Response:
     name = str(request.path_params["run"])
     with viewer.shelf.opened(name) as run:
         if (run.manifest.get("parent") or {}).get("kind") != "attribution":
-            raise UsageError(f"{name}: is no attribution (ostrom attribute makes one)")
+            raise UsageError(f"{name}: is no attribution (ostrom more attribute makes one)")
         found = read_effects(run)
     return viewer.page(
         request, "strip", title=f"What moved the decision, {name}", **viewer.about(name), found=found,

@@ -25,7 +25,10 @@ class ViewGroup(TyperGroup):
         return super().parse_args(ctx, args if args and args[0] in self.commands else [self.default, *args])
 
 
-view = typer.Typer(help="Runs in a browser, live; `view bundle`: a static copy of one.", cls=ViewGroup)
+view = typer.Typer(
+    help="Look at runs in a browser, live.\n\n`ostrom view bundle RUN` writes a static copy of one.",
+    cls=ViewGroup,
+)
 
 
 @view.command("pages")

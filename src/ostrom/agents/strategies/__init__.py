@@ -43,6 +43,7 @@ strategies: Registry[Strategy] = Registry(
         for module, kinds in FAMILIES.items()
         for name, kind in kinds.items()
     },
+    code="ostrom.agents.function_strategy",
 )
 
 __all__ = ["strategies"]

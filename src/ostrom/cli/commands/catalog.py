@@ -77,7 +77,7 @@ def list_parts(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List what can be used by name."""
+    """List what can be used by name: studies, games, measures, ..."""
     kind = KINDS[kind_of(kind)]
     if family is not None and kind != "games":
         raise UsageError(f"--family: {kind} have no families (allowed with: games)")
@@ -159,7 +159,7 @@ def show(
     name: Annotated[str, typer.Argument(help="Its name, with parameters after a colon: public_goods:n=4")],
     json: Json = False,
 ) -> None:
-    """Show one part in full."""
+    """Show one part in full: a study, a game, a strategy, ..."""
     kind = kind_of(kind)
     if kind == "run":
         raise UsageError(f"a run is shown by its report: `ostrom report {name}`")

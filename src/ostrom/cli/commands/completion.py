@@ -1,4 +1,4 @@
-"""`ostrom completion`: a script for a shell that completes commands, options, built-in studies and runs.
+"""`ostrom more completion`: a script for a shell that completes commands, options, built-in studies and runs.
 
 The script is written out whole, from the commands themselves: completing starts no Python.
 """
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.cli.output import write
-from ostrom.ground.commands import every_command
+from ostrom.ground.commands import MORE, every_command, group_of
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -16,7 +16,10 @@ SHELLS = ("bash", "zsh", "fish")
 def completion(
     shell: Annotated[str, typer.Argument(help="bash | zsh | fish")],
 ) -> None:
-    """Print a completion script: `source <(ostrom completion bash)`, or for fish `ostrom completion fish | source`."""
+    """Print a completion script for bash, zsh or fish.
+
+    Load it with `source <(ostrom more completion bash)`, or for fish `ostrom more completion fish | source`.
+    """
     from ostrom.ground.errors import UsageError
 
     if shell not in SHELLS:
@@ -43,8 +46,15 @@ def _studies() -> list[str]:
     return builtin_names()
 
 
+def _levels(tree: dict[str, list[Any]]) -> tuple[list[str], list[str]]:
+    """The commands that `ostrom` completes, and those that `ostrom more` does."""
+    names = sorted({name.partition(" ")[0] for name in tree})
+    further = [name for name in names if group_of(name) == MORE]
+    return [*(name for name in names if name not in further), MORE], further
+
+
 def _bash(tree: dict[str, list[Any]], *, zsh: bool) -> str:
-    top = sorted({name.partition(" ")[0] for name in tree})
+    top, further = _levels(tree)
     groups = sorted({name.partition(" ")[0] for name in tree if " " in name})
     cases = []
     for name, parameters in tree.items():
@@ -59,16 +69,18 @@ def _bash(tree: dict[str, list[Any]], *, zsh: bool) -> str:
         [
             *head,
             "_ostrom() {",
-            '  local word="${COMP_WORDS[COMP_CWORD]}" command="" second="" options="" names="" i',
+            '  local word="${COMP_WORDS[COMP_CWORD]}" command="" second="" options="" names="" more="" i',
             f'  local studies="{" ".join(_studies())}"',
             '  local runs="$(ls "${OSTROM_RUNS:-runs}" 2>/dev/null)"',
             "  for ((i = 1; i < COMP_CWORD; i++)); do",
-            '    case "${COMP_WORDS[i]}" in -*) ;; *) if [ -z "$command" ]; then command="${COMP_WORDS[i]}";'
+            f'    case "${{COMP_WORDS[i]}}" in -*) ;; {MORE}) [ -z "$command" ] && more=1 ;; '
+            '*) if [ -z "$command" ]; then command="${COMP_WORDS[i]}";'
             ' elif [ -z "$second" ]; then second="${COMP_WORDS[i]}"; fi ;; esac',
             "  done",
             f'  case " {" ".join(groups)} " in *" $command "*) [ -n "$second" ] && command="$command $second" ;; esac',
             '  case "$command" in',
-            f'    "") options="--help --version --verbose --log-file"; names="{" ".join(top)}" ;;',
+            f'    "") options="--help --version --verbose --log-file"; names="{" ".join(top)}"',
+            f'        [ -n "$more" ] && options="--help" names="{" ".join(further)}" ;;',
             *cases,
             "  esac",
             '  case "$word" in',
@@ -82,11 +94,12 @@ def _bash(tree: dict[str, list[Any]], *, zsh: bool) -> str:
 
 
 def _fish(tree: dict[str, list[Any]]) -> str:
-    lines = []
+    top, further = _levels(tree)
+    lines = [f"complete -c ostrom -f -n __fish_use_subcommand -a {name}" for name in top]
+    lines += [f"complete -c ostrom -f -n '__fish_seen_subcommand_from {MORE}' -a {name}" for name in further]
     for name, parameters in tree.items():
         first, _, second = name.partition(" ")
         seen = f"__fish_seen_subcommand_from {first}"
-        lines.append(f"complete -c ostrom -f -n __fish_use_subcommand -a {first}")
         if second:
             lines.append(f"complete -c ostrom -f -n '{seen}' -a {second}")
             seen += f"; and __fish_seen_subcommand_from {second}"

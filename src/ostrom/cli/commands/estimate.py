@@ -44,8 +44,9 @@ def estimate(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Estimate a measure: its mean, a difference (--contrast) or a slope (--over), with intervals.
+    """Estimate a measure: a mean, a difference or a slope.
 
+    The mean by default, a difference with --contrast, a slope with --over, each with its interval.
     `ostrom list measures` names the measures; a parameter follows a colon.
     """
     from ostrom.analysis.measure import measures
@@ -67,7 +68,7 @@ def estimate(
     if safe and not csv:
         raise UsageError("--safe is for --csv: other output holds no formulas")
     check_level(level)
-    part = measures.named(measure)
+    part = _measure(measure)
     with opened_runs(names, runs) as data:
         stopped = [text for one in data if (text := stopping(one.study, one.folder))]
         columns = _columns(by)
@@ -92,6 +93,22 @@ def estimate(
         _show_estimates(part, found, level)
         for text in stopped:
             write(text)
+
+
+def _measure(text: str) -> Measure:
+    """A measure by its name, or in a Python file that is named on the command line: my_measure.py:mine."""
+    from ostrom.analysis.measure import Measure, measures
+    from ostrom.ground.python_files import bind, part_of
+
+    bound = bind(text, Path(), "measure")
+    part = part_of(bound.pop("name")) if isinstance(bound, dict) else None
+    if callable(part):
+        part = part(**bound)
+    if part is not None and not isinstance(part, Measure):
+        raise UsageError(
+            f"{text}: must be a Measure, or a function that makes one (found {type(part).__name__})"
+        )
+    return measures.named(part or text)
 
 
 def _clean(value: float | None) -> float | None:
@@ -169,13 +186,12 @@ def test(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Test whether a measure differs between the levels of a factor: any column of the matches.
+    """Test whether a measure differs between the levels of a factor.
 
-    The answer names the unit of analysis, the design and what the method assumes.
+    A factor is any column of the matches. The answer names the unit of analysis, the design and the assumptions.
     """
     from ostrom.analysis.hypothesis import METHODS
     from ostrom.analysis.hypothesis import test as tested
-    from ostrom.analysis.measure import measures
     from ostrom.analysis.units import condition
     from ostrom.ground.errors import UnknownName
 
@@ -185,7 +201,7 @@ def test(
     if type_ not in ("II", "III"):
         raise UsageError(f"--type must be II or III (found {type_!r})")
     check_level(level)
-    part = measures.named(measure)
+    part = _measure(measure)
     with opened_runs(names, runs) as data:
         made = tested(
             data, part, factor, method, second=second, cluster=_columns(cluster),  # type: ignore[arg-type]

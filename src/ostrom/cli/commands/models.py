@@ -10,7 +10,7 @@ from ostrom.cli.output import print_json, print_record, print_table, write
 from ostrom.engine import loop
 from ostrom.engine.play_options import PlayOptions
 
-models = typer.Typer(help="Language models: check one, fetch the embedded ones.", no_args_is_help=True)
+models = typer.Typer(help="Language models: check one, list them, fetch embedded ones.", no_args_is_help=True)
 
 
 @models.command("check")

@@ -74,8 +74,9 @@ def run(
     report: WriteReport = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Play a study against models; the same command or `ostrom resume RUN` goes on with it.
+    """Play a study against models; the same command goes on with it.
 
+    What was begun goes on with the same command, or with `ostrom resume RUN`.
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.engine.folder import check_name
@@ -117,10 +118,11 @@ def resume(
     report: WriteReport = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Go on with a run where it stopped, with the study and the options that it was begun with.
+    """Go on with a run where it stopped.
 
-    Options given here replace the kept ones: a higher budget, more seeds, a folder that was moved. Keys and
-    --allow-key are never kept. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
+    It keeps the study and the options that it was begun with. Options given here replace the kept ones: a higher
+    budget, more seeds, a folder that was moved. Keys and --allow-key are never kept. Exit code: 0 complete, 1
+    incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.studies.run import resolve_run
 
@@ -195,7 +197,8 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
         return
     if missing:
         say(
-            f"adapters that are not here yet: {', '.join(missing)} (`ostrom corpus` and `ostrom train` make them)"
+            f"adapters that are not here yet: {', '.join(missing)} "
+            "(`ostrom more corpus` and `ostrom more train` make them)"
         )
     units = {"cells": bound.cells, "matches": bound.matches}
     if bound.designs:
@@ -272,7 +275,7 @@ def say_end(result: Result, folder: Path) -> None:
     if tally.batches_left:
         say(
             f"{how_many(tally.batches_left, 'batch')} still at work at their service: `ostrom resume {folder}` "
-            f"collects their replies, `ostrom batches {folder}` lists them"
+            f"collects their replies, `ostrom more batches {folder}` lists them"
         )
     say_trouble(result, again=f"`ostrom resume {folder}` or the same command")
     say(f"run: {folder}    report: ostrom report {folder}")

@@ -99,6 +99,8 @@ def check_file(file: Path) -> dict[str, Any] | None:
 
         game = build_game(str(file))
         return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
+    if file.suffix == ".py":
+        return _python(file)
     if file.suffix == ".csv":
         return _table_of_games(file)
     from ostrom.games.text_file import read_text
@@ -119,6 +121,41 @@ def check_file(file: Path) -> dict[str, Any] | None:
     kinds = (file_kinds.part(name, FileKind) for name in file_kinds)
     kind = next((kind for kind in kinds if kind.recognises(keys)), None)
     return None if kind is None else kind.facts(file)
+
+
+def _python(file: Path) -> dict[str, Any]:
+    """What a Python file offers to studies: memories and strategies by their first parameter, and measures."""
+    import inspect
+
+    from ostrom.agents.strategies import strategies
+    from ostrom.agents.strategy import Strategy
+    from ostrom.analysis.measure import Measure
+    from ostrom.ground.python_files import bind, module_of, run_file
+    from ostrom.memory import Memory, memories
+
+    module = module_of(file.name, run_file(file.name, file.parent, str(file), ""))
+    parts: dict[str, list[str]] = {"memories": [], "strategies": [], "measures": []}
+    for name, part in vars(module).items():
+        if name.startswith("_") or (callable(part) and part.__module__ != module.__name__):
+            continue
+        first = next(iter(inspect.signature(part).parameters), "") if inspect.isfunction(part) else ""
+        if first in ("rounds", "view") or (isinstance(part, type) and issubclass(part, Memory)):
+            parts["memories"].append(name)
+            memories.get(bind(f"{file.name}:{name}", file.parent, str(file))["name"])
+        elif first == "past" or (isinstance(part, type) and issubclass(part, Strategy)):
+            parts["strategies"].append(name)
+            strategies.get(bind(f"{file.name}:{name}", file.parent, str(file))["name"])
+        elif isinstance(part, Measure):
+            parts["measures"].append(name)
+    facts = {
+        kind: ", ".join(f"{file.name}:{name}" for name in names) for kind, names in parts.items() if names
+    }
+    if not facts:
+        raise UsageError(
+            f"{file}: holds no part of a study: a memory is a function of `rounds`, a strategy one of `past`, "
+            "a measure a Measure"
+        )
+    return {"file": str(file), "kind": "Python file", **facts}
 
 
 def _table_of_games(file: Path) -> dict[str, Any]:

@@ -148,5 +148,5 @@ def refuse_batches(journal: Journal) -> None:
         raise RunError(
             f"{journal.path}: {batches_in_words(len(open_ones))} under way "
             f"(first {open_ones[0].id or 'not named yet'}): "
-            f"go on with --batch, or give them up with `ostrom batches {journal.path.parent} --forget`"
+            f"go on with --batch, or give them up with `ostrom more batches {journal.path.parent} --forget`"
         )

@@ -299,7 +299,7 @@ def lost(batch: JournaledBatch, error: Lost, run: Path) -> RunError:
     """What is said about a batch that its service does not know: asking again could be paying again."""
     return RunError(
         f"batch {batch.id} of {batch.model} is not to be had ({error}): use the key of the account that made it, or "
-        f"give it up, and pay for its requests again, with `ostrom batches {run} --forget`"
+        f"give it up, and pay for its requests again, with `ostrom more batches {run} --forget`"
     )
 
 

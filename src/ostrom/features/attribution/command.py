@@ -1,4 +1,4 @@
-"""`ostrom attribute`: which remembered round moved a decision?"""
+"""`ostrom more attribute`: which remembered round moved a decision?"""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -50,7 +50,9 @@ def attribute(
     options: PlayOptions = PlayOptions(),
     json: Json = False,
 ) -> None:
-    """Say how much each remembered round moved a decision, by leaving it out or flipping it.
+    """Say how much each remembered round moved a decision.
+
+    A round is left out or flipped, and the decision is asked for again.
 
     Flipping shows a round as if one player had defected instead of cooperating, or cooperated instead; in a game with
     amounts or stages, as if it had named the other end of the range or another option.

@@ -63,7 +63,7 @@ class AttributionPlan(ForkPlan):
     """Unit 0 holds the copied answers; then, sample by sample, the decision as it was and every change."""
 
     kind: ClassVar[str] = "attribution"
-    command: ClassVar[str] = "ostrom attribute"
+    command: ClassVar[str] = "ostrom more attribute"
     origin: AttributionOf
 
     @classmethod

@@ -1,4 +1,4 @@
-"""`ostrom author`: let a model write new stories for the payoff tables of scenarios."""
+"""`ostrom more author`: let a model write new stories for the payoff tables of scenarios."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,7 +33,9 @@ def author(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Write stories, have another model read them without the table, and keep those that it reads rightly.
+    """Write stories for games and have another model read them.
+
+    Write stories, have another model read them without the table, and keep those that it reads rightly.
 
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """

@@ -136,7 +136,7 @@ class AuthorPlan(DerivedPlan):
     """Stories for scenarios: every table so many times, written by one model and read by another."""
 
     kind: ClassVar[str] = "author"
-    command: ClassVar[str] = "ostrom author"
+    command: ClassVar[str] = "ostrom more author"
     files: ClassVar[tuple[str, ...]] = FILES
 
     def __init__(

@@ -1,4 +1,4 @@
-"""`ostrom batches`: the batches of a run, listed, asked for at their services, cancelled or given up."""
+"""`ostrom more batches`: the batches of a run, listed, asked for at their services, cancelled or given up."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -37,7 +37,10 @@ def batches(
     options: PlayOptions = PlayOptions(),
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """List the batches of a run that was played with --batch; ask for, cancel or give up those under way."""
+    """List the batches of a run; cancel or give up those under way.
+
+    For runs that were played with --batch; their services are asked how far they are.
+    """
     say_allowed(options.allow_key)
     if ask + cancel + forget > 1:
         raise UsageError("--ask, --cancel, --forget: give one of them")

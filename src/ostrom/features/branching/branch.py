@@ -48,7 +48,7 @@ class BranchPlan(ForkPlan):
     """
 
     kind: ClassVar[str] = "branch"
-    command: ClassVar[str] = "ostrom branch"
+    command: ClassVar[str] = "ostrom more branch"
     origin: BranchOf
 
     @classmethod

@@ -1,4 +1,4 @@
-"""`ostrom branch`: what if a match had gone on otherwise?"""
+"""`ostrom more branch`: what if a match had gone on otherwise?"""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -43,7 +43,9 @@ def branch(
     options: PlayOptions = PlayOptions(),
     json: Json = False,
 ) -> None:
-    """Play on from a round of a finished match as a new run; the same command resumes it.
+    """Play on from a round of a finished match as a new run.
+
+    The same command resumes it.
 
     The first replicate has the chance of the match itself from there on, the others chance of their own.
     """

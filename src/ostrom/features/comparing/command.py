@@ -44,7 +44,9 @@ def compare(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> Any:
-    """Set the figures of a run beside the published ones, or beside those of another run (compare NEW OLD).
+    """Compare a run with published figures, or with another run.
+
+    Set the figures of a run beside the published ones, or beside those of another run (compare NEW OLD).
 
     Own intervals are 95 % intervals. Published figures in doubt are marked and never enter a range.
     """

@@ -1,4 +1,4 @@
-"""`ostrom evolve`: average payoffs of a tournament and the population that evolves on them."""
+"""`ostrom more evolve`: average payoffs of a tournament and the population that evolves on them."""
 
 import sys
 from collections.abc import Sequence
@@ -80,7 +80,7 @@ def evolve(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Let a population of agent types evolve on the payoffs of a tournament.
+    """Let agent types evolve on the payoffs of a tournament.
 
     Exit code: 1 when some tournament has no result because matches are missing or a file is wrong.
     """

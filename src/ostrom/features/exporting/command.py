@@ -36,7 +36,10 @@ def export(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Write a run as files for other tools: tables, Inspect logs, a dataset folder, oTree's wide table."""
+    """Write a run as files for other tools.
+
+    Tables, Inspect logs, a dataset folder, or oTree's wide table.
+    """
     from ostrom.features.exporting import export_run
     from ostrom.studies.run import open_run
 

@@ -65,8 +65,9 @@ def gate(
     options: PlayOptions = PlayOptions(),
     json: Json = False,
 ) -> None:
-    """Judge statements about a run by bounds that hold for any distribution; a study is played first.
+    """Judge statements about a run: pass, fail or undecided.
 
+    The bounds hold for any distribution. A study is played first.
     Exit code: 0 all pass, 1 one fails, 3 one is undecided and none fails, 2 wrong use, 130 interrupted.
     """
     from ostrom.engine.folder import check_name

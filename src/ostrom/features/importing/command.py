@@ -40,7 +40,9 @@ def import_files(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Read foreign rounds into a run, so that all measures, charts and tests work on them.
+    """Read matches that were played elsewhere into a run.
+
+    All measures, charts and tests then work on them.
 
     A table of the 144 ordinal games is checked instead: every row that is wrong is reported.
     Exit code: 0 imported, 1 refused (payoffs contradict the game, a table is wrong), 2 wrong use.

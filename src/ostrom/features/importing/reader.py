@@ -17,8 +17,7 @@ from ostrom.features.importing.table import SourceRow, SourceTable
 from ostrom.framing.config import Framing
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
-from ostrom.ground.registry import scalar
-from ostrom.ground.words import how_many, listed
+from ostrom.ground.words import how_many, listed, scalar
 
 
 @dataclass(frozen=True, slots=True)

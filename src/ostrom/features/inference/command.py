@@ -1,4 +1,4 @@
-"""`ostrom infer`: which strategies the agents of a run followed."""
+"""`ostrom more infer`: which strategies the agents of a run followed."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,7 +36,10 @@ def infer(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Estimate shares of strategies and memory-one responses from a run's repeated two-player matches."""
+    """Estimate which strategies the agents of a run followed.
+
+    Shares of strategies and memory-one responses, from repeated matches of two players.
+    """
     candidates = named_candidates(strategies) if strategies else DEFAULT_CANDIDATES
     with open_run(run, runs) as opened:
         data = run_data(opened.rows, opened.folder.path, opened.manifest)

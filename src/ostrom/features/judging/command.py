@@ -1,4 +1,4 @@
-"""`ostrom judge`: label the motives in the reasoning of a run's players."""
+"""`ostrom more judge`: label the motives in the reasoning of a run's players."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -70,7 +70,9 @@ def judge(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Label the motives of every reasoned play decision of a run; the same command goes on.
+    """Label the motives in the reasoning of a run.
+
+    Every reasoned play decision is judged; the same command goes on.
 
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """

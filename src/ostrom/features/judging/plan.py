@@ -132,7 +132,7 @@ class JudgePlan(DerivedPlan):
     """The plan of a judged corpus: one unit for each decision and judge."""
 
     kind: ClassVar[str] = "judge"
-    command: ClassVar[str] = "ostrom judge"
+    command: ClassVar[str] = "ostrom more judge"
     files: ClassVar[tuple[str, ...]] = FILES
 
     def __init__(

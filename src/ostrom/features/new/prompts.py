@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ostrom.framing.library import Library
 from ostrom.framing.templates import text_of
-from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.errors import UnknownName
 from ostrom.ground.registry import replications
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
@@ -56,7 +56,7 @@ def wordings() -> dict[str, Wording]:
 def new_prompts(place: Path, paper: str | None) -> str:
     """Write the folder; returns what to do next."""
     if paper is None:
-        raise UsageError(f"new prompts: name a paper with --paper (allowed: {', '.join(wordings())})")
+        return _own_words(place)
     name = paper.replace("_", "-")
     if name not in wordings():
         raise UnknownName("paper with printed prompts", paper, wordings())
@@ -71,6 +71,27 @@ def new_prompts(place: Path, paper: str | None) -> str:
         f"{place}: {len(wording.files)} files in our own words. Put the printed ones in their place "
         f"({wording.source}): the comment of each file says which block it holds. Playable at any time: "
         f"ostrom replicate {name} --prompts {place} --model PROVIDER/MODEL"
+    )
+
+
+def _own_words(place: Path) -> str:
+    """Write the prompt files that a plain study uses, each with a comment; returns what to do next."""
+    from ostrom.features.new.files import filled
+    from ostrom.studies.load import load_study
+    from ostrom.studies.plan import StudyPlan
+
+    study = read_yaml(filled("study.yaml", place.name, f"{place.name}.yaml"), "study.yaml")
+    plan, library = StudyPlan(load_study(study, models=["openai/any"])), Library()
+    for path in plan.prompts:
+        source, file = library.find(path), place / path
+        if source is not None:
+            about = PromptFile(
+                block=f"{path}: change the words; what stands in braces is filled in.", variables={}
+            )
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(commented(text_of(source), about), encoding="utf-8")
+    return (
+        f"{place}: the prompt files of a plain study, in our words. Next: ostrom run STUDY --prompts {place}"
     )
 
 

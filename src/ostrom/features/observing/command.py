@@ -1,4 +1,4 @@
-"""`ostrom observe`: let models watch matches that were played or imported, and predict them.
+"""`ostrom more observe`: let models watch matches that were played or imported, and predict them.
 
 Each match is shown again, move by move. The recorded moves become scripts of a study of its own, so that observers,
 journal, tables and reports are the usual ones. Observers read a match in the wording of its players.
@@ -45,7 +45,9 @@ def observe(
     report: WriteReport = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Show models the matches of a run round by round and ask what happens next; the same command resumes it.
+    """Show models the matches of a run and ask what happens next.
+
+    Matches are shown round by round; the same command resumes it.
 
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """

@@ -27,13 +27,15 @@ def play(
     from ostrom.engine.rows import Row
     from ostrom.games import build_game
     from ostrom.ground.errors import UsageError
+    from ostrom.ground.python_files import bind
     from ostrom.ground.validation import validate
     from ostrom.studies.run import open_run
     from ostrom.studies.run import play as play_study
     from ostrom.studies.schema import StudyFile
 
     say_allowed(options.allow_key, against)
-    seats = build_game(game).seats
+    played = bind(game, Path(), "game")
+    seats = build_game(played).seats
     others = against or ["tit_for_tat"]
     if len(others) == 1:
         others = others * (seats - 1)
@@ -52,9 +54,9 @@ def play(
         StudyFile,
         {
             "name": "play",
-            "game": game,
+            "game": played,
             "mechanism": {"name": "repetition", "rounds": rounds, "told_rounds": True},
-            "types": {name: types[name] for name in order},
+            "types": bind({name: types[name] for name in order}, Path(), "--against", "types"),
             "seating": "seats",
             "seed": seed,
         },

@@ -84,9 +84,10 @@ def power(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Say how many seeds a study needs to find a difference: its own analysis on simulated values.
+    """Say how many seeds a study needs to find a difference.
 
-    Values come from a pilot's means and spreads (--from RUN) or from stated assumptions, which are printed.
+    The study's own analysis is made of simulated values. Values come from a pilot's means and spreads (--from RUN) or
+    from stated assumptions, which are printed.
     """
     from ostrom.analysis.estimate import Query
     from ostrom.costs.forecast import measured_replies

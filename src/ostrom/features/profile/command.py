@@ -1,4 +1,4 @@
-"""`ostrom profile`: a battery of studies for one model or several, sized to a budget, as pages."""
+"""`ostrom more profile`: a battery of studies for one model or several, sized to a budget, as pages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def profile(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Profile models: play a battery of studies within a budget and write a page per model, with intervals.
+    """Profile models: play a battery of studies, a page per model.
+
+    The battery is sized to the budget; figures have intervals.
 
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """

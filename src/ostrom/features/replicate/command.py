@@ -59,9 +59,10 @@ def replicate(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> Any:
-    """Replicate a paper: play its arms, or take runs, and write one page with a verdict for every claim.
+    """Replicate a paper: one page with a verdict for every claim.
 
-    The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
+    Its arms are played, or runs are taken (--runs). The same command goes on where it stopped. Exit code: 0 complete,
+    1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.features.replicate.papers import paper_plan, papers
     from ostrom.features.replicate.results import PaperRun, check_runs, released_as, replication

@@ -182,7 +182,7 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
             # A run of another study of the paper has exhibits of its own.
             if run.study in one.study or run.study not in known:
                 cells[one.name] += [
-                    JudgedFigure(line, run.name, _verdict(plan, one, line, run))
+                    JudgedFigure(line, run.name, _verdict(plan, line, run))
                     for line in made.lines
                     if _of_models(line.own, run) and _belongs(one, reference.columns, line)
                 ]

@@ -45,7 +45,9 @@ def report(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Write the report of a run: one HTML page that opens offline, with figures and tables beside it.
+    """Write the report of a run: one HTML page that opens offline.
+
+    Figures and tables lie beside it.
 
     Exit code: 0 if every panel could be drawn, 1 if one could not (the page says why).
     """

@@ -1,4 +1,4 @@
-"""`ostrom robustness`: what an outcome owes to the wording, and what survives every wording."""
+"""`ostrom more robustness`: what an outcome owes to the wording, and what survives every wording."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def robustness(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Decompose the variance of an outcome, and say which conclusions hold in every framing."""
+    """Say which conclusions hold in every framing.
+
+    The variance of an outcome is decomposed into what the wording and other factors explain.
+    """
     from ostrom.data.rundata import run_data
     from ostrom.features.robustness.robustness import robustness as robustness_of
     from ostrom.studies.run import open_run

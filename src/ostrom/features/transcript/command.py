@@ -17,7 +17,10 @@ def transcript(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Show a match as it was said: every prompt, every reply, and how it was read."""
+    """Show a match as it was said: every prompt and every reply.
+
+    Each reply stands with how it was read.
+    """
     from ostrom.features.transcript.transcript import ended_early
     from ostrom.features.transcript.transcript import transcript as told
     from ostrom.studies.run import open_run

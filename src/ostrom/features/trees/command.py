@@ -1,4 +1,4 @@
-"""`ostrom tree`: ask all answers of a precomputed player before anybody plays."""
+"""`ostrom more tree`: ask all answers of a precomputed player before anybody plays."""
 
 import sys
 from pathlib import Path
@@ -39,7 +39,9 @@ def tree(
     options: PlayOptions = PlayOptions(),
     json: Json = False,
 ) -> None:
-    """Ask every answer of the types with `tree: auto`, one per history of the others' moves; shows the cost first.
+    """Ask every answer of a precomputed player beforehand.
+
+    For types with `tree: auto`: one answer per history of the others' moves. Shows the cost first.
 
     The same command goes on after an interruption. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """

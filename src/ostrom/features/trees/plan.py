@@ -61,7 +61,7 @@ class TreePlan(DerivedPlan):
     """All trees of a study that bear one name."""
 
     kind: ClassVar[str] = "tree"
-    command: ClassVar[str] = "ostrom tree"
+    command: ClassVar[str] = "ostrom more tree"
 
     def __init__(
         self, plan: StudyPlan, name: str, budget: Budget | None = None, runs: str | Path = "runs"
@@ -241,7 +241,7 @@ def load_trees(plan: StudyPlan, runs: str | Path) -> Trees:
         folder = made.folder
         if not folder.exists:
             raise RunError(
-                f"{folder.path}: there is no tree yet; `ostrom tree {plan.file}` asks its {made.nodes:,} answers"
+                f"{folder.path}: there is no tree yet; `ostrom more tree {plan.file}` asks its {made.nodes:,} answers"
             )
         _check_made_for(folder, made)
         with folder.open_journal() as journal:
@@ -255,7 +255,7 @@ def load_trees(plan: StudyPlan, runs: str | Path) -> Trees:
                 if len(known) < seat.walk.nodes:
                     raise RunError(
                         f"{folder.path}: the tree is not complete ({len(known):,} of {seat.walk.nodes:,} answers of "
-                        f"{seat.name} in game {seat.game.name}); `ostrom tree {plan.file}` goes on with it"
+                        f"{seat.name} in game {seat.game.name}); `ostrom more tree {plan.file}` goes on with it"
                     )
                 trees[seat.key] = known
     return trees

@@ -1,4 +1,4 @@
-"""`ostrom traces`: the words of the reasoning in a run."""
+"""`ostrom more traces`: the words of the reasoning in a run."""
 
 import warnings
 from collections.abc import Sequence
@@ -46,7 +46,9 @@ def traces(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
-    """Count the words of reasoning traces: matches, per 1,000 words, ratios, mentions.
+    """Count the words of reasoning traces.
+
+    Matches, per 1,000 words, ratios, mentions.
 
     Writes the counts of every trace to traces.parquet in the run's folder.
     """

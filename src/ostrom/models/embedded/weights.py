@@ -396,7 +396,7 @@ def find_adapter(name: str, model: Path) -> Adapter:
     path = place / GGUF if place.is_dir() else place
     if not path.is_file():
         made = place.is_dir() and (place / "adapter_model.safetensors").is_file()
-        hint = "; run `ostrom train` again to convert it" if made else ""
+        hint = "; run `ostrom more train` again to convert it" if made else ""
         raise StudyError(f"there is no adapter ({GGUF}) here{hint}", key="settings.adapter", found=name)
     told = gguf_metadata(path, ("general.type", BASE_KEY))
     if told.get("general.type") != "adapter":

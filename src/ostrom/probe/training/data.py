@@ -45,7 +45,7 @@ def read_examples(path: Path) -> list[dict[str, Any]]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror}); ostrom corpus writes it") from None
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); ostrom more corpus writes it") from None
     found = []
     for number, line in enumerate(lines, 1):
         try:

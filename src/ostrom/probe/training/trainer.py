@@ -425,7 +425,7 @@ def model_card(record: dict[str, Any], converted: bool) -> str:
     playing = (
         f"`agent: {{model: {base['name']}, settings: {{adapter: THIS_FOLDER, scale: 1}}}}`"
         if converted
-        else "run `ostrom train` again where the package gguf is installed: it converts the adapter"
+        else "run `ostrom more train` again where the package gguf is installed: it converts the adapter"
     )
     lines = [
         f"# Adapter: {record['arm'] or 'unnamed'}",

@@ -13,7 +13,7 @@ def _facts(file: Path) -> dict[str, Any]:
         "file": str(file),
         "kind": "motives",
         "motives": names,
-        "taken by": f"ostrom judge RUN --motives {file}",
+        "taken by": f"ostrom more judge RUN --motives {file}",
     }
 
 

@@ -1,1 +1,1 @@
-"""Readers of payoff files, for `ostrom evolve`."""
+"""Readers of payoff files, for `ostrom more evolve`."""

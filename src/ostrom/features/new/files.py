@@ -1,0 +1,188 @@
+"""The files of `ostrom new`: templates in ``templates``, or a built-in part written out under a new name."""
+
+import re
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ostrom.ground.errors import OstromError, UnknownName, UsageError
+from ostrom.ground.yaml import read_yaml
+
+SQL = """\
+SELECT match, player, arg_max(cooperative::INTEGER, round) AS value FROM decisions
+WHERE kind = 'act' AND cooperative IS NOT NULL GROUP BY match, player"""
+EXAMPLE = {
+    "TITLE": '"Cooperation in the last round"',
+    "SCALE": "share",
+    "DEFINITION": '"Whether a player\'s last action in a match is cooperative."',
+    "VALUES": SQL,
+}
+"""What a new measure measures."""
+
+
+def filled(template: str, name: str, file: str, **more: str) -> str:
+    """A template with the names in place of its marks."""
+    words = {"NAME": name, "FILE": file, "IDENTIFIER": identifier(name), **more}
+    text = files(__package__).joinpath("templates", template).read_text(encoding="utf-8")
+    return re.sub(r"@([A-Z]+)@", lambda mark: words[mark[1]], text)
+
+
+def identifier(name: str) -> str:
+    """A name as Python writes one.
+
+    >>> identifier("my-first.study"), identifier("2x2")
+    ('my_first_study', '_2x2')
+    """
+    plain = re.sub(r"\W", "_", name)
+    return plain if plain.isidentifier() else f"_{plain}"
+
+
+def study(name: str, like: str | None) -> dict[str, str]:
+    """A study of scripts, or a built-in one with the texts that lie beside it."""
+    return (
+        {f"{name}.yaml": filled("study.yaml", name, f"{name}.yaml")} if like is None else _builtin(name, like)
+    )
+
+
+def people(name: str, like: str | None) -> dict[str, str]:
+    """A study with people, its texts inside it."""
+    return (
+        {f"{name}.yaml": filled("people.yaml", name, f"{name}.yaml")}
+        if like is None
+        else _builtin(name, like)
+    )
+
+
+def _builtin(name: str, like: str) -> dict[str, str]:
+    from ostrom.ground.registry import replication_files
+    from ostrom.studies.load import builtin_names, folder_of
+
+    if like not in builtin_names():
+        raise UnknownName("built-in study", like, builtin_names())
+    text = replication_files("studies", ".yaml", "study").text(like)
+    text = re.sub(r"(?m)^name: .*$", f"name: {name}", text, count=1)
+    beside = [file for file in sorted(folder_of(like).glob("texts/*")) if f"texts/{file.name}" in text]
+    texts = {f"{name}-texts/{file.name}": file.read_text(encoding="utf-8") for file in beside}
+    text = text.replace("texts/", f"{name}-texts/") if texts else text
+    about = f"# The built-in study {like} under a name of your own. Check it with `ostrom validate {name}.yaml`.\n"
+    return {f"{name}.yaml": about + text, **texts}
+
+
+def game(name: str, like: str | None) -> dict[str, str]:
+    """A game of two with its payoffs, or the table of a built-in one."""
+    file = f"{name}.yaml"
+    if like is None:
+        return {file: filled("game.yaml", name, file)}
+    import yaml
+
+    from ostrom.games import build_game
+    from ostrom.games.yaml_file import game_to_mapping
+
+    built = build_game(like)
+    if not built.has_table:
+        raise UsageError(
+            f"--like {like}: its payoffs follow from a rule and are in no table, which a game file holds"
+        )
+    data = {k: v for k, v in game_to_mapping(built).items() if v} | {"name": identifier(name)}
+    about = f"# The built-in game {like}: actions by seat, payoffs nested in their order. In a study: game: {file}\n"
+    return {file: about + yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)}
+
+
+def memory(name: str, like: str | None) -> dict[str, str]:
+    """A function of the rounds, or a class on top of a built-in memory."""
+    from ostrom.memory import memories
+
+    if like is not None and not isinstance(memories.get(like), type):
+        raise UsageError(f"--like {like}: is no class, so nothing can be built on it")
+    file = f"{identifier(name)}.py"
+    return {file: filled("memory.txt" if like is None else "memory_like.txt", name, file, LIKE=like or "")}
+
+
+def strategy(name: str, like: str | None) -> dict[str, str]:
+    """A function of the past, or one on top of a built-in strategy."""
+    file = f"{identifier(name)}.py"
+    if like is not None:
+        from ostrom.agents.strategies import strategies
+
+        if not strategies.build(like).needs_cooperation:
+            raise UsageError(
+                f"--like {like}: is about actions or amounts; take a strategy that speaks of cooperation"
+            )
+    return {
+        file: filled("strategy.txt" if like is None else "strategy_like.txt", name, file, LIKE=like or "")
+    }
+
+
+def measure(name: str, like: str | None) -> dict[str, str]:
+    """A measure in SQL, or a built-in one written out."""
+    file, words = f"{identifier(name)}.py", EXAMPLE
+    if like is not None:
+        from ostrom.analysis.measure import measures
+
+        part = measures.named(like)
+        if not isinstance(part.values, str):
+            raise UsageError(f"--like {like}: is a function over a run, and no SQL that could be written out")
+        words = {
+            "TITLE": repr(part.title), "SCALE": part.scale, "DEFINITION": repr(part.definition), "VALUES": part.values,
+        }  # fmt: skip
+    return {file: filled("measure.txt", name, file, **words)}
+
+
+def replication(name: str, like: str | None) -> dict[str, str]:
+    """A package that holds a paper's study, figures and claims."""
+    if like is not None:
+        raise UsageError("--like: a replication begins with an example of its own; leave --like out")
+    parts = read_yaml(filled("replication.yaml", name, name), "replication.yaml")
+    return {f"{name}/{path}": text for path, text in parts.items()}
+
+
+KINDS: Mapping[str, Callable[[str, str | None], dict[str, str]]] = {
+    "study": study,
+    "game": game,
+    "memory": memory,
+    "strategy": strategy,
+    "measure": measure,
+    "people": people,
+    "replication": replication,
+}
+NEXT = {
+    "study": "ostrom run {file}",
+    "game": "ostrom play {file}",
+    "memory": "ostrom validate {file}; in a study: memory: {file}",
+    "strategy": "ostrom play prisoners_dilemma --against {file}",
+    "measure": "ostrom estimate RUN {file}",
+    "people": "ostrom pilot {file}",
+    "replication": "pip install -e {folder}, then ostrom run {folder}-main",
+}
+"""What to do with the new file."""
+
+
+def write(kind: str, name: str, like: str | None) -> tuple[Path, str]:
+    """Write the files of a kind; where they are, and what to do next. Nothing is overwritten."""
+    parts = KINDS[kind](name, like)
+    first = Path(next(iter(parts)))
+    place = Path(first.parts[0])
+    for path in (place, *map(Path, parts)):
+        if path.exists() or path.is_symlink():
+            raise UsageError(f"{path} exists already: choose another name")
+    for path, text in parts.items():
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(text, encoding="utf-8")
+    if kind in ("study", "people"):
+        _try(first, parts)
+    return place, f"{place}: written. Next: {NEXT[kind].format(file=first, folder=place)}"
+
+
+def _try(file: Path, parts: Mapping[str, Any]) -> None:
+    """Read a study that was written out; one that needs further files of its package is taken away again."""
+    from ostrom.studies.load import load_study
+
+    try:
+        load_study(file)
+    except OstromError as error:
+        for path in parts:
+            Path(path).unlink()
+        raise UsageError(
+            f"--like: this study needs files that lie beside it and are not copied ({error})"
+        ) from None

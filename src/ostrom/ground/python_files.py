@@ -1,0 +1,162 @@
+"""Parts in Python files of the reader's own: ``memory: my_memory.py:recent``, in a file beside the study.
+
+A study that is to be played names a file and a name in it (by default that of the file). The file is run once, and
+the name gets a hash of its text (``my_memory.py:recent@1a2b3c4d5e6f``), which the manifest keeps: a run never goes on
+with other code. Opening a run to read it runs no code; a part that refuses to be played then stands in its place.
+"""
+
+import hashlib
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ostrom.ground.errors import StudyError
+from ostrom.ground.files import read_text_file
+from ostrom.ground.words import scalar
+
+WRITTEN = re.compile(r"(?P<file>[^:@\s]+\.py)(?::(?P<name>[A-Za-z_]\w*))?(?::(?P<more>.*))?", re.DOTALL)
+BOUND = re.compile(r"(?P<file>[^:@\s]+\.py):(?P<name>\w+)@(?P<digest>[0-9a-f]{12})")
+OF_A_SCRIPT = re.compile(r"\w+_[0-9a-f]{6}")
+"""The names that functions get which Python gives to a study in place of names."""
+TEXTS = ("facts", "attributes", "persona", "system", "framing", "label", "model", "prompts")
+"""Keys below which texts are texts."""
+_MODULES: dict[tuple[str, str], ModuleType] = {}
+
+
+def is_code(name: str) -> bool:
+    """Whether a name belongs to a Python file or to a function of a script, neither of which a registry keeps.
+
+    >>> is_code("my_memory.py:recent@1a2b3c4d5e6f"), is_code("forgiving_7eb485"), is_code("tit_for_tat")
+    (True, True, False)
+    """
+    return BOUND.fullmatch(name) is not None or OF_A_SCRIPT.fullmatch(name) is not None
+
+
+def part_of(name: str) -> Any:
+    """The object that a name stands for, or None where its file was not run in this process."""
+    bound = BOUND.fullmatch(name)
+    module = _MODULES.get((bound["file"], bound["digest"])) if bound else None
+    return None if bound is None or module is None else getattr(module, bound["name"])
+
+
+def module_of(file: str, digest: str) -> ModuleType:
+    """A file that was run, as a module."""
+    return _MODULES[file, digest]
+
+
+def readable(name: str) -> str:
+    """A name without the hash, for tables and charts.
+
+    >>> readable("my_memory.py:recent@1a2b3c4d5e6f"), readable("window:3")
+    ('my_memory.py:recent', 'window:3')
+    """
+    return name.partition("@")[0] if BOUND.fullmatch(name) else name
+
+
+def bind(value: Any, folder: Path, file: str, key: str = "") -> Any:
+    """Fields of a study in which every Python file is run, and its parts have names with a hash."""
+    if key.rpartition(".")[2] in TEXTS:
+        return value
+    if isinstance(value, list):
+        return [bind(one, folder, file, key) for one in value]
+    if isinstance(value, Mapping):
+        fields = {k: bind(v, folder, file, f"{key}.{k}" if key else str(k)) for k, v in value.items()}
+        named = fields.get("name")
+        return {**fields, **named} if isinstance(named, dict) else fields
+    if not isinstance(value, str) or BOUND.fullmatch(value):
+        return value
+    written = WRITTEN.fullmatch(value)
+    if written is None:
+        return value
+    name = written["name"] or Path(written["file"]).stem
+    digest = run_file(written["file"], folder, file, key)
+    if not hasattr(_MODULES[written["file"], digest], name):
+        known = [one for one in vars(_MODULES[written["file"], digest]) if not one.startswith("_")]
+        raise StudyError(
+            f"{written['file']} has no {name!r}",
+            file=file,
+            key=key,
+            found=value,
+            allowed=known or ("nothing",),
+        )
+    part = {"name": f"{written['file']}:{name}@{digest}", **_parameters(written["more"], file, key)}
+    return {"strategy": part} if re.search(r"(^|\.)types\.[^.]+$", key) else part
+
+
+def _parameters(text: str | None, file: str, key: str) -> dict[str, Any]:
+    named = [piece.partition("=") for piece in (text or "").split(",") if piece]
+    if any(not equals for _, equals, _ in named):
+        raise StudyError(
+            "name the parameters of a Python function: FILE.py:NAME:k=3", file=file, key=key, found=text
+        )
+    return {left.strip(): scalar(right.strip()) for left, _, right in named}
+
+
+def references(value: Any) -> Iterator[re.Match[str]]:
+    """The Python files that a study names, as a manifest keeps them."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    for one in value if isinstance(value, list) else ():
+        yield from references(one)
+    if isinstance(value, str) and (bound := BOUND.fullmatch(value)):
+        yield bound
+
+
+def run_again(study: Any, folders: list[Path], run: Path, file: str) -> None:
+    """Run the files that a run was begun with, so that it can go on; refused where they are gone or changed."""
+    for bound in references(study):
+        places = [folder / bound["file"] for folder in folders]
+        place = next((one for one in places if one.is_file()), None)
+        if place is None:
+            looked = ", ".join(dict.fromkeys(str(one.parent) for one in places))
+            raise StudyError(
+                f"{bound['file']}: was a Python file beside the study and is gone (looked in {looked}); "
+                "the run can be read without it, and goes on with it",
+                file=file,
+            )
+        if run.resolve() in place.resolve().parents:
+            raise StudyError(f"{place}: code that lies in a run folder is never run", file=file)
+        if _digest(read_text_file(place)) != bound["digest"]:
+            raise StudyError(
+                f"{place}: is not the file that the run was begun with (put that back, or choose another --name)",
+                file=file,
+            )
+        run_file(bound["file"], place.parents[len(Path(bound["file"]).parts) - 1], file, "")
+
+
+def run_file(name: str, folder: Path, file: str, key: str) -> str:
+    """Run a file once and return the hash of its text."""
+    place = next((one for one in (folder / name, Path(name)) if one.is_file()), None)
+    if place is None:
+        raise StudyError("there is no such Python file", file=file, key=key or None, found=str(folder / name))
+    text = read_text_file(place)
+    digest = _digest(text)
+    if (name, digest) not in _MODULES:
+        module = ModuleType(f"ostrom_file_{Path(name).stem}_{digest}")
+        module.__file__ = str(place)
+        sys.modules[module.__name__] = module
+        try:
+            exec(compile(text, str(place), "exec"), vars(module))
+        except (Exception, SystemExit) as error:
+            line = getattr(error, "lineno", None) or _line(error, str(place))
+            reason = f"{type(error).__name__}: {getattr(error, 'msg', None) or error}"
+            where = f"line {line}: " if line else ""
+            raise StudyError(f"{place}: {where}{reason}", file=file, key=key or None) from None
+        _MODULES[name, digest] = module
+    return digest
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _line(error: BaseException, place: str) -> int | None:
+    """The last line of the file on the way to an error."""
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == place else line
+        trace = trace.tb_next
+    return line

@@ -1,0 +1,93 @@
+"""A memory as a Python function: from the rounds that were played to those that are shown, or to words.
+
+def recent(rounds, k=2):
+    return rounds[-k:]
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ostrom.ground.errors import StudyError, UsageError
+from ostrom.ground.python_files import readable
+from ostrom.mechanisms.protocol import View
+from ostrom.memory.base import Draw, Memory, Note, Shown
+
+
+class FunctionMemory(Memory):
+    """What a function returns of the past: some of the rounds that it is given, or a text in their place.
+
+    Its first parameter gets the list of rounds (``round.actions``, ``round.payoffs``), or the whole view where it is
+    called ``view``; one called ``rng`` gets a generator that belongs to the match and the round. All others are
+    parameters of the memory, as a study gives them.
+    """
+
+    name: ClassVar[str] = "function"
+
+    def __init__(self, function: Callable[..., Any], name: str, params: dict[str, Any]) -> None:
+        self.name = name  # type: ignore[misc]
+        self.function, self.params = function, params
+        first, *rest = inspect.signature(function).parameters
+        self._takes_view, self._draws = first == "view", "rng" in rest
+
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+        """What the function returns, checked: rounds that were played, in their order, or a text."""
+        rounds = list(view.history)
+        more = {"rng": draw(view.round, "function")} if self._draws else {}
+        try:
+            shown = self.function(view if self._takes_view else rounds, **self.params, **more)
+        except Exception as error:
+            raise UsageError(f"memory {self.name}: {type(error).__name__}: {error}") from error
+        if isinstance(shown, Shown):
+            return shown
+        if isinstance(shown, str):
+            return Shown(note=shown)
+        places = {id(one): place for place, one in enumerate(rounds)}
+        listed = list(shown) if isinstance(shown, list | tuple) else None
+        order = None if listed is None else [places.get(id(one), -1) for one in listed]
+        if listed is None or order is None or order != sorted(set(order)) or -1 in order:
+            raise UsageError(
+                f"memory {self.name}: a function that is a memory must return some of the rounds that it is given, in "
+                f"their order, or a text (returned {type(shown).__name__})"
+            )
+        return Shown(listed, gaps=True)
+
+
+class AbsentMemory(Memory):
+    """Stands in place of a memory whose code is not here: its run can be read, and not be played."""
+
+    absent = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name  # type: ignore[misc]
+
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+        """Refused."""
+        raise StudyError(f"memory {readable(self.name)}: its Python code is not here, which playing on needs")
+
+
+def from_code(name: str, part: Any) -> Callable[..., Memory]:
+    """The factory of a memory that Python code defines: a class of memories as it is, else a function."""
+    if isinstance(part, type) and issubclass(part, Memory):
+        return part
+    if isinstance(part, Memory):
+        return lambda: part
+    if not callable(part) or not (given := list(inspect.signature(part).parameters.values())):
+        raise StudyError(f"memory {readable(name)}: must be a function of the rounds, or a Memory")
+
+    def build(**params: Any) -> Memory:
+        return FunctionMemory(part, readable(name), params)
+
+    own = [one.replace(kind=one.KEYWORD_ONLY, annotation=one.empty) for one in given[1:] if one.name != "rng"]
+    build.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
+    build.__doc__ = inspect.getdoc(part) or "A Python function."
+    return build
+
+
+def absent(name: str) -> Callable[..., Memory]:
+    """The factory of what stands in place of a memory whose code is not here, whatever its parameters."""
+
+    def build(**params: Any) -> Memory:  # noqa: ARG001
+        return AbsentMemory(name)
+
+    return build
