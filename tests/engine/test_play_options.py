@@ -14,7 +14,7 @@ from ostrom.engine.play_options import DECLARED, PlayOptions
 from ostrom.engine.retries import RetryPolicy
 from ostrom.ground.commands import every_command
 from ostrom.ground.errors import UsageError
-from ostrom.studies.run import load_session, save_session
+from ostrom.studies.resolve import load_session, save_session
 
 STUDY = {"name": "s", "game": "chicken", "types": {"a": "random"}, "seating": "self"}
 

@@ -40,7 +40,7 @@ from ostrom.ground.errors import OstromError
 from ostrom.people.pilot import ignore_register
 from ostrom.people.payment import Payment, add_payments, read_payments
 from ostrom.people.register import Register
-from ostrom.studies.run import load_session
+from ostrom.studies.resolve import load_session
 from ostrom.studies.run import open_run
 from ostrom.view.check import checked
 from ostrom.view.index_writer import update

@@ -11,7 +11,8 @@ import pytest
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.run import open_run, play_plan, resolve, resolve_run
+from ostrom.studies.resolve import resolve, resolve_run
+from ostrom.studies.run import open_run, play_plan
 
 OWN_WORDS = {
     "prompt.txt": """\

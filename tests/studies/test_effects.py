@@ -14,7 +14,7 @@ from ostrom.models.providers import scripted
 from ostrom.studies.effects import check_effects
 from ostrom.studies.load import builtin_names, load_study, presets_of
 from ostrom.studies.plan import plan_of
-from ostrom.studies.run import resolve
+from ostrom.studies.resolve import resolve
 
 BASE: dict[str, Any] = {
     "name": "effects",

@@ -16,7 +16,8 @@ from ostrom.features.importing import import_rounds
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan, plan_class, plan_of, plans
-from ostrom.studies.run import open_run, play, play_plan, resolve_run
+from ostrom.studies.resolve import resolve_run
+from ostrom.studies.run import open_run, play, play_plan
 
 DUEL: dict[str, Any] = {
     "name": "duel",

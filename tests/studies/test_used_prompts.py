@@ -13,7 +13,8 @@ from ostrom.framing.fingerprint import hashes
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import play_plan, resolve
+from ostrom.studies.resolve import resolve
+from ostrom.studies.run import play_plan
 from ostrom.testing.server import LoopbackServer
 
 OWN: dict[str, Any] = {

@@ -30,7 +30,8 @@ from ostrom.analysis.intervals import (
 from ostrom.analysis.intervals.group import Group, group_of
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.statistics.samples import Estimate, fixed, without_rounding
+from ostrom.analysis.statistics.result import Estimate, fixed
+from ostrom.analysis.statistics.samples import without_rounding
 from ostrom.analysis.units import (
     NoSuchLevel,
     Observation,

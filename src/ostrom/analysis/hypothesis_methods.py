@@ -27,7 +27,8 @@ from ostrom.analysis.statistics.means import (
 )
 from ostrom.analysis.statistics.regression import linear_mixed_model
 from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
-from ostrom.analysis.statistics.samples import Estimate, StatisticsError, holm
+from ostrom.analysis.statistics.result import Estimate, holm
+from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.analysis.units import Observation, Observations, UnitValue, independent, paired, per_match
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped

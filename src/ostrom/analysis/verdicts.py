@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ostrom.analysis.estimate import Estimate, minus
-from ostrom.analysis.statistics.samples import holm
+from ostrom.analysis.statistics.result import holm
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
 

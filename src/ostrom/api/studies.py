@@ -30,7 +30,8 @@ from ostrom.ground.commands import exposed
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.grants import say_allowed
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import find_run, play_plan, play_plan_async, resolve, save_session
+from ostrom.studies.resolve import resolve, save_session
+from ostrom.studies.run import find_run, play_plan, play_plan_async
 from ostrom.studies.run import open_run as open_folder
 
 if TYPE_CHECKING:

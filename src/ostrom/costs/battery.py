@@ -20,7 +20,8 @@ from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import read_plain, write_whole
 from ostrom.studies.factors import Factor
 from ostrom.studies.load import builtin_names
-from ostrom.studies.run import Resolved, open_run, resolve
+from ostrom.studies.resolve import Resolved, resolve
+from ostrom.studies.run import open_run
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 Models = Sequence[str]

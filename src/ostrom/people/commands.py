@@ -263,7 +263,7 @@ def serve(
     from ostrom.people.pilot import host_plan
     from ostrom.people.server import listening, serve_people
     from ostrom.studies.load import folder_of
-    from ostrom.studies.run import resolve
+    from ostrom.studies.resolve import resolve
 
     say_allowed(options.allow_key, None, set_)
     found = resolve(study, preset=preset, changes=set_ or (), options=options)
@@ -321,7 +321,7 @@ def pilot(
     from ostrom.people.pilot import Crowd, pilot_agent
     from ostrom.people.pilot import pilot as play
     from ostrom.studies.load import folder_of, read_study
-    from ostrom.studies.run import resolve
+    from ostrom.studies.resolve import resolve
 
     say_allowed(options.allow_key, [model] if model else None, set_)
     if not read_study(study)[0].get("people"):

@@ -14,8 +14,8 @@ from ostrom.analysis.statistics import (
     wilson,
 )
 from ostrom.analysis.statistics.resampling import MOST_UNDEFINED, clusters_of, percentiles_around
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
-    Estimate,
     binary,
     checked_level,
     checked_resamples,

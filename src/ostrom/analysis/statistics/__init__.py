@@ -35,15 +35,12 @@ from ostrom.analysis.statistics.resampling import (
     permutation_grouped,
     permutation_paired,
 )
+from ostrom.analysis.statistics.result import Estimate, StatisticalTest, holm, overlap
 from ostrom.analysis.statistics.samples import (
     BadSample,
-    Estimate,
     NotConverged,
-    StatisticalTest,
     StatisticsError,
     Undefined,
-    holm,
-    overlap,
     without_rounding,
 )
 

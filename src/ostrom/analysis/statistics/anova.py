@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     BadSample,
-    Estimate,
     Floats,
     Ints,
     Labels,

@@ -14,10 +14,10 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     ROUNDING,
     BadSample,
-    Estimate,
     Labels,
     Undefined,
     checked_level,

@@ -22,9 +22,9 @@ from ostrom.analysis.statistics.regression import (
     refuse_full_leverage,
     robust_errors,
 )
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     BadSample,
-    Estimate,
     Floats,
     Ints,
     Labels,

@@ -22,13 +22,13 @@ from typing import Literal
 
 import numpy as np
 
+from ostrom.analysis.statistics.result import StatisticalTest
 from ostrom.analysis.statistics.samples import (
     ROUNDING,
     BadSample,
     Floats,
     NotConverged,
     Numbers,
-    StatisticalTest,
     Undefined,
     checked_level,
     checked_option,

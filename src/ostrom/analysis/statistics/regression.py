@@ -18,9 +18,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ostrom.analysis.statistics.means import t_p_value, t_quantile
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     BadSample,
-    Estimate,
     Floats,
     Ints,
     Labels,

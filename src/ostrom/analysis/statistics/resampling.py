@@ -20,10 +20,10 @@ from typing import Literal
 import numpy as np
 
 from ostrom.analysis.statistics.means import ALTERNATIVES
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     ROUNDING,
     BadSample,
-    Estimate,
     Floats,
     Ints,
     Labels,

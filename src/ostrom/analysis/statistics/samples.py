@@ -12,19 +12,16 @@ A result is an Estimate, with its uncertainty; p-values of several tests are adj
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from math import inf
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ostrom.ground.errors import OstromError, UsageError
-from ostrom.ground.words import PLURALS
+from ostrom.ground.errors import OstromError
 
 if TYPE_CHECKING:
-    from ostrom.analysis.intervals import Inference
+    pass
 
 
 class StatisticsError(OstromError):
@@ -181,158 +178,3 @@ def label_codes(labels: Labels, size: int, name: str = "labels") -> tuple[Ints, 
         levels = tuple(seen)
     position = {level: code for code, level in enumerate(levels)}
     return np.fromiter((position[item] for item in listed), dtype=np.int64, count=len(listed)), levels
-
-
-def overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
-    """Whether two ranges share a point; ends that differ by rounding only touch.
-
-    >>> overlap((0.1 + 0.2, 0.5), (0.0, 0.3)), overlap((0.31, 0.5), (0.0, 0.3))
-    (True, False)
-    """
-    width = ROUNDING * max((abs(end) for end in (*first, *second) if abs(end) < inf), default=0.0)
-    return first[0] <= second[1] + width and second[0] <= first[1] + width
-
-
-def counted(n: int, unit: str) -> str:
-    """A number of units in words.
-
-    >>> counted(1, "match"), counted(12, "match"), counted(3, "seed")
-    ('1 match', '12 matches', '3 seeds')
-    """
-    return f"{n} {unit if n == 1 else PLURALS.get(unit, unit + 's')}"
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A figure, its confidence interval, and what both rest on.
-
-    >>> print(Estimate({"agent": "kind"}, 0.62, 0.55, 0.69, 12, "match", "bounded t"))
-    0.62 [0.55, 0.69], n = 12 matches
-    """
-
-    key: Mapping[str, Any]
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    """How many independent units."""
-    unit: str
-    method: str
-    note: str = ""
-    level: float = 0.95
-    inference: Inference | None = field(default=None, repr=False, compare=False)
-    """What gives the interval at another level."""
-    sd: float | None = field(default=None, repr=False, compare=False)
-    """Of a mean: the standard deviation over its matches, with n - 1, which papers print; None with a single match."""
-    se: float | None = field(default=None, repr=False, compare=False)
-    """Of a test or a coefficient: the standard error; None where there is none (``note`` says why)."""
-    statistic: float | None = field(default=None, repr=False, compare=False)
-    """What the p-value is about: a t, or a z where ``df`` is None."""
-    df: float | None = field(default=None, repr=False, compare=False)
-    p: float | None = field(default=None, repr=False, compare=False)
-    sizes: tuple[int, ...] = field(default=(), repr=False, compare=False)
-    """How many units each group of a comparison has; one number for pairs."""
-
-    def at(self, level: float, *, guaranteed: bool = False) -> Estimate:
-        """The same with the interval of another level, or with bounds that hold for every distribution."""
-        if self.inference is None:
-            raise UsageError("this estimate was read from a file: its interval is known at one level only")
-        found = self.inference.guaranteed(level) if guaranteed else self.inference.limits(level)
-        return replace(self, low=found.low, high=found.high, method=found.method, level=level)
-
-    def __contains__(self, value: float) -> bool:
-        """Whether the interval holds a value, up to rounding; without an interval nothing can be said: it does not."""
-        if self.low is None or self.high is None:
-            return False
-        return overlap((self.low, self.high), (value, value))
-
-    @property
-    def sample(self) -> str:
-        """What it rests on: ``n = 12 matches``."""
-        return f"n = {counted(self.n, self.unit)}"
-
-    @property
-    def interval_text(self) -> str | None:
-        """The interval as a column of a table: ``0.550 to 0.690``, ``exact``, or None."""
-        if self.low is None or self.high is None:
-            return None
-        return "exact" if self.method == "exact" else f"{fixed(self.low, 3)} to {fixed(self.high, 3)}"
-
-    def text(self, digits: int = 2) -> str:
-        """Value, interval and n in one line."""
-        value = fixed(self.value, digits)
-        if self.low is None or self.high is None:
-            why = f" ({self.note})" if self.note else ""
-            return f"{value}, {self.sample}{why}"
-        if self.method == "exact":
-            return f"{value} (exact), {self.sample}"
-        return f"{value} [{fixed(self.low, digits)}, {fixed(self.high, digits)}], {self.sample}"
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def __repr__(self) -> str:
-        key = ", ".join(f"{name}={value}" for name, value in self.key.items())
-        return f"Estimate({key + ': ' if key else ''}{self.text()})"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            **self.key,
-            "value": _tidy(self.value),
-            "low": _tidy(self.low),
-            "high": _tidy(self.high),
-            "level": self.level,
-            "sd": self.sd,
-            "n": self.n,
-            "unit": self.unit,
-            "method": self.method,
-            "note": self.note,
-        }
-
-
-@dataclass(frozen=True)
-class StatisticalTest(Estimate):
-    """An estimate with an interval, a statistic, its degrees of freedom and a p-value: none of them is missing."""
-
-    low: float
-    high: float
-    statistic: float = field(kw_only=True, repr=False, compare=False)
-    df: float = field(kw_only=True, repr=False, compare=False)
-    p: float = field(kw_only=True, repr=False, compare=False)
-
-
-def _tidy(value: float | None) -> float | None:
-    """A number for tables: what is left of a difference by rounding alone is zero.
-
-    >>> _tidy(-2.1e-17), _tidy(0.25), _tidy(None)
-    (0.0, 0.25, None)
-    """
-    return 0.0 if value is not None and abs(value) < 1e-14 else value
-
-
-def fixed(value: float, digits: int = 2) -> str:
-    """A number with so many digits after the point, without a minus before zero.
-
-    >>> fixed(-0.001), fixed(2.5, 0), fixed(0.125)
-    ('0.00', '2', '0.12')
-    """
-    text = f"{value:.{digits}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
-
-
-def holm(p_values: Numbers) -> tuple[float, ...]:
-    """P-values adjusted by step-down control of the family-wise error rate (Holm 1979), in the order they came.
-
-    Four lines, because statsmodels takes seconds to import and every page of verdicts asks for this.
-
-    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
-    [0.03, 0.06, 0.06]
-    """
-    p = sample(p_values, "p-values")
-    if p.min() < 0 or p.max() > 1:
-        raise BadSample(f"p-values must lie between 0 and 1 (found {p.min():g} to {p.max():g})")
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * (p.size - np.arange(p.size))), 1.0)
-    return tuple(adjusted.tolist())

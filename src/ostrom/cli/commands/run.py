@@ -41,7 +41,7 @@ from ostrom.ground.words import how_many
 if TYPE_CHECKING:
     from ostrom.engine.folder import Folder
     from ostrom.engine.runner import Result
-    from ostrom.studies.run import Resolved
+    from ostrom.studies.resolve import Resolved
 
 
 @with_play_options(
@@ -81,7 +81,7 @@ def run(
     """
     from ostrom.engine.folder import check_name
     from ostrom.ground.errors import UsageError
-    from ostrom.studies.run import resolve
+    from ostrom.studies.resolve import resolve
 
     say_allowed(options.allow_key, model, set_)
     found = resolve(
@@ -124,7 +124,7 @@ def resume(
     budget, more seeds, a folder that was moved. Keys and --allow-key are never kept. Exit code: 0 complete, 1
     incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.studies.run import resolve_run
+    from ostrom.studies.resolve import resolve_run
 
     say_allowed(options.allow_key)
     found = resolve_run(run, runs, options=options, seeds=seeds)
@@ -138,7 +138,8 @@ def resume(
 def play_found(found: Resolved, folder: Path, *, json: bool) -> Result:
     """Play a plan into a folder, with progress on stderr."""
     from ostrom.engine.progress import watch_with
-    from ostrom.studies.run import play_plan, save_session
+    from ostrom.studies.resolve import save_session
+    from ostrom.studies.run import play_plan
 
     async def begin(home: Folder) -> None:
         save_session(home.path, found.options)

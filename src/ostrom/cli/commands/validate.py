@@ -60,7 +60,7 @@ def validate_file(
 def _study(file: str, preset: str | None, given: dict[str, Any]) -> dict[str, Any]:
     from ostrom.agents.config import NO_MODEL
     from ostrom.studies.load import presets_of
-    from ostrom.studies.run import resolve
+    from ostrom.studies.resolve import resolve
 
     facts: dict[str, Any] = {"file": file, "kind": "study"}
     left_open = False

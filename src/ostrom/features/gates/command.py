@@ -27,7 +27,7 @@ from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.features.gates.gates import Judgement
-    from ostrom.studies.run import Resolved
+    from ostrom.studies.resolve import Resolved
 
 CODES = {"pass": 0, "fail": 1, "undecided": 3}
 
@@ -72,7 +72,7 @@ def gate(
     """
     from ostrom.engine.folder import check_name
     from ostrom.features.gates import gates as gating
-    from ostrom.studies.run import resolve
+    from ostrom.studies.resolve import resolve
 
     asked = gating.read_gates(gates)
     if level is not None:

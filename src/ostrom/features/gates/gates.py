@@ -19,7 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from ostrom.analysis.estimate import Combination, Estimate, Query, against_all, key_words, level_pairs
 from ostrom.analysis.intervals import Exact
-from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError, counted
+from ostrom.analysis.statistics.result import counted
+from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
 from ostrom.analysis.units import NoSuchLevel, Observations, as_text, observations
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UsageError

@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from ostrom.analysis.statistics.resampling import clusters_of, percentiles
-from ostrom.analysis.statistics.samples import BadSample, Estimate, Floats, checked_level, checked_resamples
+from ostrom.analysis.statistics.result import Estimate
+from ostrom.analysis.statistics.samples import BadSample, Floats, checked_level, checked_resamples
 from ostrom.features.inference.mixture import (
     ChoiceTable,
     MixtureFit,

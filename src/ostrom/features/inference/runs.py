@@ -21,7 +21,8 @@ from ostrom.analysis.repeated_play import (
 )
 from ostrom.analysis.statistics import NotConverged, StatisticsError
 from ostrom.analysis.statistics.counts import wilson
-from ostrom.analysis.statistics.samples import BadSample, Estimate, Numbers, binary, same_length
+from ostrom.analysis.statistics.result import Estimate
+from ostrom.analysis.statistics.samples import BadSample, Numbers, binary, same_length
 from ostrom.data.rundata import RunData
 from ostrom.features.inference.frequencies import (
     LeftOut,

@@ -12,7 +12,8 @@ import orjson
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.statistics.counts import ChiSquare, Kappa, chi_square, cohens_kappa
-from ostrom.analysis.statistics.samples import StatisticsError, holm
+from ostrom.analysis.statistics.result import holm
+from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.ground.errors import RunError, StudyError, UnknownName
 from ostrom.ground.files import plain, read_plain, read_text_file, refuse_link
 from ostrom.ground.values import grouped

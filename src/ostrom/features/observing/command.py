@@ -19,7 +19,8 @@ from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
 from ostrom.studies.factors import WAYS
-from ostrom.studies.run import Run, open_run, resolve
+from ostrom.studies.resolve import resolve
+from ostrom.studies.run import Run, open_run
 
 
 @with_play_options(

@@ -95,7 +95,7 @@ def power(
     from ostrom.features.power import simulation as assuming
     from ostrom.ground.validation import validate
     from ostrom.reports.build import check_chart_file
-    from ostrom.studies.run import resolve
+    from ostrom.studies.resolve import resolve
 
     check_level(level)
     numbers = _seeds(seeds, powering.MOST_SEEDS)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.intervals import Combination
-from ostrom.analysis.statistics.samples import counted
+from ostrom.analysis.statistics.result import counted
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
 from ostrom.costs.forecast import Forecast, Measured, forecast
 from ostrom.features.power.simulation import (

@@ -16,7 +16,7 @@ from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.engine.runner import Result
-    from ostrom.studies.run import Resolved
+    from ostrom.studies.resolve import Resolved
 
 
 @with_play_options(

@@ -17,7 +17,7 @@ from ostrom.ground.errors import UsageError
 if TYPE_CHECKING:
     from ostrom.engine.runner import Result
     from ostrom.features.replicate.papers import PaperPlan
-    from ostrom.studies.run import Resolved
+    from ostrom.studies.resolve import Resolved
 
 RECORD = "replicate.json"
 

@@ -20,9 +20,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ostrom.analysis.statistics.resampling import clusters_of, percentiles_around
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     BadSample,
-    Estimate,
     Floats,
     Ints,
     Labels,

@@ -23,7 +23,7 @@ from ostrom.engine.runner import Result
 from ostrom.features.trees.plan import TreePlan, tree_names
 from ostrom.ground.errors import StudyError
 from ostrom.ground.terminal import ask
-from ostrom.studies.run import resolve
+from ostrom.studies.resolve import resolve
 
 COST = ("calls", "tokens_in", "likely_tokens_out", "tokens_out", "likely_usd", "usd")
 
