@@ -46,7 +46,7 @@ def test_ours_stands_under_the_model_it_is_compared_with() -> None:
         Published(("pd", "2", "other"), "X", 9.0, None, "Table 3", "verified"),
     ]  # fmt: skip
     own = [ours("pd", "2", "a", 1.5), ours("pd", "80", "a", 2.5), ours("pg", "2", "b", 3.5)]
-    found = entries(TABLE, COLUMNS, published, own, {"a": "X"})
+    found = entries(TABLE, COLUMNS, published, {"r": own}, {"a": "X"})
     table = printed_shape(TABLE, found, "SE over runs")
     assert list(table.columns) == ["game", "model", "2", "10", "80"]
     assert "After ±: printed SE over runs; ours SD over matches." in table.caption
@@ -59,14 +59,30 @@ def test_ours_stands_under_the_model_it_is_compared_with() -> None:
     ]
     single = single_figures(TABLE, COLUMNS, found)
     assert single.rows[1][3:5] == ["printed", "X"] and single.rows[1][-1] == "CONFLICT: why"
-    assert single.rows[4][3:] == ["ours", "a", 1.5, 0.25, 0.5, 2.5, 3, None, None]
+    assert single.rows[4][3:] == ["ours", "a", "r", 1.5, 0.25, 0.5, 2.5, 3, None, None]
+
+
+def test_figures_of_several_runs_are_labelled_by_run() -> None:
+    own = {"one": [ours("pd", "2", "a", 1.5)], "two": [ours("pd", "2", "a", 2.5)], "three": []}
+    found = entries(TABLE, COLUMNS, [printed("pd", "2", "X", 1.0)], own, {"a": "X"})
+    table = printed_shape(TABLE, found, "SE")
+    assert [list(row) for row in table.rows] == [
+        ["Dilemma", "X", "1.0 ± 0.5"], ["Dilemma", "a in one (ours)", "1.5 ± 0.2"],
+        ["Dilemma", "a in two (ours)", "2.5 ± 0.2"],
+    ]  # fmt: skip
+    assert "are of the runs one, two." in table.caption
+    assert [row[5] for row in single_figures(TABLE, COLUMNS, found).rows] == [None, "one", "two"]
+    alone = printed_shape(
+        TABLE, entries(TABLE, COLUMNS, [printed("pd", "2", "X", 1.0)], {"one": []}, {}), "SE"
+    )
+    assert "(ours)" not in alone.caption
 
 
 def test_the_best_of_a_cell_is_marked_among_the_papers_and_among_ours() -> None:
     table = TABLE.model_copy(update={"best": "highest"})
     published = [printed("pd", "2", "X", 1.0), printed("pd", "2", "Y", 3.0)]
     own = [ours("pd", "2", "a", 1.5), ours("pd", "2", "b", 0.5)]
-    made = printed_shape(table, entries(table, COLUMNS, published, own, {}), "SE")
+    made = printed_shape(table, entries(table, COLUMNS, published, {"r": own}, {}), "SE")
     assert [row[2] for row in made.rows] == ["1.0 ± 0.5", "3.0 ± 0.5 *", "1.5 ± 0.2 *", "0.5 ± 0.2"]
     assert made.caption is not None and "* the highest of the paper's models" in made.caption
 
@@ -74,7 +90,7 @@ def test_the_best_of_a_cell_is_marked_among_the_papers_and_among_ours() -> None:
 def test_counts_stand_behind_their_shares() -> None:
     published = [replace(printed("pd", "2", "X", 77.4), count="205/265")]
     own = [replace(ours("pd", "2", "a", 12.5), count="2/16")]
-    made = printed_shape(TABLE, entries(TABLE, COLUMNS, published, own, {}), "SE")
+    made = printed_shape(TABLE, entries(TABLE, COLUMNS, published, {"r": own}, {}), "SE")
     assert [row[2] for row in made.rows] == ["77.4 ± 0.5 (205/265)", "12.5 ± 0.2 (2/16)"]
 
 
@@ -162,3 +178,37 @@ def test_several_runs_of_one_paper_stand_in_the_same_tables(tmp_path: Path) -> N
         "This run has no finished match with game = prisoners_dilemma; it comes from the study pd-tournament."
     )
     assert said in alone.path.read_text(encoding="utf-8")
+
+
+def test_a_table_of_one_study_is_not_filled_from_a_run_of_another(tmp_path: Path) -> None:
+    scripted.register("third", lambda request: "[A0]")
+    for name in ("memory", "memory-asymmetric"):
+        changes = ["mechanism.rounds=3"]
+        play(
+            load_study(name, preset="smoke", models=["scripted/third"], changes=changes, seeds=1),
+            runs=tmp_path,
+        )
+    scripted.unregister("third")
+    made = write_report("memory", tmp_path, paper=((), None), more=["memory-asymmetric"])
+    folder = made.path.parent / "tables"
+
+    def runs_of(table: str) -> set[str]:
+        text = (folder / f"{table}-figures.csv").read_text(encoding="utf-8")
+        return {row["run"] for row in csv.DictReader(text.splitlines()) if row["whose"] == "ours"}
+
+    # Equal memories of 2 rounds are played in both studies.
+    assert runs_of("Appendix-Table-1") == {"memory"}
+    assert runs_of("Appendix-Table-9") == {"memory-asymmetric"}
+    page = made.path.read_text(encoding="utf-8")
+    captions = {
+        name: page[(at := page.index(f"{name}. ")) : page.index("</", at)]
+        for name in ("Appendix Table 1", "Appendix Table 9", "Appendix Table 15")
+    }
+    with open_run("memory-asymmetric", tmp_path) as run:
+        calls = f"{sum(1 for _ in run.rows.calls()):,} model calls"
+    assert "Run memory: " in captions["Appendix Table 1"]
+    assert f"Run memory-asymmetric: {calls}" in captions["Appendix Table 9"]
+    # A table of printed figures alone rests on no call and has no figure of ours.
+    assert (
+        "model calls" not in captions["Appendix Table 15"] and "(ours)" not in captions["Appendix Table 15"]
+    )

@@ -12,6 +12,7 @@ from ostrom.features.replicate.papers import paper_plan, papers
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.models.providers import scripted
 from ostrom.reports.exhibits.declared import exhibits_of
+from ostrom.reports.exhibits.shape import meets
 
 MODEL = "scripted/first"
 SMOKE_CALLS = 200
@@ -36,6 +37,11 @@ def test_a_plan_names_what_exists(paper: str) -> None:
     measures = {p.cell[-1] for p in reference.published()}
     assert set(plan.margins) <= measures, set(plan.margins) - measures
     assert plan.picture is not None and plan.picture.exhibit in {one.name for one in exhibits_of(name)}
+    (pictured,) = [one for one in exhibits_of(name) if one.name == plan.picture.exhibit]
+    wanted = {**pictured.where, **plan.picture.where}
+    cells = [p.cell for p in reference.published() if p.source in pictured.sources]
+    drawn = [cell for cell in cells if meets(dict(zip(reference.columns, cell, strict=True)), wanted)]
+    assert len({cell[-1] for cell in drawn}) == 1, "one axis shows one measure"
     assert 3 <= len(plan.claims) <= 6
     for claim in plan.claims:
         assert claim.part.name

@@ -15,6 +15,7 @@ from ostrom.analysis.claims import references
 from ostrom.analysis.comparison import compare_run
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import RunData, run_data
+from ostrom.features.replicate.pages import _picture
 from ostrom.features.replicate.results import PaperRun, replication
 from ostrom.features.reporting.as_paper import write_as_paper
 from ostrom.games import build_game
@@ -326,3 +327,14 @@ def test_figure_6_keeps_the_labels_of_all_four_conditions(data: RunData) -> None
     axis = chart["layer"][0]["encoding"]["x"]
     assert len(axis["sort"]) == 4
     assert axis["axis"]["labelOverlap"] is False and axis["axis"]["labelAngle"] == -40
+
+
+def test_the_picture_of_the_page_shows_the_rates_of_the_four_arms(data: RunData) -> None:
+    made = replication("personas", [PaperRun(data, 0, 0.0)])
+    assert made.plan.picture is not None
+    drawn = _picture(made, made.plan.picture, made.paper.published())
+    assert drawn is not None
+    text = str(drawn.figures[0].chart.to_dict())
+    # Rates by payoffs, with and without a persona; a difference of rates has another scale.
+    assert all(f"'{word}'" in text for word in ("hidden", "visible", "persona", "no persona"))
+    assert "minus" not in text

@@ -163,13 +163,14 @@ def _section(
     files.made_of = _rests_on(made, cells)
     try:
         if one.rows:
-            figures = [cell.line.own for cell in cells]
+            figures = grouped((cell.run, cell.line.own) for cell in cells)
             mapping = {
                 cell.line.own.agent: cell.line.model
                 for cell in cells
                 if cell.line.own.agent and cell.line.model
             }
-            shown = entries(one, made.paper.columns, published, dict.fromkeys(figures), mapping)
+            own_of = {run: dict.fromkeys(of) for run, of in figures.items()}
+            shown = entries(one, made.paper.columns, published, own_of, mapping)
             if shown:
                 files.add(section, printed_shape(one, shown, made.paper.spread))
         if cells:
@@ -231,7 +232,8 @@ def _picture(made: Replication, picture: Picture, published: Sequence[Published]
         wanted = {**one.where, **picture.where}
         if not meets(at, wanted):
             return None
-        return at[picture.x], at[picture.facet] if picture.facet else ""
+        x, facet = at[picture.x], at[picture.facet] if picture.facet else ""
+        return one.labels.get(x, x), one.labels.get(facet, facet)
 
     printed = grouped(
         (at, scale * p.value)

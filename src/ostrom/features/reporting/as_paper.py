@@ -1,13 +1,13 @@
 """`ostrom report --as-paper`: every table and figure of a paper under its name, with ours beside it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ostrom.analysis.claims import games_of, mapping_of, named_reference
 from ostrom.analysis.references import Own, Published, Reference
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.reports.build import Report, ReportFiles
-from ostrom.reports.card import card, reproduce, warnings
+from ostrom.reports.card import card, made_of, reproduce, warnings
 from ostrom.reports.exhibits.declared import FILE, Exhibit, check_exhibits, exhibits_of
 from ostrom.reports.exhibits.panels import draw_panels
 from ostrom.reports.exhibits.shape import entries, printed_shape, single_figures
@@ -35,15 +35,19 @@ def write_as_paper(
     if not found:
         raise UsageError(f"the replication {paper.name} declares no tables and figures ({FILE})")
     check_exhibits(found, paper, f"{paper.name}/{FILE}")
-    runs = [data, *more]
+    folders = [of.folder for of in (data, *more)]
+    runs = {
+        folder.name if [one.name for one in folders].count(folder.name) == 1 else str(folder): of
+        for folder, of in zip(folders, (data, *more), strict=True)
+    }
     published: list[Published] = list(paper.published())
-    own: list[Own] = []
+    own: dict[str, list[Own]] = {}
     remarks: dict[str, list[str]] = {}
-    for of in runs:
+    for name, of in runs.items():
         games, of_arms = games_of(of), paper.of_arms(of)
-        own += paper.own(of_arms, games)
+        own[name] = list(paper.own(of_arms, games))
         for remark in (*paper.left_out(of), *paper.remarks(of_arms, games)):
-            remarks.setdefault(remark, []).append(of.folder.name)
+            remarks.setdefault(remark, []).append(name)
     notes = [
         f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}.",
         *(
@@ -52,8 +56,10 @@ def write_as_paper(
         ),
     ]
     mapping: dict[str, str] = {}
-    for of in runs:
-        mapping |= mapping_of(published, own, of, chosen)
+    for of in runs.values():
+        mapping |= mapping_of(
+            published, [figure for figures in own.values() for figure in figures], of, chosen
+        )
     context = ReportFiles(data, safe=safe, folder=FOLDER)
     studies = {study for one in found for study in one.study}
     sections = [
@@ -71,23 +77,33 @@ def _section(
     one: Exhibit,
     paper: Reference,
     published: Sequence[Published],
-    own: Sequence[Own],
+    own: Mapping[str, Sequence[Own]],
     mapping: dict[str, str],
-    runs: Sequence[RunData],
+    runs: Mapping[str, RunData],
     others: set[str],
 ) -> Section:
     """One exhibit; whatever goes wrong in it stays in it."""
     section = context.begin(one.name, f"{one.name}: {one.title}")
     try:
         if one.rows:
-            figures = entries(one, paper.columns, published, own, mapping)
+            # A run of another study of the paper has exhibits of its own.
+            taken = {name: of for name, of in runs.items() if of.study.get("name") not in others}
+            figures = entries(one, paper.columns, published, {name: own[name] for name in taken}, mapping)
+            rests_on = dict.fromkeys(e.run for e in figures if e.ours)
+            context.made_of = " ".join(
+                f"Run {name}: {made_of(paper.of_arms(taken[name]))}" for name in rests_on
+            )
             if figures:
                 context.add(section, printed_shape(one, figures, paper.spread))
                 context.add(section, single_figures(one, paper.columns, figures))
             if not (one.without or any(e.ours for e in figures)):
-                section.notes.append(_nothing_here(runs, one))
+                section.notes.append(_nothing_here(runs.values(), one))
         draw_panels(
-            context, section, one, [*map(paper.of_arms, runs)], lambda data: data.study.get("name") in others
+            context,
+            section,
+            one,
+            [*map(paper.of_arms, runs.values())],
+            lambda data: data.study.get("name") in others,
         )
     except OstromError as error:
         section.error = str(error)
@@ -100,7 +116,7 @@ def _section(
     return section
 
 
-def _nothing_here(runs: Sequence[RunData], one: Exhibit) -> str:
+def _nothing_here(runs: Iterable[RunData], one: Exhibit) -> str:
     if any(data.study.get("name") in one.study for data in runs):
         return "No finished match of this run gives a figure of this table."
     return f"This run gives none of these figures; they come from the study {' or '.join(one.study)}."

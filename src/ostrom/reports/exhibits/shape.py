@@ -32,6 +32,8 @@ class ExhibitEntry:
     doubts: tuple[str, ...]
     word: str = ""
     count: str = ""
+    run: str = ""
+    """The run of an own figure."""
 
     def at(self, names: Sequence[str]) -> tuple[str, ...]:
         """The labels of some columns."""
@@ -53,10 +55,10 @@ def entries(
     one: Exhibit,
     columns: Sequence[str],
     published: Iterable[Published],
-    own: Iterable[Own],
+    own: Mapping[str, Iterable[Own]],
     mapping: Mapping[str, str],
 ) -> list[ExhibitEntry]:
-    """The figures of an exhibit: those printed in its sources, then those of the run that its condition allows."""
+    """The figures of an exhibit: those printed in its sources, then those of every run that its condition allows."""
     found = []
     for p in published:
         cell = dict(zip(columns, p.cell, strict=True))
@@ -79,15 +81,20 @@ def entries(
                     p.count,
                 )
             )
-    for o in own:
-        cell = dict(zip(columns, o.cell, strict=True))
-        if meets(cell, one.where):
+    allowed = {
+        run: [(cell, o) for o in of if meets(cell := dict(zip(columns, o.cell, strict=True)), one.where)]
+        for run, of in own.items()
+    }
+    several = sum(map(bool, allowed.values())) > 1
+    for run, figures in allowed.items():
+        for cell, o in figures:
             beside = mapping.get(o.agent) if o.agent is not None else "all models"
+            agent = o.agent or "all agents"
             found.append(
                 ExhibitEntry(
                     cell,
                     True,
-                    o.agent or "all agents",
+                    f"{agent} in {run}" if several else agent,
                     beside,
                     o.value,
                     o.spread,
@@ -98,6 +105,7 @@ def entries(
                     o.doubts,
                     o.word,
                     o.count,
+                    run,
                 )
             )
     return found
@@ -136,7 +144,9 @@ def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry], spread: str) -> T
         for whose, what, ours in (("printed", spread, False), ("ours", "SD over matches", True))
         if any(e.spread is not None and e.ours == ours for e in found)
     ]
-    caption = f"{one.name}. {one.title}. Rows or columns marked (ours) are of this run."
+    caption = f"{one.name}. {one.title}."
+    if runs := dict.fromkeys(e.run for e in found if e.ours):
+        caption += f" Rows or columns marked (ours) are of the run{'s' * (len(runs) > 1)} {', '.join(runs)}."
     if spreads:
         caption += f" After ±: {'; '.join(spreads)}."
     if best:
@@ -169,10 +179,10 @@ def _label(one: Exhibit, part: str) -> str:
 def single_figures(one: Exhibit, columns: Sequence[str], found: Sequence[ExhibitEntry]) -> Table:
     """One row per figure, with intervals and doubts."""
     used = [name for name in columns if any(e.cell[name] for e in found)]
-    heads = [*used, "whose", MODEL, "value", "spread", "low", "high", "matches", "source", "doubts"]
+    heads = [*used, "whose", MODEL, "run", "value", "spread", "low", "high", "matches", "source", "doubts"]
     rows: list[list[Any]] = [
-        [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.value, e.spread, e.low, e.high,
-         e.matches, e.source or None, "; ".join(e.doubts) or None]
+        [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.run or None, e.value, e.spread,
+         e.low, e.high, e.matches, e.source or None, "; ".join(e.doubts) or None]
         for e in found
     ]  # fmt: skip
     return Table(
