@@ -189,7 +189,9 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
                 ]
         if run.released is not None and run.released.measure is not None:
             title = measures.named(run.released.measure).title
-            remarks.setdefault(f"Claims are judged by {title}: the released data have no actions.", []).append(run.name)
+            remarks.setdefault(
+                f"Claims are judged by {title}: the released data have no actions.", []
+            ).append(run.name)
     told = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
     claims = tuple(line for claim in plan.claims for line in _claim(plan, claim, runs, reference))
     parts = tuple((one, tuple(cells[one.name])) for one in exhibits)
@@ -227,7 +229,9 @@ def _verdict(plan: PaperPlan, one: Exhibit, line: Line, run: PaperRun) -> PaperV
         if verdict.answer == "agrees" or not (line.doubts or line.status == NEAR):
             return verdict
         if not line.doubts:
-            return PaperVerdict("not comparable", "the released data are known to give a figure near the printed one")
+            return PaperVerdict(
+                "not comparable", "the released data are known to give a figure near the printed one"
+            )
     if line.doubts:
         return PaperVerdict("not comparable", f"the printed figure is in doubt ({line.doubts[0]})")
     if own.agent is None and run.released is None:
@@ -240,7 +244,7 @@ def _verdict(plan: PaperPlan, one: Exhibit, line: Line, run: PaperRun) -> PaperV
         return PaperVerdict("not comparable", f"no margin is declared for {measure}")
     error = 0.0 if plan.spread is None or line.spread is None else plan.spread.error(line.spread)
     ends = own.sure or (own.low, own.high)
-    interval = Interval(own.value, *ends, run.seeds, run.usd)
+    interval = Interval(own.value, *ends, run.seeds, run.usd, _scenarios(own.unit, own.matches))
     verdict = cell_verdict(interval, printed, error, plan.margins[measure])
     return replace(verdict, approximate=own.sure is None)
 
@@ -267,7 +271,8 @@ def _claim(
                 # some. The data of the paper itself have no other error than that of the paper.
                 sure = one.at(one.level, guaranteed=True)
                 rests = one if sure.low is None else sure
-                interval = Interval(one.value, rests.low, rests.high, run.seeds, run.usd)
+                fixed = _scenarios(one.unit, one.n)
+                interval = Interval(one.value, rests.low, rests.high, run.seeds, run.usd, fixed)
                 if run.released:
                     interval = Interval(one.value, one.value, one.value, run.seeds)
                     rests = replace(one, low=None, high=None)
@@ -279,6 +284,10 @@ def _claim(
         judged = [line for line in lines if line.estimate is not None]
         return judged or lines[:1]
     return [ClaimLine(declared, PaperVerdict("not comparable", f"no run of the study {study}"))]
+
+
+def _scenarios(unit: str, n: int) -> int | None:
+    return n if unit == "scenario" else None
 
 
 def _by_released(claim: PaperClaim, run: PaperRun) -> PaperClaim:
