@@ -183,7 +183,7 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
             # A run of another study of the paper has exhibits of its own.
             if run.study in one.study or run.study not in known:
                 cells[one.name] += [
-                    JudgedFigure(line, run.name, _verdict(plan, one, line, run))
+                    JudgedFigure(line, run.name, _verdict(plan, line, run))
                     for line in made.lines
                     if _of_models(line.own, run) and _belongs(one, reference.columns, line)
                 ]
@@ -218,7 +218,7 @@ def _belongs(one: Exhibit, columns: Sequence[str], line: Line) -> bool:
     return printed and meets(cell, one.where)
 
 
-def _verdict(plan: PaperPlan, one: Exhibit, line: Line, run: PaperRun) -> PaperVerdict:
+def _verdict(plan: PaperPlan, line: Line, run: PaperRun) -> PaperVerdict:
     """What a line says; a figure of another model, or one in doubt, is not judged."""
     own, printed = line.own, line.value
     if printed is None:
