@@ -129,7 +129,9 @@ def own_figure(
     bounds = one if one.inference is None else one.at(one.level, guaranteed=True)
     sure = sorted(end for end in scaled(bounds.low, bounds.high) if end is not None)
     pair = (sure[0], sure[1]) if one.inference is not None and len(sure) == 2 else None
-    return Own(tuple(cell), one.key.get("agent"), value, low, high, spread, one.n, doubts, sure=pair)
+    return Own(
+        tuple(cell), one.key.get("agent"), value, low, high, spread, one.n, doubts, sure=pair, unit=one.unit
+    )
 
 
 class DeclaredReference(Reference):

@@ -64,6 +64,8 @@ class Own:
     count: str = ""
     sure: tuple[float, float] | None = None
     """Bounds that hold for every distribution, where the measure has some; low and high are those of an estimate."""
+    unit: str = "match"
+    """What is independent of each other."""
 
 
 @dataclass(frozen=True)

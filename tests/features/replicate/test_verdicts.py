@@ -63,6 +63,14 @@ def test_a_figure_agrees_within_the_margin(ends: tuple[float, float], error: flo
     assert cell_verdict(one, 80.0, error, 5.0).answer == answer
 
 
+def test_more_seeds_add_no_scenarios() -> None:
+    few = Interval(-0.04, -0.12, 0.04, 3, usd=6.0, scenarios=3)
+    for verdict in (claim_verdict(few, "below", 0.0, 0.01), cell_verdict(few, -0.1, 0.0, 0.07)):
+        assert (str(verdict), verdict.seeds) == ("undecided: 3 scenarios, and more seeds add none", None)
+    alone = cell_verdict(Interval(-0.04, -0.12, 0.04, 3, scenarios=1), -0.1, 0.0, 0.07)
+    assert str(alone) == "undecided: 1 scenario, and more seeds add none"
+
+
 def test_more_seeds_shrink_the_interval_with_their_root() -> None:
     # Half a width of .08 must come below .04: four times the seeds.
     verdict = claim_verdict(Interval(-0.04, -0.12, 0.04, 3, usd=6.0), "below", 0.0, 0.01)

@@ -243,7 +243,7 @@ def _verdict(plan: PaperPlan, line: Line, run: PaperRun) -> PaperVerdict:
         return PaperVerdict("not comparable", f"no margin is declared for {measure}")
     error = 0.0 if plan.spread is None or line.spread is None else plan.spread.error(line.spread)
     ends = own.sure or (own.low, own.high)
-    interval = Interval(own.value, *ends, run.seeds, run.usd)
+    interval = Interval(own.value, *ends, run.seeds, run.usd, _scenarios(own.unit, own.matches))
     verdict = cell_verdict(interval, printed, error, plan.margins[measure])
     return replace(verdict, approximate=own.sure is None)
 
@@ -270,7 +270,8 @@ def _claim(
                 # some. The data of the paper itself have no other error than that of the paper.
                 sure = one.at(one.level, guaranteed=True)
                 rests = one if sure.low is None else sure
-                interval = Interval(one.value, rests.low, rests.high, run.seeds, run.usd)
+                fixed = _scenarios(one.unit, one.n)
+                interval = Interval(one.value, rests.low, rests.high, run.seeds, run.usd, fixed)
                 if run.released:
                     interval = Interval(one.value, one.value, one.value, run.seeds)
                     rests = replace(one, low=None, high=None)
@@ -282,6 +283,10 @@ def _claim(
         judged = [line for line in lines if line.estimate is not None]
         return judged or lines[:1]
     return [ClaimLine(declared, PaperVerdict("not comparable", f"no run of the study {study}"))]
+
+
+def _scenarios(unit: str, n: int) -> int | None:
+    return n if unit == "scenario" else None
 
 
 def _by_released(claim: PaperClaim, run: PaperRun) -> PaperClaim:

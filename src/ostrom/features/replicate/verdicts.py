@@ -57,6 +57,8 @@ class Interval:
     high: float | None
     seeds: int
     usd: float = 0.0
+    scenarios: int | None = None
+    """How many scenarios it rests on, where these are what is independent: more seeds add none."""
 
 
 def claim_verdict(
@@ -126,6 +128,8 @@ def recomputed_verdict(value: float, printed: float, digits: int) -> PaperVerdic
 def _undecided(one: Interval, *room: float) -> PaperVerdict:
     """Half the width of an interval shrinks with the root of the seeds; the widest that would decide is taken."""
     assert one.low is not None and one.high is not None
+    if one.scenarios is not None:
+        return PaperVerdict("undecided", f"{how_many(one.scenarios, 'scenario')}, and more seeds add none")
     half, widest = (one.high - one.low) / 2, max(room[:2])
     error = room[2] if len(room) > 2 else 0.0
     if widest <= error or half <= 0:
