@@ -57,6 +57,7 @@ def test_a_random_end_counts_every_round_by_its_chance(chance: float, cap: int) 
     assert told.likely_calls == told.likely_decisions == pytest.approx(2 * 1000 * rounds, rel=1e-3)
     assert told.calls == told.decisions == 2 * 1000 * cap
     assert told.at_most["calls"] == 3 * told.calls
+    assert told.at_most["tokens_out"] == 3 * 50 * told.calls
     assert any("chance" in line for line in told.assumes) == (chance < 1)
 
 

@@ -93,6 +93,14 @@ def test_a_chain_counts_what_it_waits_for() -> None:
     for need in needy.needs:
         alone.add(plan.unit(need))
     assert chains.waves().count > alone.waves().count >= 1
+    # One wave for the designs, which do not wait for each other, and three for the match: vote, delegate, act.
+    assert (alone.waves().count, chains.waves().count) == (1, 4)
+
+
+def test_a_match_that_chance_ends_has_as_many_waves_as_rounds() -> None:
+    rules = {"name": "repetition", "rounds": 9, "stopping": "geometric", "continuation": 0.1}
+    told = forecast(study(mechanism=rules)).waves
+    assert told is not None and told.count == 9
 
 
 def test_what_is_likely_follows_an_earlier_run(tmp_path: Path) -> None:

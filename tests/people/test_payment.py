@@ -17,6 +17,7 @@ from ostrom.people.schema import Pay
         ("done", 125, {}, "3.00", "0.13"),  # half a penny is rounded up
         ("done", -40, {}, "3.00", "0.00"),  # nobody owes anything
         ("done", 5000, {"at_most": "2.00"}, "3.00", "2.00"),
+        ("done", 1500, {"at_most": "2.00"}, "3.00", "1.50"),
         ("no_partner", 0, {}, "3.00", "0.00"),
         ("timeout", 300, {}, "0.00", "0.30"),  # what was earned up to then
         ("declined", 300, {}, "0.00", "0.00"),
