@@ -53,6 +53,19 @@ REGISTRIES = {
 """Where the parts of a kind are registered."""
 
 
+FIRST = {
+    "studies": (
+        "memory", "pd-tournament", "bos-tournament", "mechanisms", "personas", "commons", "sharing", "society",
+        "horizon", "repeated-games-people",
+    ),
+    "measures": (
+        "cooperation", "joint_cooperation", "coordination", "payoff", "efficiency", "equality", "first_defection",
+        "cooperation_by_round", "amount_share", "response_time",
+    ),
+}  # fmt: skip
+"""The ten of a kind that matter first."""
+
+
 def kind_of(text: str) -> str:
     """The kind of part that a text names, in the singular; the text may be plural and in any case.
 
@@ -75,6 +88,7 @@ def list_parts(
         str | None,
         typer.Option(help="games: the ordinal 2x2 games of a family (win-win, pd-family, ...), or of 'all'."),
     ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="studies, measures: all of them, in full.")] = False,
     json: Json = False,
 ) -> None:
     """List what can be used by name: studies, games, measures, ..."""
@@ -85,8 +99,15 @@ def list_parts(
     if json:
         print_json(rows)
         return
+    if kind in FIRST and not all_:
+        named = {row["name"]: row for row in rows}
+        width = max(map(len, FIRST[kind]))
+        for name in FIRST[kind]:
+            write(f"{name:{width}}  {named[name]['title']}")
+        say(f"{len(rows) - len(FIRST[kind])} more: ostrom list {kind} --all")
     columns = list(rows[0]) if rows else ["name"]
-    print_table("", columns, [[row.get(c) for c in columns] for row in rows])
+    if all_ or kind not in FIRST:
+        print_table("", columns, [[row.get(c) for c in columns] for row in rows])
     if kind in ("studies", "mappings", "measures", "panels", "references"):
         for name, why in broken_replications().items():
             say(f"replication {name} cannot be used: {why}")
