@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import ostrom
-from ostrom.ground.results import MOST_ROWS, Records, Result, html_of, html_table
+from ostrom.ground.results import MOST_ROWS, CommandResult, TableRows, html_of, html_table
 
 STUDY = {
     "name": "<s>",
@@ -27,9 +27,9 @@ def test_runs_forecasts_and_transcripts_are_tables(tmp_path: Path, monkeypatch: 
     html = run._repr_html_()
     assert "8 of 8 matches" in html and "<td>&lt;i&gt;a</td>" in html and "<i>" not in html
     said = run.transcript(0)
-    assert isinstance(said, Records) and "<table>" in said._repr_html_()
+    assert isinstance(said, TableRows) and "<table>" in said._repr_html_()
     result = ostrom.commands.estimate(["s", "cooperation"], by="agent")
-    assert isinstance(result, Result) and result.measure == "cooperation" and result["by"] == ["agent"]
+    assert isinstance(result, CommandResult) and result.measure == "cooperation" and result["by"] == ["agent"]
     assert [row["agent"] for row in result.estimates] == ["<i>a", "b"] and result.source[
         0
     ].n == result.estimates[0]["n"]

@@ -13,7 +13,7 @@ from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.runner import Result
 from ostrom.ground.commands import exposed
 from ostrom.ground.errors import UsageError
-from ostrom.ground.results import Records, html_table
+from ostrom.ground.results import TableRows, html_table
 from ostrom.studies.run import find_run
 from ostrom.studies.run import open_run as open_folder
 
@@ -138,14 +138,14 @@ class Run:
             raise UsageError("; ".join(made["failures"]))
         return Path(made["report"])
 
-    def transcript(self, match: int = 0, *, round: int | None = None, player: int | None = None) -> Records:
+    def transcript(self, match: int = 0, *, round: int | None = None, player: int | None = None) -> TableRows:
         """A match as it was said: every prompt, every reply, and how it was read."""
         from ostrom.api import commands
 
         decisions: list[dict[str, Any]] = commands.transcript(
             self.path, match=match, round=round, player=player
         )["decisions"]
-        return Records(decisions)
+        return TableRows(decisions)
 
     def compare(
         self,

@@ -10,10 +10,10 @@ LONGEST = 400
 """So many characters of a cell."""
 
 
-class Result(dict[str, Any]):
+class CommandResult(dict[str, Any]):
     """A document with its keys as attributes; ``source`` is the object that the command prints from.
 
-    >>> Result({"measure": "cooperation", "estimates": [{"value": 0.5}]}).estimates[0]["value"]
+    >>> CommandResult({"measure": "cooperation", "estimates": [{"value": 0.5}]}).estimates[0]["value"]
     0.5
     """
 
@@ -32,7 +32,7 @@ class Result(dict[str, Any]):
         return html_of(self)
 
 
-class Records(list[dict[str, Any]]):
+class TableRows(list[dict[str, Any]]):
     """A list of rows that a notebook shows as a table."""
 
     def _repr_html_(self) -> str:

@@ -13,7 +13,8 @@ from ostrom.cli.output import print_json, print_record, print_table, say, write
 from ostrom.framing import Library
 from ostrom.ground.errors import OstromError, UnknownName, UsageError, nearest
 from ostrom.ground.parameters import bounds_in_words
-from ostrom.ground.registry import broken_replications, replication_files, replications
+from ostrom.ground.registry import broken_replications, package_folder, replication_files, replications
+from ostrom.ground.yaml import read_yaml
 from ostrom.models import check_name, model_names, params_of
 from ostrom.studies.extensions import FileKind, file_kinds
 from ostrom.studies.load import builtin_names, presets_of, read_study
@@ -53,17 +54,19 @@ REGISTRIES = {
 """Where the parts of a kind are registered."""
 
 
-FIRST = {
-    "studies": (
-        "memory", "pd-tournament", "bos-tournament", "mechanisms", "personas", "commons", "sharing", "society",
-        "horizon", "repeated-games-people",
-    ),
-    "measures": (
-        "cooperation", "joint_cooperation", "coordination", "payoff", "efficiency", "equality", "first_defection",
-        "cooperation_by_round", "amount_share", "response_time",
-    ),
-}  # fmt: skip
-"""The ten of a kind that matter first."""
+FIRST_MEASURES = (
+    "cooperation", "joint_cooperation", "coordination", "payoff", "efficiency", "equality", "first_defection",
+    "cooperation_by_round", "amount_share", "response_time",
+)  # fmt: skip
+"""The ten measures that matter first; those of studies stand beside the replications."""
+
+
+def first_of(kind: str) -> list[str]:
+    """The parts of a kind that matter first; none where all are listed."""
+    if kind == "studies":
+        text = package_folder("ostrom.replications").joinpath("first.yaml").read_text(encoding="utf-8")
+        return list(read_yaml(text, "first.yaml"))
+    return list(FIRST_MEASURES) if kind == "measures" else []
 
 
 def kind_of(text: str) -> str:
@@ -99,14 +102,15 @@ def list_parts(
     if json:
         print_json(rows)
         return
-    if kind in FIRST and not all_:
+    first = [] if all_ else first_of(kind)
+    if first:
         named = {row["name"]: row for row in rows}
-        width = max(map(len, FIRST[kind]))
-        for name in FIRST[kind]:
+        width = max(map(len, first))
+        for name in first:
             write(f"{name:{width}}  {named[name]['title']}")
-        say(f"{len(rows) - len(FIRST[kind])} more: ostrom list {kind} --all")
+        say(f"{len(rows) - len(first)} more: ostrom list {kind} --all")
     columns = list(rows[0]) if rows else ["name"]
-    if all_ or kind not in FIRST:
+    if not first:
         print_table("", columns, [[row.get(c) for c in columns] for row in rows])
     if kind in ("studies", "mappings", "measures", "panels", "references"):
         for name, why in broken_replications().items():

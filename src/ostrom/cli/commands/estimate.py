@@ -11,7 +11,7 @@ import typer
 from ostrom.cli.options import Json, Level, Runs, Safe, check_level, opened_runs
 from ostrom.cli.output import print_csv, print_json, print_table, write
 from ostrom.ground.errors import UsageError
-from ostrom.ground.results import Result
+from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
     from ostrom.analysis.estimate import Estimate
@@ -44,7 +44,7 @@ def estimate(
     safe: Safe = False,
     runs: Runs = Path("runs"),
     json: Json = False,
-) -> Result:
+) -> CommandResult:
     """Estimate a measure: a mean, a difference or a slope.
 
     The mean by default, a difference with --contrast, a slope with --over, each with its interval.
@@ -95,7 +95,7 @@ def estimate(
         _show_estimates(part, found, level)
         for text in stopped:
             write(text)
-    return Result(document, found)
+    return CommandResult(document, found)
 
 
 def _measure(text: str) -> Measure:
@@ -188,7 +188,7 @@ def test(
     seed: Annotated[int, typer.Option(help="The seed of random arrangements (permutation).", min=0)] = 0,
     runs: Runs = Path("runs"),
     json: Json = False,
-) -> Result:
+) -> CommandResult:
     """Test whether a measure differs between the levels of a factor.
 
     A factor is any column of the matches. The answer names the unit of analysis, the design and the assumptions.
@@ -210,7 +210,7 @@ def test(
             data, part, factor, method, second=second, cluster=_columns(cluster),  # type: ignore[arg-type]
             where=condition(data, part, where or []), sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
         )  # fmt: skip
-    result = Result({"runs": names, **made.as_dict()}, made)
+    result = CommandResult({"runs": names, **made.as_dict()}, made)
     print_json(result) if json else _show_test(made, part)
     return result
 
