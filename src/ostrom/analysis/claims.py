@@ -160,12 +160,12 @@ class DeclaredReference(Reference):
             columns.spread,
             columns.doubts,
         )
-        for row in published_rows(self.name)[:1]:
+        for first in published_rows(self.name)[:1]:
             for column in needed:
-                if column is not None and column not in row:
+                if column is not None and column not in first:
                     where = f"{self.name}/reference.csv"
                     raise StudyError(
-                        "lacks a column that claims.yaml needs", file=where, key=column, allowed=row
+                        "lacks a column that claims.yaml needs", file=where, key=column, allowed=first
                     )
         for row in map(self.row, (dict(row) for row in published_rows(self.name))):
             if row is None or (value := number(row[columns.value])) is None:

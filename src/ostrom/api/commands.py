@@ -15,6 +15,7 @@ from typing import Any
 
 from ostrom.ground.commands import command_names, every_command, parts_of
 from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.results import CommandResult
 from ostrom.ground.terminal import collecting
 
 NOT_HERE = ("json", "help")
@@ -109,9 +110,10 @@ def _result(name: str, parts: tuple[Any, ...], given: dict[str, Any], json: bool
         raise KeyboardInterrupt
     if code not in (0, 1, 3) or (code and not printed):
         raise UsageError(f"ostrom {name} ended with exit code {code}")
-    if not (json and printed):
+    if isinstance(value, CommandResult) or not (json and printed):
         return value
-    return printed[0] if len(printed) == 1 else printed
+    document = printed[0] if len(printed) == 1 else printed
+    return CommandResult(document) if isinstance(document, dict) else document
 
 
 def _called(parts: tuple[Any, ...], given: dict[str, Any]) -> Any:

@@ -28,6 +28,7 @@ from ostrom.engine.progress import stop_in, watch_with
 from ostrom.engine.runner import Result
 from ostrom.ground.commands import exposed
 from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.results import TableRows, html_table
 from ostrom.models.grants import say_allowed
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.resolve import resolve, save_session
@@ -392,16 +393,14 @@ class Run:
             raise UsageError("; ".join(made["failures"]))
         return Path(made["report"])
 
-    def transcript(
-        self, match: int = 0, *, round: int | None = None, player: int | None = None
-    ) -> list[dict[str, Any]]:
+    def transcript(self, match: int = 0, *, round: int | None = None, player: int | None = None) -> TableRows:
         """A match as it was said: every prompt, every reply, and how it was read."""
         from ostrom.api import commands
 
         decisions: list[dict[str, Any]] = commands.transcript(
             self.path, match=match, round=round, player=player
         )["decisions"]
-        return decisions
+        return TableRows(decisions)
 
     def compare(
         self,
@@ -494,7 +493,16 @@ class Run:
         return f"<Run {self.name}: {self._state()}>"
 
     def _repr_html_(self) -> str:
-        return f"<b>{escape(self.name)}</b>: {escape(self._state())}<br><code>{escape(str(self.path))}</code>"
+        from ostrom.analysis.summary import summarise
+
+        with open_folder(self.path) as opened:
+            rows = [
+                {**cell.factors, "agent": cell.agent, "matches": cell.matches, "cooperation": cell.cooperation,
+                 "95 % CI": cell.interval_text if cell.cooperation is not None else None, "score": cell.score}
+                for cell in summarise(opened.rows)
+            ]  # fmt: skip
+        head = f"<b>{escape(self.name)}</b>: {escape(self._state())} <code>{escape(str(self.path))}</code>"
+        return f"{head}{html_table(rows)}" if rows else head
 
     def _state(self) -> str:
         with open_folder(self.path) as opened:

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
+from html import escape
 from math import ceil
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +22,7 @@ from ostrom.costs.waves import HOURS, Chains, Waves
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.ground.errors import UsageError
+from ostrom.ground.results import html_table
 from ostrom.memory import memories
 from ostrom.models.batches import may_batch
 from ostrom.models.prices import batch_share, price_of_calls, rates_of
@@ -118,6 +120,13 @@ class Forecast:
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {**asdict(self), "likely": self.likely, "at_most": self.at_most}
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what is likely and what is possible at most."""
+        rows = [{"": "likely", **self.likely}, {"": "at most", **self.at_most}]
+        size = f"{self.cells:,} cells, {self.matches:,} matches"
+        said = "".join(f"<li>{escape(line)}</li>" for line in self.assumes)
+        return f"<b>{size}</b>{html_table(rows)}<ul>{said}</ul>"
 
 
 def forecast(

@@ -90,7 +90,6 @@ def test_a_skeleton_has_every_file_of_the_printed_wording(paper: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["prompts", "mine"], "name a paper with --paper (allowed: memory-curse, personas, repeated-games)"),
         (["prompts", "mine", "--paper", "persona"], "unknown paper with printed prompts 'persona'"),
         (["prompts", "mine", "--paper", "coopeval"], "memory-curse, personas, repeated-games"),
         (["prompt", "mine"], "unknown kind 'prompt'"),

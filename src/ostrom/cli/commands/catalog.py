@@ -13,7 +13,8 @@ from ostrom.cli.output import print_json, print_record, print_table, say, write
 from ostrom.framing import Library
 from ostrom.ground.errors import OstromError, UnknownName, UsageError, nearest
 from ostrom.ground.parameters import bounds_in_words
-from ostrom.ground.registry import broken_replications, replication_files, replications
+from ostrom.ground.registry import broken_replications, package_folder, replication_files, replications
+from ostrom.ground.yaml import read_yaml
 from ostrom.models import check_name, model_names, params_of
 from ostrom.studies.extensions import FileKind, file_kinds
 from ostrom.studies.load import builtin_names, presets_of, read_study
@@ -53,6 +54,21 @@ REGISTRIES = {
 """Where the parts of a kind are registered."""
 
 
+FIRST_MEASURES = (
+    "cooperation", "joint_cooperation", "coordination", "payoff", "efficiency", "equality", "first_defection",
+    "cooperation_by_round", "amount_share", "response_time",
+)  # fmt: skip
+"""The ten measures that matter first; those of studies stand beside the replications."""
+
+
+def first_of(kind: str) -> list[str]:
+    """The parts of a kind that matter first; none where all are listed."""
+    if kind == "studies":
+        text = package_folder("ostrom.replications").joinpath("first.yaml").read_text(encoding="utf-8")
+        return list(read_yaml(text, "first.yaml"))
+    return list(FIRST_MEASURES) if kind == "measures" else []
+
+
 def kind_of(text: str) -> str:
     """The kind of part that a text names, in the singular; the text may be plural and in any case.
 
@@ -75,6 +91,7 @@ def list_parts(
         str | None,
         typer.Option(help="games: the ordinal 2x2 games of a family (win-win, pd-family, ...), or of 'all'."),
     ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="studies, measures: all of them, in full.")] = False,
     json: Json = False,
 ) -> None:
     """List what can be used by name: studies, games, measures, ..."""
@@ -85,8 +102,16 @@ def list_parts(
     if json:
         print_json(rows)
         return
+    first = [] if all_ else first_of(kind)
+    if first:
+        named = {row["name"]: row for row in rows}
+        width = max(map(len, first))
+        for name in first:
+            write(f"{name:{width}}  {named[name]['title']}")
+        say(f"{len(rows) - len(first)} more: ostrom list {kind} --all")
     columns = list(rows[0]) if rows else ["name"]
-    print_table("", columns, [[row.get(c) for c in columns] for row in rows])
+    if not first:
+        print_table("", columns, [[row.get(c) for c in columns] for row in rows])
     if kind in ("studies", "mappings", "measures", "panels", "references"):
         for name, why in broken_replications().items():
             say(f"replication {name} cannot be used: {why}")

@@ -11,6 +11,7 @@ import typer
 from ostrom.cli.options import Json, Level, Runs, Safe, check_level, opened_runs
 from ostrom.cli.output import print_csv, print_json, print_table, write
 from ostrom.ground.errors import UsageError
+from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
     from ostrom.analysis.estimate import Estimate
@@ -43,7 +44,7 @@ def estimate(
     safe: Safe = False,
     runs: Runs = Path("runs"),
     json: Json = False,
-) -> None:
+) -> CommandResult:
     """Estimate a measure: a mean, a difference or a slope.
 
     The mean by default, a difference with --contrast, a slope with --over, each with its interval.
@@ -80,19 +81,21 @@ def estimate(
         }
         for one in found
     ]
+    document: dict[str, Any] = {"runs": names, "measure": part.name, "scale": part.scale, "by": columns}
+    if contrast:
+        document["contrast"] = contrast
+    if over:
+        document |= {"over": over, "log": log}
+    document |= {**({"stopping": stopped} if stopped else {}), "estimates": rows}
     if json:
-        document: dict[str, Any] = {"runs": names, "measure": part.name, "scale": part.scale, "by": columns}
-        if contrast:
-            document["contrast"] = contrast
-        if over:
-            document |= {"over": over, "log": log}
-        print_json({**document, **({"stopping": stopped} if stopped else {}), "estimates": rows})
+        print_json(document)
     elif csv:
         print_csv(rows, safe=safe)
     else:
         _show_estimates(part, found, level)
         for text in stopped:
             write(text)
+    return CommandResult(document, found)
 
 
 def _measure(text: str) -> Measure:
@@ -185,7 +188,7 @@ def test(
     seed: Annotated[int, typer.Option(help="The seed of random arrangements (permutation).", min=0)] = 0,
     runs: Runs = Path("runs"),
     json: Json = False,
-) -> None:
+) -> CommandResult:
     """Test whether a measure differs between the levels of a factor.
 
     A factor is any column of the matches. The answer names the unit of analysis, the design and the assumptions.
@@ -207,7 +210,9 @@ def test(
             data, part, factor, method, second=second, cluster=_columns(cluster),  # type: ignore[arg-type]
             where=condition(data, part, where or []), sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
         )  # fmt: skip
-    print_json({"runs": names, **made.as_dict()}) if json else _show_test(made, part)
+    result = CommandResult({"runs": names, **made.as_dict()}, made)
+    print_json(result) if json else _show_test(made, part)
+    return result
 
 
 def _show_test(made: FactorTest, part: Measure) -> None:

@@ -197,7 +197,7 @@ def write_run(
         digest = write_units(folder.path, units)
         manifest = new_manifest(
             ImportedPlan.kind,
-            study.model_dump(mode="json", exclude={"stop"}),
+            study.model_dump(mode="json", exclude={"stop", "models"}),
             {},
             imported={**imported, "digest": digest},
         )

@@ -166,9 +166,9 @@ def write(kind: str, name: str, like: str | None) -> tuple[Path, str]:
     for path in (place, *map(Path, parts)):
         if path.exists() or path.is_symlink():
             raise UsageError(f"{path} exists already: choose another name")
-    for path, text in parts.items():
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(text, encoding="utf-8")
+    for file, text in parts.items():
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).write_text(text, encoding="utf-8")
     if kind in ("study", "people"):
         _try(first, parts)
     return place, f"{place}: written. Next: {NEXT[kind].format(file=first, folder=place)}"

@@ -102,7 +102,7 @@ class TreePlan(DerivedPlan):
                     "mechanism": seat.rules.name,
                     "told": dict(seat.walk.told),
                     "game": game_to_mapping(seat.game),
-                    "agent": seat.asked.model_dump(mode="json"),
+                    "agent": seat.asked.model_dump(mode="json", exclude={"called"}),
                 }
                 for number, seat in enumerate(self.seats, 1)
             },

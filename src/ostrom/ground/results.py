@@ -1,0 +1,78 @@
+"""What a command answers, as Python gets it: the document of its ``--json``, with keys as attributes."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+MOST_ROWS = 100
+"""So many rows of a table a notebook shows."""
+LONGEST = 400
+"""So many characters of a cell."""
+
+
+class CommandResult(dict[str, Any]):
+    """A document with its keys as attributes; ``source`` is the object that the command prints from.
+
+    >>> CommandResult({"measure": "cooperation", "estimates": [{"value": 0.5}]}).estimates[0]["value"]
+    0.5
+    """
+
+    source: Any
+
+    def __init__(self, document: Mapping[str, Any], source: Any = None) -> None:
+        super().__init__(document)
+        self.__dict__["source"] = source
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self:
+            raise AttributeError(f"the result has no {name!r} (allowed: {', '.join(self)})")
+        return self[name]
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+
+class TableRows(list[dict[str, Any]]):
+    """A list of rows that a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        return html_table(self)
+
+
+def html_of(document: Mapping[str, Any]) -> str:
+    """Plain facts as one table, and a table for every list of rows."""
+    tables = {key: value for key, value in document.items() if _is_rows(value)}
+    facts = {key: value for key, value in document.items() if key not in tables}
+    rows = "".join(
+        f"<tr><th>{escape(str(key))}</th><td>{_cell(value)}</td></tr>" for key, value in facts.items()
+    )
+    parts = [f"<table>{rows}</table>"] if rows else []
+    parts += [f"<b>{escape(str(key))}</b>{html_table(value)}" for key, value in tables.items()]
+    return "".join(parts)
+
+
+def html_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as a table, every text escaped, a long one cut.
+
+    >>> html_table([{"a": "<b>"}])
+    '<table><tr><th>a</th></tr><tr><td>&lt;b&gt;</td></tr></table>'
+    """
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    head = "".join(f"<th>{escape(str(column))}</th>" for column in columns)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{_cell(row.get(column))}</td>' for column in columns)}</tr>"
+        for row in rows[:MOST_ROWS]
+    )
+    more = f"<p>and {len(rows) - MOST_ROWS:,} more rows</p>" if len(rows) > MOST_ROWS else ""
+    return f"<table><tr>{head}</tr>{body}</table>{more}"
+
+
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, Mapping) for row in value)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…").replace("\n", "<br>")
