@@ -69,7 +69,8 @@ def test_levels_keep_the_order_of_the_study(played: Played) -> None:
 
 def test_cooperation_by_says_what_it_pools(played: Played) -> None:
     drawn = draw(played(), {"name": "cooperation_by", "x": "k"})
-    assert drawn.notes[0] == "Every estimate pools all levels of game and agent."
+    assert drawn.notes[0].startswith("Cooperation from ") and " (k 1) to " in drawn.notes[0] + " to "
+    assert "Every estimate pools all levels of game and agent." in drawn.notes
     assert drawn.tables[0].columns == ["k", "matches", "cooperation", "low", "high", "interval"]
     assert [row["matches"] for row in rows_of(drawn.tables[0])] == [12, 12]
 

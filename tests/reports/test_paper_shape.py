@@ -38,7 +38,7 @@ def test_bands_can_be_standard_deviations(played: Played) -> None:
     data = played()
     curve = {"chart": "curve", "measure": "cooperation", "x": "game", "colour": "agent", "bands": "sd"}
     drawn = panel_of(curve).draw(data)
-    assert "bands one standard deviation over matches" in drawn.figures[0].caption
+    assert "bands and whiskers one standard deviation over matches" in drawn.figures[0].caption
     values = drawn.figures[0].chart.to_dict()
     (coin,) = (e for e in estimate(data, "cooperation", ["game", "agent"]) if e.key == {
         "game": "stag_hunt", "agent": "coin"})  # fmt: skip

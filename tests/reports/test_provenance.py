@@ -1,4 +1,4 @@
-"""Captions say what figures rest on: calls, temperature, versions."""
+"""A page says once what its figures rest on: calls, temperature, versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ostrom.studies.run import open_run, play
 
 
 @pytest.mark.slow
-def test_every_caption_names_calls_temperature_and_models(tmp_path: Path) -> None:
+def test_the_foot_of_a_page_names_calls_temperature_and_models(tmp_path: Path) -> None:
     register("said", "[A0]")
     study = {
         "name": "captions", "game": "prisoners_dilemma", "types": {"m": {"model": "scripted/said", "style": "direct"}},
@@ -31,7 +31,7 @@ def test_every_caption_names_calls_temperature_and_models(tmp_path: Path) -> Non
         table = calls_table(data)
         page = build_report(data).path.read_text(encoding="utf-8")
     assert sentence.startswith("12 model calls at temperature 0.2, 1; models: scripted/said")
-    assert page.count(sentence) >= 3  # the figure at the top, the chart, and the tables
+    assert page.count(sentence) == 1 and page.index(sentence) > page.index("What was run</h2>")
     assert table is not None
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     assert [(r["temperature"], r["agent"], r["calls"]) for r in rows] == [(0.2, "m", 6), (1.0, "m", 6)]

@@ -35,8 +35,8 @@ def own_panels_only(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_report_is_one_page_with_figures_and_tables_beside_it(ready: Path) -> None:
     assert ready.parts[-3:] == ("small", "report", "index.html")
     page = page_of(ready)
-    sections = ("Results at a glance", "Cooperation by cell", "Data quality", "Manifest", "How to reproduce")
-    for words in ("A small study", *sections):
+    sections = ("NOT DECIDED", "Every cell in numbers", "Cooperation by cell", "Data quality", "Manifest")
+    for words in ("A small study", *sections, "How to reproduce", "What was run"):
         assert words in page.text
     for name in ("cooperation", "cooperation_over_rounds", "scores", "strips"):
         assert (ready.parent / "figures" / f"{name}.svg").read_bytes().startswith(SVG)
@@ -254,7 +254,7 @@ def test_a_panel_that_fails_is_a_box_on_the_page_and_a_failure_of_the_report(pla
     page = page_of(report.path)
     assert "This panel could not be drawn. ZeroDivisionError: nothing to <i>divide</i>" in page.text
     assert "The panel silent has nothing to show for this run." in page.text
-    assert "Results at a glance" in page.text
+    assert "NOT DECIDED" in page.text
 
 
 @pytest.mark.sample(2)

@@ -30,7 +30,7 @@ from ostrom.analysis.intervals import (
 from ostrom.analysis.intervals.group import Group, group_of
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.statistics.result import Estimate, fixed
+from ostrom.analysis.statistics.result import FEW, Estimate, fixed
 from ostrom.analysis.statistics.samples import without_rounding
 from ostrom.analysis.units import (
     NoSuchLevel,
@@ -213,13 +213,13 @@ def estimate(
     """
     found = observations(data, measures.named(measure), where)
     found.need(balance)
-    return [
-        replace(
-            estimated(dict(zip(by, key, strict=True)), *_mean(found, rows, by, balance), level),
-            sd=deviation([unit.value for unit in per_match(rows).values()]),
-        )
-        for key, rows in found.groups(by).items()
-    ]
+    made = []
+    for key, rows in found.groups(by).items():
+        one = estimated(dict(zip(by, key, strict=True)), *_mean(found, rows, by, balance), level)
+        values = tuple(unit.value for unit in per_match(rows).values())
+        shown = values if len(values) < FEW and one.method != "exact" else ()
+        made.append(replace(one, sd=deviation(values), values=shown))
+    return made
 
 
 def some(found: Sequence[Estimate], measure: str, *, compared: bool = False) -> Sequence[Estimate]:

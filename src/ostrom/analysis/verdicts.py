@@ -35,6 +35,13 @@ class Verdict:
     """Of the hypothesis that the true value is the threshold; 1 where there is no interval."""
     adjusted: float
     """After correction for the number of comparisons."""
+    level: float = 0.95
+    """Of the interval that the answer rests on: it leaves the threshold out where the answer is yes or no."""
+
+    @property
+    def interval(self) -> Estimate:
+        """The estimate with the interval that the answer rests on."""
+        return self.estimate if self.estimate.inference is None else self.estimate.at(self.level)
 
     def __str__(self) -> str:
         return "undecided at this size" if self.answer == "undecided" else self.answer
@@ -72,12 +79,17 @@ def above(
         adjusted = list(holm(ps))
     else:
         adjusted = [min(1.0, p * (many if control == "bonferroni" else 1)) for p in ps]
+    sure = [corrected <= 1 - level for corrected in adjusted]
+    # Holm compares the k-th smallest p-value with (1 - level) / (many - k + 1), up to the first that fails.
+    ranks = {place: k for k, place in enumerate(sorted(range(many), key=lambda place: ps[place]))}
     made = []
-    for estimate, p, corrected in zip(estimates, ps, adjusted, strict=True):
+    for place, (estimate, p, corrected) in enumerate(zip(estimates, ps, adjusted, strict=True)):
         answer: Answer = "undecided"
-        if corrected <= 1 - level:
+        if sure[place]:
             answer = "yes" if estimate.value > threshold else "no"
-        made.append(Verdict(answer, estimate, p, corrected))
+        before = min(ranks[place], sum(sure)) if control == "holm" else 0
+        share = 1 if control == "none" else many - before
+        made.append(Verdict(answer, estimate, p, corrected, 1 - (1 - level) / share))
     comparisons = how_many(many, "comparison")
     words = f"{comparisons} at {level:.0%}" + (f", {NAMES[control]}" if many > 1 else "")
     return Verdicts(threshold, tuple(made), words)

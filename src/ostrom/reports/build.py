@@ -10,27 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from markupsafe import Markup
 
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import refuse_link, write_whole
 from ostrom.ground.values import grouped
-from ostrom.reports.card import (
-    calls_table,
-    card,
-    findings,
-    first_chart,
-    headline,
-    made_of,
-    reproduce,
-    warnings,
-)
+from ostrom.reports.answers import answers
+from ostrom.reports.card import calls_table, card, first_chart, headline, reproduce, warnings
+from ostrom.reports.cells import INTERVALS
 from ostrom.reports.chart import Spec, is_chart
 from ostrom.reports.declared import panel_name, panel_of
-from ostrom.reports.figures import for_page, need_extras, render
+from ostrom.reports.figures import both_widths, need_extras, render
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
-from ostrom.reports.page import Section, ShownFigure, plain_page, render_page, shown_table
+from ostrom.reports.page import FEW, Section, ShownFigure, plain_page, render_page, shown_table
 from ostrom.reports.panel import Drawn, Figure, Table
 from ostrom.reports.words import pretty
 
@@ -49,20 +41,32 @@ class Report:
         return str(self.path)
 
 
-def build_report(data: RunData, wanted: Sequence[Spec] | None = None, *, safe: bool = False) -> Report:
+def build_report(
+    data: RunData, wanted: Sequence[Spec] | None = None, *, safe: bool = False, intervals: bool = False
+) -> Report:
     """Write ``report/index.html`` with figures and tables beside it.
 
     ``wanted`` are panels as the study names them; without it, those of the study. A panel that fails leaves
     an error box on the page and its reason in the result. With ``safe`` no text in a CSV file can be taken for a
-    formula by a spreadsheet.
+    formula by a spreadsheet. Charts show the single matches of cells with fewer than five; with ``intervals`` they
+    show intervals there too.
     """
     need_extras()
     if wanted is None:
         wanted = (data.study.get("report") or {}).get("panels") or ()
     context = ReportFiles(data, safe=safe)
-    first = context.first()
-    sections = [context.section(spec) for spec in chosen_panels(wanted)]
-    page = render_page(data, first, sections, warnings(data), card(data), reproduce(data), findings(data))
+    before = INTERVALS.set(intervals)
+    try:
+        first, found = context.first(), answers(data)
+        if found is not None:
+            context.add(first, found.table())
+        sections = [context.section(spec) for spec in chosen_panels(wanted)]
+        page = render_page(
+            data, first, [*context.cells(), *sections], warnings(data), card(data), reproduce(data), found,
+            context.calls(),
+        )  # fmt: skip
+    finally:
+        INTERVALS.reset(before)
     path = context.write(page)
     return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
 
@@ -75,32 +79,42 @@ class ReportFiles:
     ) -> None:
         self.data, self.safe, self.folder, self.home = data, safe, folder, home or data.folder
         self.alone = home is None
-        self.made_of = made_of(data)
+        self.made_of = ""
+        """What captions end with, where a page rests on several runs."""
         self.files: dict[str, str | bytes] = {}
         self._names: dict[str, set[str]] = {
             "figures": set(),
             "tables": set(),
-            "ids": {"manifest", "reproduce"},
+            "ids": {"manifest", "reproduce", "results", "run", "study"},
         }
 
     def take(self, data: RunData, *, named: bool) -> None:
         """Draw from another run now; captions say which where it is ``named``."""
-        self.data, self.made_of = data, made_of(data) + (f" Run: {data.folder.name}." if named else "")
+        self.data, self.made_of = data, f"Run: {data.folder.name}." if named else ""
 
     def first(self) -> Section:
-        """The results in numbers."""
-        section = Section(self._name("ids", "results"), "Results at a glance")
-        if (table := headline(self.data)) is None:
+        """The chart of the first screen."""
+        section = Section("results", "")
+        if (chart := first_chart(self.data)) is None:
             section.notes.append("No finished match, so there are no results yet.")
-            return section
-        if (chart := first_chart(self.data)) is not None:
-            drawn = chart.draw(self.data)
-            self.fill(
-                section, "results", replace(drawn, tables=(), notes=drawn.notes if drawn.figures else ())
-            )
-        for shown in (table, calls_table(self.data)):
-            if shown is not None:
-                self.add(section, shown)
+        else:
+            self.fill(section, "results", replace(chart.draw(self.data), tables=(), notes=()))
+        return section
+
+    def cells(self) -> list[Section]:
+        """Every cell in numbers."""
+        if (table := headline(self.data)) is None:
+            return []
+        section = self.begin("cells", "Every cell in numbers")
+        section.notes.append(f"{len(table.rows)} rows: one for each cell and agent.")
+        self.add(section, table)
+        return [section]
+
+    def calls(self) -> Section:
+        """Calls, temperature and versions, which hold for the whole page."""
+        section = self.begin("calls", "")
+        if (table := calls_table(self.data)) is not None:
+            self.add(section, table)
         return section
 
     def begin(self, name: str, title: str) -> Section:
@@ -133,12 +147,14 @@ class ReportFiles:
             svg, png = render(figure.chart)
             file = self._name("figures", f"{prefix} {figure.name}")
             self.files[f"figures/{file}.svg"], self.files[f"figures/{file}.png"] = svg, png
-            shown = Markup(for_page(svg, f"{section.id}-{file}"))
-            caption = f"{figure.caption} {self.made_of}"
+            shown = both_widths(figure.chart, f"{section.id}-{file}", svg)
+            caption = f"{figure.caption} {self.made_of}".strip()
             section.figures.append(ShownFigure(shown, caption, figure.alt, file))
         for table in drawn.tables:
             named = replace(table, name=f"{prefix} {table.name}".strip())
-            section.tables.append(self._table(named, always_open=not drawn.figures))
+            section.tables.append(
+                self._table(named, always_open=not drawn.figures and len(table.rows) <= FEW)
+            )
         if not (drawn.notes or drawn.figures or drawn.tables or drawn.html):
             section.notes.append(f"The panel {name} has nothing to show for this run.")
 
@@ -226,7 +242,8 @@ def write_chart_file(
     data = svg.encode() if path.suffix.lower() == ".svg" else png
     if path.suffix.lower() == ".html":
         section = Section("figure", figure.caption)
-        section.figures.append(ShownFigure(Markup(for_page(svg, "f")), figure.caption, figure.alt, ""))
+        shown = both_widths(figure.chart, "f", svg)
+        section.figures.append(ShownFigure(shown, figure.caption, figure.alt, ""))
         section.tables.append(shown_table(table, "", always_open=True))
         data = plain_page(kicker, title, [section], about=about).encode()
     try:

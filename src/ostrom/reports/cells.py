@@ -1,6 +1,7 @@
 """What the cells of a run are: agents, factors and their levels in the order of the study."""
 
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from ostrom.analysis.estimate import Estimate
@@ -10,6 +11,31 @@ from ostrom.reports.words import share
 Item = TypeVar("Item")
 DONE = "state = 'done' AND unit = 'match'"
 """Only finished matches enter a result."""
+
+
+INTERVALS: ContextVar[bool] = ContextVar("INTERVALS", default=False)
+"""Whether charts show intervals however few the matches are; tables always do."""
+
+
+def drawn_values(e: Estimate) -> dict[str, Any]:
+    """An estimate as a chart shows it: with its interval, or with its single matches where they are few."""
+    if e.values and not INTERVALS.get():
+        return {"mean": e.value, "low": None, "high": None, "points": list(e.values)}
+    return {"mean": e.value, "low": e.low, "high": e.high, "points": None}
+
+
+def marks_told(
+    found: Sequence[Estimate], dot: str = "Dots", interval: str = "whiskers 95 % intervals"
+) -> str:
+    """What the marks of a chart are, in one sentence."""
+    few = [e for e in found if drawn_values(e)["points"]]
+    rings = "rings are single matches and ticks their means"
+    if len(few) == len(found):
+        return f"{rings[:1].upper()}{rings[1:]}."
+    if few:
+        return f"{dot} are estimates, {interval}; with fewer than five matches {rings}."
+    hollow = "; a hollow dot has no interval" if any(e.low is None for e in found) and dot == "Dots" else ""
+    return f"{dot} are estimates, {interval}{hollow}."
 
 
 def spread(items: Sequence[Item], most: int) -> list[Item]:

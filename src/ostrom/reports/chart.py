@@ -9,14 +9,15 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from ostrom.analysis.estimate import Estimate, contrast, estimate, trend
+from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed, trend
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import Registry
 from ostrom.ground.words import PLURALS
-from ostrom.reports.cells import levels, varied, why_nothing
+from ostrom.reports.cells import drawn_values, levels, marks_told, varied, why_nothing
+from ostrom.reports.layout import cell_label
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import listed, pretty, upper
 
@@ -95,22 +96,19 @@ class Chart(Panel):
         (x,) = self.x
         return [
             {
-                "x": across[e.key[x]], "mean": e.value, "low": self.ends(e)[0], "high": self.ends(e)[1],
+                "x": across[e.key[x]], **self.ends(e),
                 "series": series[e.key[self.colour] if self.colour else None],
                 "facet": beside[e.key[self.facet] if self.facet else None],
             }
             for e in found
         ]  # fmt: skip
 
-    def ends(self, e: Estimate) -> tuple[float | None, float | None]:
-        """The lower and upper end of an estimate's band or whisker."""
+    def ends(self, e: Estimate) -> dict[str, Any]:
+        """The value of an estimate and both ends of its band or whisker, or its single matches."""
         if self.bands == "interval":
-            return e.low, e.high
-        return (None, None) if e.sd is None else (e.value - e.sd, e.value + e.sd)
-
-    def told_bands(self) -> str:
-        """What bands and whiskers show, as a phrase for readers."""
-        return "one standard deviation over matches" if self.bands == "sd" else "95 % intervals"
+            return drawn_values(e)
+        low, high = (None, None) if e.sd is None else (e.value - e.sd, e.value + e.sd)
+        return {"mean": e.value, "low": low, "high": high, "points": None}
 
     def by(self, data: RunData) -> list[str]:  # noqa: ARG002
         """The columns that results are split by in this run."""
@@ -137,7 +135,7 @@ class Chart(Panel):
         name = self.file or "_".join([self.measure.name, *(["by", *self.used] if self.used else [])])
         figures = []
         if (chart := self.chart(data, found)) is not None:
-            caption = f"{self.caption or self.measure.definition} {self.drawn_as()} {rests_on(found)}"
+            caption = f"{self.drawn_as(found)} {rests_on(found)}"
             values = [e.value for e in found]
             alt = f"{self.title}: {len(found)} estimates from {min(values):.3g} to {max(values):.3g}."
             figures.append(Figure(name, chart, caption, alt))
@@ -162,16 +160,35 @@ class Chart(Panel):
     def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
         """The drawing of the estimates, or None where a table is enough."""
 
-    def drawn_as(self) -> str:
+    def headline(self, found: Sequence[Estimate]) -> str:
+        """What the chart shows, in one sentence."""
+        if self.contrast is not None or self.trend is not None:
+            clear = sum(e.low is not None and e.high is not None and 0 not in e for e in found)
+            what = "differences" if self.contrast else "slopes"
+            return f"{clear} of {len(found)} {what} are clear, each at 95 %."
+        if len(found) == 1:
+            return f"{self.measure.title}: {found[0]}."
+        low, high = (pick(found, key=lambda e: e.value) for pick in (min, max))
+        if low.value == high.value:
+            return f"{self.measure.title}: {fixed(low.value)} everywhere."
+        columns = [name for name in low.key if len({e.key[name] for e in found}) > 1]
+        ends = [f"{fixed(e.value)} ({cell_label(e.key, columns)})" for e in (low, high)]
+        return f"{self.measure.title} from {ends[0]} to {ends[1]}."
+
+    def drawn_as(self, found: Sequence[Estimate]) -> str:
         """How value and interval are drawn, in one sentence."""
-        return "Dots are estimates, whiskers 95 % intervals; a hollow dot has no interval."
+        if self.bands == "sd":
+            return "Marks are means, bands and whiskers one standard deviation over matches."
+        return marks_told(found)
 
     def notes(self, data: RunData, found: Sequence[Estimate]) -> list[str]:
-        """What a reader must know: what is pooled, and what estimates say of themselves."""
+        """What a reader must know: what is measured and pooled, and what estimates say of themselves."""
         return [
+            self.headline(found),
+            self.caption or self.measure.definition,
             *self._pooled(data),
             *dict.fromkeys(f"{upper(e.note)}." for e in found if e.note and e.method != "exact"),
-        ][:4]
+        ][:6]
 
     def _pooled(self, data: RunData) -> list[str]:
         """What estimates pool: a column that the others determine, as in a design of a few arms, is not pooled."""

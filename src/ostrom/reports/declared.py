@@ -34,12 +34,12 @@ from ostrom.analysis.estimate import Estimate, fixed, keyed
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.ground.registry import Registry, own_holders, package_folder, parse_spec, replications
-from ostrom.reports.cells import agents, levels, varied
+from ostrom.reports.cells import agents, drawn_values, levels, varied
 from ostrom.reports.chart import Spec, chart_spec, charts, is_chart, rests_on
 from ostrom.reports.drawing import KINDS, Row
-from ostrom.reports.layout import named
+from ostrom.reports.layout import named, tones
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.theme import MOST_COLOURS
+from ostrom.reports.theme import MAIN, MOST_COLOURS
 from ostrom.reports.words import Share, labels, listed, pretty, shortened, upper
 
 FILE = "panels.yaml"
@@ -240,7 +240,7 @@ class DeclaredFigure(PanelPart):
         row: dict[str, Any] = {key: of(scope) for key, of in self.values.items()}
         value = row.pop("value", None)
         if isinstance(value, Estimate):
-            row |= {"mean": value.value, "low": value.low, "high": value.high}
+            row |= drawn_values(value)
         else:
             row |= {"mean": value, "low": row.get("low"), "high": row.get("high")}
         texts: dict[str, Any] = {
@@ -264,7 +264,8 @@ class DeclaredFigure(PanelPart):
         ]
         titles = {key: of(scope) for key, of in self.texts.items() if key not in ("label", "facet")}
         settings = {key: of(scope) for key, of in self.settings.items()}
-        chart = self.kind.draw(rows, ["all types"] if crowded else list(names.values()), **titles, **settings)
+        tints = {"all types": MAIN} if crowded else tones(scope["data"], None, names)
+        chart = self.kind.draw(rows, list(tints), tints=tints, **titles, **settings)
         name = self.name(scope) + (f"_{number + 1}" if number else "")
         return Figure(name, chart, self.caption(scope), self.alt(scope))
 

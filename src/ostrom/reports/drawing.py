@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.reports.marks import bars, curves, dots, import_altair, series_colours, tile_maps
+from ostrom.reports.marks import bars, curves, dots, import_altair, tile_maps
 from ostrom.reports.theme import MOST_COLOURS, PALETTE, colours
 from ostrom.reports.words import pretty
 
 Row = Mapping[str, Any]
-"""A value (mean, low, high) and its place: series, facet, label, x, y, and the part of a bar."""
+"""A value (mean, low, high, points) and its place: series, facet, label, x, y, and the part of a bar.
+
+Every kind takes ``tints``: a colour for each series, where a declaration does not state its own.
+"""
 
 
 @dataclass(frozen=True)
@@ -28,16 +31,13 @@ def _dots(
     domain: Sequence[float] | None = None,
     tones: Mapping[str, str] | None = None,
     blocks: Sequence[str] = (),
+    tints: Mapping[str, str],
 ) -> Any:
     """Dots with whiskers: a block for each facet, a line for each label."""
     groups = {name: list[Row]() for name in blocks}
     for row in rows:
         groups.setdefault(row["facet"], []).append(row)
-    coloured = (
-        {name: tone for name, tone in tones.items() if name in series}
-        if tones
-        else series_colours(series, ordered=len(series) > MOST_COLOURS)
-    )
+    coloured = {name: tone for name, tone in tones.items() if name in series} if tones else tints
     return dots(groups, axis=axis, series=coloured, domain=domain)
 
 
@@ -50,6 +50,7 @@ def _curve(
     legend: str | None = None,
     domain: Sequence[float] | None = None,
     levels: Sequence[Any] | None = None,
+    tints: Mapping[str, str],
 ) -> Any:
     """Curves with bands; ``levels`` says which values of x there are, where they are no numbers."""
     if levels is None:
@@ -60,7 +61,7 @@ def _curve(
         domain = (0, 1)
     facets = list(dict.fromkeys(row["facet"] for row in rows))
     return curves(
-        rows, x=x_title, y=axis, facets=facets, series=series_colours(series), legend=legend,
+        rows, x=x_title, y=axis, facets=facets, series={name: tints[name] for name in series}, legend=legend,
         levels=[str(level) for level in levels], domain=domain,
     )  # fmt: skip
 
@@ -70,6 +71,7 @@ def _bars(
     series: Sequence[str],  # noqa: ARG001
     *,
     axis: str,
+    tints: Mapping[str, str],  # noqa: ARG001
     tones: Mapping[str, str] | None = None,
     shares: bool = True,
     stacked: bool = False,
@@ -102,10 +104,11 @@ def _bars(
 
 
 def _points(
-    rows: Sequence[Row], series: Sequence[str], *, axis: str, x_title: str, legend: str, shapes: str = ""
-) -> Any:
+    rows: Sequence[Row], series: Sequence[str], *, axis: str, x_title: str, legend: str, shapes: str = "",
+    tints: Mapping[str, str],
+) -> Any:  # fmt: skip
     """Dots of one share against another; ``facet`` is their shape, where there are several."""
-    alt, tones = import_altair(), series_colours(series)
+    alt, tones = import_altair(), {name: tints[name] for name in series}
     values = [{legend: row["series"], shapes: row["facet"], "x": row["x"], "y": row["mean"]} for row in rows]
     several = len({row["facet"] for row in rows}) > 1
     share = alt.Scale(domain=[0, 1])
@@ -131,7 +134,7 @@ def _points(
 KINDS: Mapping[str, Kind] = {
     "dots": Kind(_dots, joins_label=True),
     "curve": Kind(_curve),
-    "tiles": Kind(lambda rows, _, **how: tile_maps(rows, **how)),
+    "tiles": Kind(lambda rows, _, *, tints, **how: tile_maps(rows, **how)),  # noqa: ARG005
     "bars": Kind(_bars),
     "points": Kind(_points),
 }

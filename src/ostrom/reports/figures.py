@@ -1,15 +1,23 @@
-"""From charts to files: SVG for the page, SVG and PNG beside it, rendered without a browser or a network."""
+"""From charts to files: SVG for the page, SVG and PNG beside it, rendered without a browser or a network.
+
+On a page a chart stands twice, drawn for a wide screen and for a phone; the style of the page shows one of them.
+"""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
+from markupsafe import Markup
 
 from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import escaped
+from ostrom.reports.narrow import ROOM, narrow_spec, narrower
 from ostrom.reports.theme import INK, LINE, QUIET, RULE, config
 
+PAGE = 976
+"""The width of the page's column in pixels."""
+TRIES = 3
 SCALE = 2.0
 """Pixels of a PNG per pixel of the chart: sharp on paper and on dense screens."""
 
@@ -23,6 +31,9 @@ TONES: Mapping[str, str] = {
 """Colours of text, lines and paper follow the page, so that a chart can be read in light and dark."""
 
 TONE = re.compile("|".join(map(re.escape, TONES)), re.IGNORECASE)
+PLACES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
+LONG = re.compile(r"-?\d+\.\d{2,}")
+"""A coordinate with more digits than can be seen."""
 ROLES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 BACKGROUND = re.compile(r'<rect width="[\d.]+" height="[\d.]+" fill="white"\s*/>')
 
@@ -40,15 +51,47 @@ def need_extras() -> None:
 
 def render(chart: Any) -> tuple[str, bytes]:
     """A chart as SVG text and as PNG bytes, in the house style."""
+    import vl_convert
+
+    svg = _svg(_spec(chart), PAGE)
+    return svg, vl_convert.svg_to_png(svg, scale=SCALE)
+
+
+def both_widths(chart: Any, prefix: str, wide: str | None = None) -> Markup:
+    """A chart for a page: one SVG for wide screens (``wide``, where it is drawn already), one for phones."""
+    spec = _spec(chart)
+    first = wide or _svg(spec, PAGE)
+    if _width(first) <= ROOM:
+        return Markup(for_page(first, prefix))
+    second = _svg(narrow_spec(spec), ROOM)
+    return Markup('<div class="wide">{}</div><div class="narrow">{}</div>').format(
+        Markup(for_page(first, prefix)), Markup(for_page(second, f"{prefix}-n"))
+    )
+
+
+def _spec(chart: Any) -> dict[str, Any]:
+    # Altair has checked every part as it was built; checking the whole again doubles the time.
+    spec: dict[str, Any] = _printable(chart.to_dict(validate=False))
+    return {**spec, "config": config()}
+
+
+def _svg(spec: dict[str, Any], room: int) -> str:
+    """A specification drawn; where it comes out wider than there is room, its scales give way."""
     import altair as alt
     import vl_convert
 
-    # Altair has checked every part as it was built; checking the whole again doubles the time.
-    spec = _printable(chart.to_dict(validate=False))
-    spec["config"] = config()
     major, minor, *_ = alt.SCHEMA_VERSION.lstrip("v").split(".")
-    svg: str = vl_convert.vegalite_to_svg(orjson.dumps(spec).decode(), vl_version=f"{major}.{minor}")
-    return svg, vl_convert.svg_to_png(svg, scale=SCALE)
+    for _ in range(TRIES):
+        svg: str = vl_convert.vegalite_to_svg(orjson.dumps(spec).decode(), vl_version=f"{major}.{minor}")
+        if (over := _width(svg) - room) <= 1:
+            break
+        spec = narrower(spec, over)
+    return svg
+
+
+def _width(svg: str) -> float:
+    size = re.search(r'<svg[^>]*? width="([\d.]+)"', svg)
+    return float(size[1]) if size else 0.0
 
 
 def _printable(part: Any) -> Any:
@@ -64,15 +107,20 @@ def for_page(svg: str, prefix: str) -> str:
     """An SVG that can stand beside others in one page: its ids are its own, and it scales with the page.
 
     >>> for_page('<svg width="10" height="5" viewBox="0 0 10 5"><g id="a" clip-path="url(#a)"/></svg>', "f1")
-    '<svg style="max-width:10px" viewBox="0 0 10 5"><g id="f1-a" clip-path="url(#f1-a)"/></svg>'
+    '<svg width="10" viewBox="0 0 10 5"><g id="f1-a" clip-path="url(#f1-a)"/></svg>'
+    >>> for_page('<svg><path d="M1.23456,-0.05"/><text>0.123456</text></svg>', "f1")
+    '<svg><path d="M1.2,-0.1"/><text>0.123456</text></svg>'
     """
     svg = BACKGROUND.sub("", svg)
     # The figure has one text alternative; roles of single marks without a name would be read out as blanks.
-    svg = re.sub(r"<[a-z][^>]*>", lambda tag: ROLES.sub("", tag[0]), svg)
+    svg = re.sub(r"<[a-z][^>]*>", lambda tag: PLACES.sub(_short, ROLES.sub("", tag[0])), svg)
     svg = TONE.sub(lambda found: TONES[found[0].lower()], svg)
     svg = re.sub(r'(?<=\sid=")(?=[^"])', f"{prefix}-", svg)
     svg = re.sub(r"(?<=url\(#)", f"{prefix}-", svg)
     svg = re.sub(r'(?<=href="#)', f"{prefix}-", svg)
-    return re.sub(
-        r'<svg([^>]*?) width="([\d.]+)" height="[\d.]+"', r'<svg\1 style="max-width:\2px"', svg, count=1
-    )
+    return re.sub(r'(<svg[^>]*? width="[\d.]+") height="[\d.]+"', r"\1", svg, count=1)
+
+
+def _short(place: re.Match[str]) -> str:
+    """Coordinates to a tenth of a pixel, which is finer than any screen."""
+    return LONG.sub(lambda number: f"{float(number[0]):.1f}".removesuffix(".0"), place[0])

@@ -6,9 +6,9 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
-from ostrom.reports.cells import agents, agents_are_told_by_factors, varied
+from ostrom.reports.cells import agents, agents_are_told_by_factors, drawn_values, varied
 from ostrom.reports.marks import dots, series_colours
-from ostrom.reports.theme import MOST_COLOURS
+from ostrom.reports.theme import MAIN, MOST_COLOURS, PALETTE
 from ostrom.reports.words import is_bare, labels, pretty
 
 JOINT = " · "
@@ -55,7 +55,20 @@ def cell_label(key: Mapping[str, Any], names: Sequence[str]) -> str:
     )
 
 
-def dot_chart(found: Sequence[Estimate], layout: Layout, *, axis: str, domain: Sequence[float] | None) -> Any:
+def tones(data: RunData, column: str | None, names: Mapping[Any, str]) -> dict[str, str]:
+    """A colour for the label of every level: an agent has the same in all charts of a page, other levels one hue."""
+    if column == "agent" or (column is None and {*names} <= {*agents(data)} and len(names) > 1):
+        order = agents(data)
+        if len(order) <= MOST_COLOURS:
+            return {label: PALETTE[order.index(name)] for name, label in names.items()}
+    if column == "model" and len(names) <= MOST_COLOURS:
+        return series_colours(list(names.values()))
+    return series_colours(list(names.values()), ordered=True)
+
+
+def dot_chart(
+    data: RunData, found: Sequence[Estimate], layout: Layout, *, axis: str, domain: Sequence[float] | None
+) -> Any:
     """Dots with whiskers for the estimates of cells and agents."""
     groups: dict[str, list[dict[str, Any]]] = {}
     taken: dict[str, dict[str, tuple[Any, ...]]] = {}
@@ -64,10 +77,8 @@ def dot_chart(found: Sequence[Estimate], layout: Layout, *, axis: str, domain: S
         identity = tuple(one.key[name] for name in layout.rows)
         label = _own(taken.setdefault(title, {}), cell_label(one.key, layout.rows), identity)
         named = layout.names[one.key[layout.column]] if layout.coloured else ""
-        groups.setdefault(title, []).append(
-            {"label": label, "series": named, "mean": one.value, "low": one.low, "high": one.high}
-        )
-    series = series_colours([layout.names[a] for a in layout.agents] if layout.coloured else [""])
+        groups.setdefault(title, []).append({"label": label, "series": named, **drawn_values(one)})
+    series = tones(data, layout.column, layout.names) if layout.coloured else {"": MAIN}
     return dots(groups, axis=axis, series=series, domain=domain)
 
 

@@ -1,14 +1,14 @@
-"""The charts that panels share, and their axes: dots with whiskers, curves with bands, bars and heat maps.
+"""The charts that panels share: dots with whiskers, curves with bands, bars and heat maps.
 
-An axis has a domain that holds the values, ticks at round numbers and enough digits.
+A row may hold ``points``: the values of its matches, where they are too few for an interval. They are drawn as small
+rings with the mean as a tick.
 """
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ostrom.reports.theme import DASHES, INK, MAIN, SEQUENCE, SHAPES, colours
+from ostrom.reports.axes import SHARES, Ticks, share_ticks, ticks_for, whole_ticks
+from ostrom.reports.theme import DASHES, INK, LINE, MAIN, RULE, SHAPES, SIZE, colours, shades
 from ostrom.reports.words import is_bare
 
 Row = Mapping[str, Any]
@@ -31,7 +31,7 @@ def import_altair() -> Any:
 
 def text_width(text: str) -> int:
     """About how many pixels a label takes."""
-    return round(6.2 * len(text))
+    return round(6.7 * len(text))
 
 
 def _named_axis(levels: Sequence[str], width: float) -> Any:
@@ -41,6 +41,22 @@ def _named_axis(levels: Sequence[str], width: float) -> Any:
         return alt.Axis(grid=False, labelOverlap=True)
     steep = max(map(text_width, levels)) > width / len(levels)
     return alt.Axis(grid=False, labelOverlap=False, labelAngle=-40 if steep else 0, labelLimit=250)
+
+
+def _singles(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """A row for every match that is drawn by itself."""
+    return [{**row, "points": None, "at": value} for row in rows for value in row.get("points") or ()]
+
+
+def _plain(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Rows as the chart holds them: whether the matches stand for the interval instead of their list."""
+    return [{**row, "points": None, "few": bool(row.get("points"))} for row in rows]
+
+
+def _drawn_values(rows: Sequence[Row]) -> Iterator[float | None]:
+    """Everything that an axis must hold."""
+    for row in rows:
+        yield from (row["mean"], row["low"], row["high"], *(row.get("points") or ()))
 
 
 def dots(
@@ -61,48 +77,65 @@ def dots(
     total = sum(len({row["label"] for row in rows}) for rows in groups.values())
     label = min(300, max(text_width(row["label"]) for rows in groups.values() for row in rows)) + 20
     # Blocks share rows of the page as long as their scales can be read.
-    columns = max(1, min(len(groups), 3, PAGE // (label + NARROWEST)))
+    columns = max(1, min(_columns(len(groups)), 3, PAGE // (label + NARROWEST)))
     width = min(WIDEST, PAGE // columns - label - 22)
+    shares, cut = share_ticks(v for rows in groups.values() for v in _drawn_values(rows))
+    names = list(series)
     charts = []
-    for title, rows in groups.items():
+    for place, (title, rows) in enumerate(groups.items()):
         labels = list(dict.fromkeys(row["label"] for row in rows))
         lanes = max(len({row["series"] for row in rows if row["label"] == label}) for label in labels)
-        step = 12 + 8 * lanes if total <= 60 else 8 + 6 * lanes
-        ticks = (
-            SHARES
-            if domain
-            else ticks_for((v for row in rows for v in (row["mean"], row["low"], row["high"])), zero=zero)
-        )
-        scale = alt.Scale(domain=list(ticks.domain), nice=False)
-        shown = alt.Axis(values=list(ticks.values), format=ticks.format)
+        step = 14 + 8 * lanes if total <= 60 else 10 + 6 * lanes
+        ticks = shares if domain else ticks_for(_drawn_values(rows), zero=zero)
+        across: dict[str, Any] = {
+            "scale": alt.Scale(domain=list(ticks.domain), nice=False),
+            # Blocks with one scale have its name once, below them.
+            "title": axis + cut if domain and place + columns >= len(groups) else None if domain else axis,
+            "axis": alt.Axis(values=list(ticks.values), format=ticks.format),
+        }
         y = alt.Y("label:N", sort=labels, title=None, axis=alt.Axis(grid=lanes > 1, tickBand="extent"))
-        colour = alt.Color(
-            "series:N",
-            scale=alt.Scale(domain=list(series), range=list(series.values())),
-            legend=alt.Legend(title=None) if legend and len(series) > 1 else None,
-        )
-        base = alt.Chart(alt.Data(values=[dict(row) for row in rows]))
+        key = alt.Legend(title=None) if legend and len(names) > 1 else None
+        colour = alt.Color("series:N", scale=alt.Scale(domain=names, range=list(series.values())), legend=key)
+        base = alt.Chart(alt.Data(values=_plain(rows)))
         shared: dict[str, Any] = {"y": y, "color": colour}
         if lanes > 1:
-            shared["yOffset"] = alt.YOffset("series:N", sort=list(series))
+            shared["yOffset"] = alt.YOffset("series:N", sort=names)
+        mean = alt.X("mean:Q", **across)
         whiskers = (
             base.transform_filter("isValid(datum.low)")
             .mark_rule(strokeWidth=1.6)
-            .encode(x=alt.X("low:Q", scale=scale, title=axis, axis=shown), x2="high:Q", **shared)
+            .encode(x=alt.X("low:Q", **across), x2="high:Q", **shared)
         )
-        points = base.mark_point(filled=True, size=44, opacity=1).encode(
-            x=alt.X("mean:Q", scale=scale, title=axis, axis=shown), **shared
-        )
+        points = base.transform_filter("!datum.few").mark_point(filled=True, size=44, opacity=1)
+        points = points.encode(x=mean, **shared)
+        if 1 < len(names) <= len(SHAPES):
+            points = points.encode(shape=_by_name(alt.Shape, names, SHAPES, key))
         hollow = (
-            base.transform_filter("!isValid(datum.low)")
+            base.transform_filter("!isValid(datum.low) && !datum.few")
             .mark_point(filled=True, size=14, color="white")
             .encode(x="mean:Q", y=y, **({"yOffset": shared["yOffset"]} if lanes > 1 else {}))
         )
-        drawn = alt.layer(whiskers, points, hollow).properties(width=width, height=step * len(labels))
+        layers = [whiskers, points, hollow]
+        if singles := _singles(rows):
+            rings = alt.Chart(alt.Data(values=singles)).mark_point(size=30, strokeWidth=1.3, opacity=0.75)
+            ticked = base.transform_filter("datum.few").mark_tick(thickness=2.5, size=min(18, step - 4))
+            layers += [rings.encode(x=alt.X("at:Q", **across), **shared), ticked.encode(x=mean, **shared)]
+        if not domain and ticks.domain[0] < 0 < ticks.domain[1]:
+            nought = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(color=LINE)
+            layers.insert(0, nought.encode(x=alt.X("at:Q", **across)))
+        drawn = alt.layer(*layers).properties(width=width, height=step * len(labels))
         charts.append(drawn.properties(title=title) if title else drawn)
     if len(charts) == 1:
         return charts[0]
     return alt.concat(*charts, columns=columns)
+
+
+MOST_BANDS = 2
+"""So many bands can lie over each other; of more series the intervals are whiskers."""
+MOST_NAMED = 4
+"""So many lines are named at their ends; of more there is a legend."""
+LONGEST_NAME = 130
+"""A name at the end of a line has at most so many pixels."""
 
 
 def curves(
@@ -116,10 +149,12 @@ def curves(
     levels: Sequence[str] | None = None,
     domain: Sequence[float] | None = (0, 1),
     points: bool = True,
+    target: float | None = None,
 ) -> Any:
     """Curves with bands in small multiples: rows need x, mean, low, high, series, facet.
 
-    With ``levels`` the axis is a row of levels at equal distances, else a scale of numbers.
+    With ``levels`` the axis is a row of levels at equal distances, else a scale of numbers. ``target`` is a value that
+    the curves are read against, drawn as a line across.
     """
     alt = import_altair()
     columns = _columns(len(facets))
@@ -138,58 +173,117 @@ def curves(
             axis=_named_axis(levels, width),
         )  # fmt: skip
     names = list(series)
-    # A line of its own for what the colours mean; short names stand closer together.
-    key = alt.Legend(title=legend, symbolOpacity=1, columns=8 if max(map(len, names)) <= 12 else 4)
-    several = len(names) > 1
+    named = (
+        len(facets) <= 1 < len(names) <= MOST_NAMED and max(map(text_width, names), default=0) <= LONGEST_NAME
+    )
+    # A line of its own for what the colours mean; a line has a line as its mark, whatever its dashes.
+    mark: dict[str, Any] = {} if points else {"symbolType": "stroke", "symbolSize": 220}
+    key = None if named or len(names) < 2 else alt.Legend(title=legend, symbolOpacity=1, **mark)
     encoded = {
         "x": across,
         "color": alt.Color(
-            "series:N",
-            scale=alt.Scale(domain=names, range=list(series.values())),
-            legend=key if several else None,
+            "series:N", scale=alt.Scale(domain=names, range=list(series.values())), legend=key
         ),
     }
     told_apart = 1 < len(names) <= len(SHAPES)
+    shares, cut = share_ticks([*_drawn_values(rows), target])
+    rows = _banded(rows, points)
 
-    def layered(held: Ticks, **source: Any) -> Any:
+    def layered(of: Sequence[Row], held: Ticks, **source: Any) -> Any:
         """Layer bands, lines and points on one y scale."""
-        scale = alt.Scale(domain=list(held.domain), nice=False)
-        ticks = alt.Axis(values=list(held.values), format=held.format)
-        base = alt.Chart(**source).encode(**encoded)
-        line = base.mark_line().encode(y=alt.Y("mean:Q", scale=scale, axis=ticks, title=y))
+        up: dict[str, Any] = {
+            "scale": alt.Scale(domain=list(held.domain), nice=False),
+            "axis": alt.Axis(values=list(held.values), format=held.format),
+            "title": y + (cut if domain else ""),
+        }
+        base = alt.Chart(**source).transform_filter("!isValid(datum.at)").encode(**encoded)
+        line = base.mark_line().encode(y=alt.Y("mean:Q", **up))
         if told_apart:
             # Dashes and shapes repeat the colours, for grey print and for colour-blind readers.
             line = line.encode(strokeDash=_by_name(alt.StrokeDash, names, DASHES, None if points else key))
-        layers = [
-            base.transform_filter("isValid(datum.low)")
-            .mark_area(opacity=0.16 if len(names) <= 3 else 0.08)
-            .encode(y=alt.Y("low:Q", scale=scale, axis=ticks, title=y), y2="high:Q"),
-            line,
-        ]
+        layers = [line]
+        known = base.transform_filter("isValid(datum.low)")
+        if any(row["drawn"] == "band" for row in of):
+            bands = known.transform_filter("datum.drawn == 'band'").mark_area(opacity=0.16)
+            layers.insert(0, bands.encode(y=alt.Y("low:Q", **up), y2="high:Q"))
+        if any(row["drawn"] == "whisker" for row in of):
+            whiskers = known.transform_filter("datum.drawn == 'whisker'").mark_rule(strokeWidth=1.6)
+            layers.append(whiskers.encode(y=alt.Y("low:Q", **up), y2="high:Q"))
         if points:
-            dots = base.mark_point(filled=True, size=46, opacity=1).encode(y=alt.Y("mean:Q"))
+            dots = base.transform_filter("!datum.few").mark_point(filled=True, size=46, opacity=1)
+            dots = dots.encode(y=alt.Y("mean:Q", **up))
             layers.append(dots.encode(shape=_by_name(alt.Shape, names, SHAPES, key)) if told_apart else dots)
+        if any(row["few"] for row in of) and points:
+            ticked = base.transform_filter("datum.few").mark_tick(orient="horizontal", thickness=2.5, size=14)
+            rings = alt.Chart(**source).transform_filter("isValid(datum.at)").encode(**encoded)
+            rings = rings.mark_point(size=30, strokeWidth=1.3, opacity=0.75)
+            layers += [rings.encode(y=alt.Y("at:Q", **up)), ticked.encode(y=alt.Y("mean:Q", **up))]
+        if target is not None:
+            across_all = alt.Chart(alt.Data(values=[{"goal": target}])).mark_rule(
+                strokeDash=[4, 3], color=INK
+            )
+            layers.insert(0, across_all.encode(y=alt.Y("goal:Q", **up)))
+        if named:
+            ends = alt.Chart(alt.Data(values=_ends(of, levels, held, height)))
+            ends = ends.mark_text(align="left", dx=9, fontSize=SIZE, color=INK)
+            layers.append(ends.encode(x=across, y=alt.Y("end:Q", **up), text="series:N"))
         return alt.layer(*layers).properties(width=width, height=height)
 
+    def data(of: Sequence[Row]) -> Any:
+        # Along many rounds single matches would only make a fog.
+        return alt.Data(values=[*_plain(of), *(_singles(of) if points else ())])
+
     def values(of: Sequence[Row]) -> Ticks:
-        if domain:
-            return SHARES
-        return ticks_for(v for row in of for v in (row["mean"], row["low"], row["high"]))
+        return shares if domain else ticks_for(_drawn_values(of))
 
     if len(facets) <= 1:
         only = facets[0] if facets and facets[0] else None
-        chart = layered(values(rows), data=alt.Data(values=[dict(row) for row in rows]))
+        chart = layered(rows, values(rows), data=data(rows))
         return chart.properties(title=only) if only else chart
     if domain:
-        data = alt.Data(values=[dict(row) for row in rows])
-        return layered(SHARES).facet(
-            facet=alt.Facet("facet:N", sort=list(facets)), columns=columns, data=data
+        return layered(rows, shares).facet(
+            facet=alt.Facet("facet:N", sort=list(facets)), columns=columns, data=data(rows)
         )
     apart = []
     for facet in facets:
-        of = [dict(row) for row in rows if row["facet"] == facet]
-        apart.append(layered(values(of), data=alt.Data(values=of)).properties(title=facet))
+        of = [row for row in rows if row["facet"] == facet]
+        apart.append(layered(of, values(of), data=data(of)).properties(title=facet))
     return alt.concat(*apart, columns=columns)
+
+
+def _banded(rows: Sequence[Row], points: bool) -> list[dict[str, Any]]:
+    """Rows with how their interval is drawn: as a band where at most two overlap, else as a whisker at its point."""
+    crowd: dict[Any, set[Any]] = {}
+    for row in rows:
+        if row["low"] is not None:
+            crowd.setdefault(row["facet"], set()).add(row["series"])
+    few = all(len(of) <= MOST_BANDS for of in crowd.values())
+    drawn = "band" if few else "whisker" if points else ""
+    return [
+        {**row, "few": bool(row.get("points")), "drawn": drawn if row["low"] is not None else ""}
+        for row in rows
+    ]
+
+
+def _ends(
+    rows: Sequence[Row], levels: Sequence[str] | None, held: Ticks, height: float
+) -> list[dict[str, Any]]:
+    """Where the name of each line stands: at its last point, as far from the others as a line of text is high."""
+    place = (lambda row: row["x"]) if levels is None else (lambda row: list(levels).index(row["x"]))
+    last: dict[str, Row] = {}
+    for row in rows:
+        if row["series"] not in last or place(row) >= place(last[row["series"]]):
+            last[row["series"]] = row
+    low, high = held.domain
+    apart = (high - low) * (SIZE + 2) / height
+    ends: list[dict[str, Any]] = []
+    for row in sorted(last.values(), key=lambda row: (row["mean"], row["series"])):
+        end = max(row["mean"], ends[-1]["end"] + apart) if ends else row["mean"]
+        ends.append({"x": row["x"], "series": row["series"], "end": end})
+    over = max(0.0, ends[-1]["end"] - high) if ends else 0.0
+    for end in reversed(ends):  # names that were pushed over the top move down together
+        end["end"] -= over
+    return ends
 
 
 def _by_name(channel: Any, names: Sequence[str], looks: Sequence[Any], legend: Any) -> Any:
@@ -222,18 +316,24 @@ def heat(rows: Sequence[Row], *, labels: Sequence[str], x: str, legend: str) -> 
             x2="end:Q",
             y=alt.Y(
                 "label:N", sort=list(labels), title=None,
-                axis=alt.Axis(labelFontSize=11 if step > 12 else 9), scale=alt.Scale(paddingInner=0.12),
+                axis=alt.Axis(labelFontSize=SIZE if step > 12 else 9), scale=alt.Scale(paddingInner=0.12),
             ),
             color=alt.Color(
                 "mean:Q",
-                scale=alt.Scale(domain=[0, 1], range=list(SEQUENCE)),
-                legend=alt.Legend(
-                    title=legend, gradientLength=160, gradientThickness=10, values=[0, 0.5, 1], format=".2~f"
-                ),
+                scale=alt.Scale(domain=[0, 1], range=shades()),
+                legend=_scale_of_shades(legend, ticks_for([0, 1])),
             ),
         )
         .properties(width=520, height=step * len(labels))
     )  # fmt: skip
+
+
+def _scale_of_shades(title: str, ticks: Ticks, *, percent: bool = False) -> Any:
+    """The legend of a heat map, with a number at every step of its scale."""
+    form = "%" if percent else ticks.format
+    return import_altair().Legend(
+        title=title, gradientLength=220, gradientThickness=12, values=list(ticks.values), format=form
+    )
 
 
 def bars_with_whiskers(
@@ -249,11 +349,7 @@ def bars_with_whiskers(
     """Bars from zero, side by side for each series: rows need x, mean, low, high, series, facet."""
     alt = import_altair()
     names, columns = list(series), _columns(len(facets))
-    held = (
-        SHARES
-        if shares
-        else ticks_for((v for r in rows for v in (r["mean"], r["low"], r["high"])), zero=True)
-    )
+    held = SHARES if shares else ticks_for(_drawn_values(rows), zero=True)
     scale = alt.Scale(domain=list(held.domain), nice=False)
     axis = alt.Axis(values=list(held.values), format=held.format)
     width = {1: 520, 2: 330, 3: 220, 4: 165}[columns]
@@ -269,8 +365,8 @@ def bars_with_whiskers(
     )
     charts = []
     for facet in facets:
-        of = [dict(row) for row in rows if row["facet"] == facet]
-        base = alt.Chart(alt.Data(values=of))
+        inside = [row for row in rows if row["facet"] == facet]
+        base = alt.Chart(alt.Data(values=_plain(inside)))
         bodies = base.mark_bar().encode(
             y=alt.Y("mean:Q", scale=scale, axis=axis, title=y), color=colour, **shared
         )
@@ -279,7 +375,12 @@ def bars_with_whiskers(
             .mark_rule(strokeWidth=1.6, color=INK)
             .encode(y=alt.Y("low:Q", scale=scale), y2="high:Q", **shared)
         )
-        drawn = alt.layer(bodies, whiskers).properties(width=width, height=190)
+        rings = (
+            alt.Chart(alt.Data(values=_singles(inside)))
+            .mark_point(size=30, strokeWidth=1.3, color=INK, opacity=0.75)
+            .encode(y=alt.Y("at:Q", scale=scale), **shared)
+        )
+        drawn = alt.layer(bodies, whiskers, rings).properties(width=width, height=190)
         charts.append(drawn.properties(title=facet) if facet else drawn)
     return charts[0] if len(charts) == 1 else alt.concat(*charts, columns=columns)
 
@@ -314,69 +415,6 @@ def series_colours(names: Sequence[str], *, ordered: bool = False) -> dict[str, 
     return dict(zip(names, colours(names, ordered=ordered), strict=True))
 
 
-SAME = 1e-9
-"""Values that differ by less than this share of their size are one value on an axis."""
-
-
-@dataclass(frozen=True)
-class Ticks:
-    """The range of an axis, where its ticks stand, and how they are written."""
-
-    domain: tuple[float, float]
-    values: tuple[float, ...]
-    format: str
-
-
-SHARES = Ticks((0.0, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0), ".2~f")
-
-
-def ticks_for(values: Iterable[float | None], most: int = 6, *, zero: bool = False) -> Ticks:
-    """An axis for some values: one value stands in the middle, and every tick is written in full.
-
-    >>> ticks_for([2.5, 3.0]).values, ticks_for([2.5, 3.0]).format
-    ((2.5, 2.6, 2.7, 2.8, 2.9, 3.0), '.1f')
-    >>> ticks_for([8 / 3, 8 / 3 + 1e-16]).values
-    (2.0, 2.5, 3.0, 3.5)
-    >>> ticks_for([0.0, 10.0], 5).format, ticks_for([0.0, 10.0], 5).values
-    ('.1f', (0.0, 2.5, 5.0, 7.5, 10.0))
-    >>> ticks_for([0.0, 0.0]).domain
-    (0.0, 1.0)
-    """
-    known = [v for v in values if v is not None and math.isfinite(v)]
-    low, high = (min(known), max(known)) if known else (0.0, 0.0)
-    if zero:
-        low, high = min(low, 0.0), max(high, 0.0)
-    size = max(abs(low), abs(high))
-    if high - low <= SAME * size or size == 0:
-        reach = 0.25 * size or 0.5
-        low, high = (low - reach, high + reach) if size else (0.0, 1.0)
-    step = _round_step((high - low) / max(most - 1, 1))
-    first, last = math.floor(low / step + SAME), math.ceil(high / step - SAME)
-    if last == first:
-        last += 1
-    places = next((p for p in range(12) if abs(round(step, p) - step) <= SAME * step), 12)
-    marks = tuple(round(i * step, places + 2) for i in range(first, last + 1))
-    return Ticks((marks[0], marks[-1]), marks, f",.{places}f" if marks[-1] >= 1000 else f".{places}f")
-
-
-def whole_ticks(values: Sequence[float], most: int = 8) -> tuple[int, ...]:
-    """Ticks at whole numbers only, for rounds and other counts.
-
-    >>> whole_ticks([1, 2, 3]), whole_ticks([1, 500])
-    ((1, 2, 3), (1, 100, 200, 300, 400, 500))
-    """
-    low, high = math.ceil(min(values)), math.floor(max(values))
-    step = max(1, round(_round_step((high - low) / max(most - 1, 1)))) if high > low else 1
-    marks = [i for i in range(0, high + 1, step) if i >= low]
-    return tuple(dict.fromkeys([low, *(m for m in marks if m - low >= step / 2)]))
-
-
-def _round_step(raw: float) -> float:
-    """The next larger step of 1, 2, 2.5 or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(raw))
-    return next(power * k for k in (1.0, 2.0, 2.5, 5.0, 10.0) if power * k >= raw * (1 - SAME))
-
-
 SPACING = 22
 WIDEST_TILE, NARROWEST_TILE = 120, 38
 
@@ -394,7 +432,7 @@ def tiles(
     percent: bool = False,
     beside: int = 1,
 ) -> Any:
-    """A heat map with its numbers: rows need x, y, value; what never met stays white.
+    """A heat map with its numbers: rows need x, y, value; what has no value is grey.
 
     ``beside`` is how many maps the figure has: tiles are as wide as the page lets them be.
     """
@@ -410,19 +448,17 @@ def tiles(
         ),
         y=alt.Y("y:N", sort=list(down), title=titles[1], axis=alt.Axis(labelLimit=190, grid=False)),
     )  # fmt: skip
-    shades = alt.Color(
+    tone_of = alt.Color(
         "value:Q",
-        scale=alt.Scale(domain=[low, high], range=list(SEQUENCE)),
-        legend=alt.Legend(
-            title=legend, gradientLength=140, gradientThickness=10, tickCount=3, format="%" if percent else ""
-        ),
+        scale=alt.Scale(domain=[low, high], range=shades()),
+        legend=_scale_of_shades(legend, ticks_for([low, high]), percent=percent),
     )
     tone = alt.condition("datum.dark", alt.value("white"), alt.value(INK))
     number = ".0%" if percent else f".{digits}f"
     drawn = alt.layer(
-        base.mark_rect(stroke="white", strokeWidth=1).encode(color=shades),
-        base.mark_text(fontSize=10).encode(text=alt.Text("value:Q", format=number), color=tone),
-    ).properties(width=width * len(across), height=24 * len(down))
+        base.mark_rect(stroke="white", strokeWidth=1).encode(color=tone_of),
+        base.mark_text(fontSize=SIZE).encode(text=alt.Text("value:Q", format=number), color=tone),
+    ).properties(width=width * len(across), height=26 * len(down), view=alt.ViewBackground(fill=RULE))
     return drawn.properties(title=title) if title else drawn
 
 

@@ -12,14 +12,23 @@ import numpy as np
 
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.intervals import mean_of
+from ostrom.analysis.statistics.result import FEW
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.values import grouped
-from ostrom.reports.cells import DONE, agents, agents_are_told_by_factors, levels, varied, why_nothing
-from ostrom.reports.layout import cell_label
-from ostrom.reports.marks import MOST_PANELS, curves, heat, series_colours
+from ostrom.reports.cells import (
+    DONE,
+    INTERVALS,
+    agents,
+    agents_are_told_by_factors,
+    levels,
+    varied,
+    why_nothing,
+)
+from ostrom.reports.layout import cell_label, tones
+from ostrom.reports.marks import MOST_PANELS, curves, heat
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
-from ostrom.reports.words import is_bare, labels, pretty
+from ostrom.reports.words import labels, pretty
 
 MOST_LINES = 300
 MOST_BINS = 30
@@ -164,12 +173,11 @@ class CooperationOverRounds(Panel):
         unit: str,
     ) -> Figure:
         values = levels(data, colour)
-        ordered = all(is_bare(v) for v in values)
         names = labels(values)
         middle = (width - 1) / 2
         rows: list[dict[str, Any]] = [
             {
-                "x": float(start) + middle, "mean": float(mean), "low": _known(low), "high": _known(high),
+                "x": float(start) + middle, "mean": float(mean), **_band(c, low, high),
                 "series": names[c.key[colour]], "facet": cell_label(c.key, facets),
             }
             for c in found
@@ -180,15 +188,17 @@ class CooperationOverRounds(Panel):
             x=unit,
             y="cooperation",
             facets=list(dict.fromkeys(row["facet"] for row in rows)),
-            series=series_colours(list(names.values()), ordered=ordered),
+            series=tones(data, colour, names),
             legend=pretty(colour),
             points=False,
         )
-        caption = (
-            f"Share of cooperative actions in each {unit}: mean over matches; bands are 95 % "
-            "intervals over matches. Where matches end at different rounds, later "
-            "rounds rest on fewer of them."
+        bands = (
+            "bands, where drawn, are 95 % intervals"
+            if any(r["low"] is not None for r in rows)
+            else "no bands"
         )
+        n = sorted({c.matches for c in found})
+        caption = f"Lines are means over matches, {bands}; n = {n[0]}{f' to {n[-1]}' if len(n) > 1 else ''} matches."
         alt = f"Curves of cooperation over rounds for {len(found)} combinations of cell and agent."
         return Figure("cooperation_over_rounds", chart, caption, alt)
 
@@ -211,6 +221,13 @@ class CooperationOverRounds(Panel):
         alt = f"Map of cooperation over rounds with {len(shown)} lines, dark where cooperation is high."
         chart = heat(rows, labels=names, x=unit, legend="cooperation")
         return Figure("cooperation_over_rounds", chart, caption, alt)
+
+
+def _band(curve: RoundCurve, low: float, high: float) -> dict[str, float | None]:
+    """The ends of a band; none where matches are too few to say how far it reaches."""
+    if curve.matches < FEW and not INTERVALS.get():
+        return {"low": None, "high": None}
+    return {"low": _known(low), "high": _known(high)}
 
 
 def _known(value: float) -> float | None:

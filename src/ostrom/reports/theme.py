@@ -10,30 +10,39 @@ from typing import Any
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 INK, QUIET, RULE, LINE = "#1d232b", "#5b6570", "#e3e7ec", "#9aa4ae"
 MAIN = "#0072B2"
+SIZE = 13
+"""Pixels of every text in a chart: that of notes on the page."""
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
 DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [12, 4], [1, 4])
-SEQUENCE = ("#d7e6f1", "#9cc3dd", "#5a99c4", "#2b6ea6", "#11436f")
+SEQUENCE = ("#e8f1f7", "#a9cbe2", "#5f9dc7", "#2b6ea6", "#0d3355")
 """Light to dark, for ordered levels and shares."""
+STEPS = 11
+"""Shades of a heat map: one for each tenth, so that 0.88 and 0.81 do not look the same."""
 COOPERATES, DEFECTS = "#0072B2", "#E69F00"
 
 MOST_COLOURS = len(PALETTE)
 
 
 def colours(levels: Sequence[Any], *, ordered: bool = False) -> list[str]:
-    """A colour for every level, in order; the same levels have the same colours in every chart.
+    """A colour for every level, in order: colours of their own for agents, one hue from light to dark for ``ordered``.
 
     >>> colours(["a", "b"])
     ['#0072B2', '#D55E00']
     >>> colours([1, 2, 3], ordered=True)
-    ['#8fbbd8', '#3e7fb2', '#11436f']
+    ['#77acd0', '#3376ab', '#0d3355']
     """
-    if ordered and len(levels) > 2:
-        # The lightest tone is kept for areas: a thin line of it would be lost on white.
-        return [_blend(0.3 + 0.7 * i / (len(levels) - 1)) for i in range(len(levels))]
+    if ordered and len(levels) > 1:
+        # The lightest tones are kept for areas: a thin line of them would be lost on white.
+        return [_blend(0.42 + 0.58 * i / (len(levels) - 1)) for i in range(len(levels))]
     if len(levels) > MOST_COLOURS:
         return [MAIN] * len(levels)
     return list(PALETTE[: len(levels)])
+
+
+def shades(steps: int = STEPS) -> list[str]:
+    """The tones of a heat map from light to dark."""
+    return [_blend(i / (steps - 1)) for i in range(steps)]
 
 
 def _blend(share: float) -> str:
@@ -59,10 +68,10 @@ def config() -> dict[str, Any]:
         "view": {"stroke": None, "continuousWidth": 320, "continuousHeight": 200},
         "axis": {
             "labelColor": QUIET,
-            "labelFontSize": 11,
+            "labelFontSize": SIZE,
             "labelLimit": 300,
             "titleColor": INK,
-            "titleFontSize": 12,
+            "titleFontSize": SIZE,
             "titleFontWeight": "normal",
             "titlePadding": 8,
             "domainColor": LINE,
@@ -77,25 +86,26 @@ def config() -> dict[str, Any]:
             "orient": "top",
             "direction": "horizontal",
             "titleColor": QUIET,
-            "titleFontSize": 11,
+            "titleFontSize": SIZE,
             "titleFontWeight": "normal",
             "labelColor": INK,
-            "labelFontSize": 11.5,
+            "labelFontSize": SIZE,
             "labelLimit": 260,
-            "symbolSize": 70,
+            "symbolSize": 60,
             "symbolStrokeWidth": 2,
             "columns": 4,
+            "titleOrient": "top",
             "offset": 10,
         },
         "header": {
             "labelColor": INK,
-            "labelFontSize": 12,
+            "labelFontSize": SIZE,
             "labelFontWeight": "bold",
             "labelAnchor": "start",
             "labelPadding": 6,
             "title": None,
         },
-        "title": {"color": INK, "fontSize": 12, "fontWeight": "bold", "anchor": "start", "offset": 8},
+        "title": {"color": INK, "fontSize": SIZE, "fontWeight": "bold", "anchor": "start", "offset": 8},
         "line": {"strokeWidth": 2, "strokeCap": "round", "strokeJoin": "round"},
         "concat": {"spacing": 22},
         "facet": {"spacing": 22},

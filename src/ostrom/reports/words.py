@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ostrom.ground import words
@@ -124,6 +124,19 @@ def number(value: Any) -> str:
             return f"{value:.3f}" if abs(value) < 100 else f"{value:,.1f}"
         case _:
             return pretty(str(value)) if IDENTIFIER.fullmatch(str(value)) else str(value)
+
+
+def column_texts(values: Sequence[Any]) -> list[str]:
+    """The values of a column as a table shows them: its numbers have the same digits after the point.
+
+    >>> column_texts([0.5, 123.456, None]), column_texts([0.5, 1.25]), column_texts(["a", 0.5])
+    (['0.5', '123.5', '–'], ['0.500', '1.250'], ['a', '0.500'])
+    """
+    plain = [v for v in values if type(v) is float and v == v]
+    if any(abs(v) >= 100 for v in plain) and all(v is None or type(v) is float for v in values):
+        digits = 0 if max(map(abs, plain)) >= 10_000 else 1
+        return [number(v) if v is None or v != v else f"{v:,.{digits}f}" for v in values]
+    return [number(value) for value in values]
 
 
 def share(value: float | None) -> str:

@@ -103,7 +103,10 @@ def test_every_part_is_played_and_every_figure_has_an_interval_or_a_reason(call:
         assert "../index.html" in page
     both = Path("p/index.html").read_text()
     assert "2 models side by side" in both and "scripted/mixed" in both
-    assert re.search(r"<td[^>]*>Exploited</td>\s*<td[^>]*>\S+ \[.*?\], n = 4 matches</td>\s*<td", both)
+    assert re.search(r'<th scope="row">Exploited</th><td>.*?\d\.\d\d \[.*?\].*?class="bar".*?</td><td>', both)
+    assert both.count("difference: ") == 1 and re.search(
+        r'class="verdict [a-z]*">(higher|lower|not decided)<', both
+    )
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ Quantiles are computed without SciPy: a run prints its first answer with the cor
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -192,6 +192,17 @@ class Combination:
         least, most = self._bounds()
         low, high = (without_rounding(end, down + up) for end in (value - down, value + up))
         return Limits(value, max(low, least), min(high, most), self.method, self.note)
+
+    def larger(self, times: float) -> "Combination":
+        """The same value from so many times as many units: what a larger study would see if nothing else changed."""
+        groups = [
+            replace(
+                g, count=round(g.count * times), n=g.n * times, variance=g.variance / times, other=g.other * times,
+                successes=None if g.successes is None else round(g.successes * times),
+            )
+            for g in self.groups
+        ]  # fmt: skip
+        return replace(self, groups=tuple(groups), df=None if self.df is None else self.df * times)
 
     def guaranteed(self, level: float = 0.95) -> Limits:
         """The value with bounds that hold for every distribution between the bounds of the values (``betting``).

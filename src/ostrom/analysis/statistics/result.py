@@ -36,6 +36,10 @@ def counted(n: int, unit: str) -> str:
     return f"{n} {unit if n == 1 else PLURALS.get(unit, unit + 's')}"
 
 
+FEW = 5
+"""With fewer units a chart shows each of them instead of an interval."""
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A figure, its confidence interval, and what both rest on.
@@ -66,6 +70,8 @@ class Estimate:
     p: float | None = field(default=None, repr=False, compare=False)
     sizes: tuple[int, ...] = field(default=(), repr=False, compare=False)
     """How many units each group of a comparison has; one number for pairs."""
+    values: tuple[float, ...] = field(default=(), repr=False, compare=False)
+    """Of a mean of fewer than ``FEW`` units that vary: their values, which say more than an interval."""
 
     def at(self, level: float, *, guaranteed: bool = False) -> Estimate:
         """The same with the interval of another level, or with bounds that hold for every distribution."""

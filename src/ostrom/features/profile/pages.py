@@ -6,18 +6,21 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ostrom.analysis.estimate import Estimate, key_words
+from ostrom.analysis.estimate import Estimate, key_words, minus
+from ostrom.analysis.verdicts import Verdict, above
 from ostrom.features.profile.battery import Battery, ModelProfile, Taken
-from ostrom.ground.errors import RunError
+from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import refuse_link, write_whole
 from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
-from ostrom.reports.figures import for_page, need_extras, render
+from ostrom.reports.axes import ticks_for
+from ostrom.reports.figures import both_widths, need_extras
 from ostrom.reports.files import as_csv
 from ostrom.reports.marks import dots
 from ostrom.reports.page import Section, ShownFigure, plain_page, shown_table
 from ostrom.reports.panel import Table
 from ostrom.reports.theme import LINE, MAIN, colours
+from ostrom.reports.words import labels
 
 PAGE, TABLE = "index.html", "figures.csv"
 PUBLISHED, PEOPLE = "published models", "people"
@@ -35,8 +38,8 @@ def write_pages(out: Path, battery: Battery, profiles: Sequence[ModelProfile], *
             profile.model,
             _sections([profile]),
             about=about,
-            findings=[_finding(taken) for taken in _firsts(profile)],
-            warnings=profile.notes,
+            first=_side_by_side([profile]),
+            warnings=_warnings([profile]),
             card=_card(battery, [profile]),
             links=[("../index.html", "Compare with the other models")] if several else [],
         )
@@ -48,9 +51,10 @@ def write_pages(out: Path, battery: Battery, profiles: Sequence[ModelProfile], *
         pages[out] = plain_page(
             f"Profiles by the battery {battery.name}",
             f"{how_many(len(profiles), 'model')} side by side",
-            [_side_by_side(profiles), *_sections(profiles)],
+            _sections(profiles),
             about=about,
-            warnings=[f"{profile.model}: {note}" for profile in profiles for note in profile.notes],
+            first=_side_by_side(profiles),
+            warnings=_warnings(profiles),
             card=_card(battery, profiles),
             links=[(f"{profile.folder.name}/{PAGE}", profile.model) for profile in profiles],
         )
@@ -81,34 +85,113 @@ def _firsts(profile: ModelProfile) -> list[Taken]:
     return [min(of, key=lambda taken: len(taken.estimates) > 1) for of in figures if of]
 
 
+MOST_FIGURES = 6
+"""Rows of the first screen: the first figure of the parts that matter most."""
+
+
 def _side_by_side(profiles: Sequence[ModelProfile]) -> Section:
-    """One row for the first figure of every part, one column for every model."""
-    rows = []
-    for taken in _firsts(profiles[0]):
+    """One row for each figure that matters, one column for each model, and differences to the first model."""
+    rows, differences = [], []
+    for taken in _firsts(profiles[0])[:MOST_FIGURES]:
         key = taken.estimates[0].key
         cells = [
             next(
                 (
-                    found.text()
+                    found
                     for one in profile.taken
                     if (one.part, one.figure) == (taken.part, taken.figure)
                     for found in one.estimates
                     if found.key == key
                 ),
-                "",
+                None,
             )
             for profile in profiles
         ]
         group = f" ({key_words(key)})" if len(taken.estimates) > 1 else ""
-        rows.append([taken.figure.name + group, *cells])
-    table = Table("side_by_side", ("figure", *(profile.model for profile in profiles)), rows, "First figures")
-    return Section("side-by-side", "At a glance", tables=[shown_table(table, "", always_open=True)])
+        ends = [v for e in cells if e for v in (e.value, e.low, e.high) if v is not None]
+        shares = taken.figure.part.scale == "share" and not (taken.figure.contrast or taken.figure.over)
+        scale = (0.0, 1.0) if shares else ticks_for([*ends, 0.0]).domain
+        rows.append((taken.figure.name + group, cells, scale))
+        differences += [
+            (len(rows) - 1, place, made)
+            for place, other in enumerate(cells[1:], 1)
+            if (made := _difference(cells[0], other)) is not None
+        ]
+    verdicts = above([made for _, _, made in differences])
+    words = {(row, place): v for (row, place, _), v in zip(differences, verdicts, strict=True)}
+    models = labels([profile.model for profile in profiles])
+    head = ["figure", *models.values(), *(f"difference: {name}" for name in list(models.values())[1:])]
+    body = [
+        Markup('<tr><th scope="row">{}</th>{}{}</tr>').format(
+            name,
+            Markup("").join(_cell(e, scale, label) for e, label in zip(cells, models.values(), strict=True)),
+            Markup("").join(
+                _word(words.get((row, place)), list(models.values())[place]) for place in range(1, len(cells))
+            ),
+        )
+        for row, (name, cells, scale) in enumerate(rows)
+    ]
+    table = Markup(
+        '<table class="claims profile"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>'
+    ).format(
+        Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in head),
+        Markup("").join(body),
+    )
+    first = next(iter(models.values()))
+    note = f"Differences are to {first}, with the intervals that their words rest on: {verdicts.control}."
+    return Section("side-by-side", "At a glance", [note] if differences else [], html=[table])
 
 
-def _finding(taken: Taken) -> str:
-    (one, *more) = taken.estimates
-    group = f" ({key_words(one.key)})" if more else ""
-    return f"{taken.figure.name}{group}: {one.text()}"
+def _difference(first: Estimate | None, other: Estimate | None) -> Estimate | None:
+    """Another model minus the first; None where one of them lacks the figure, or its spread is not kept."""
+    try:
+        return None if first is None or other is None else minus(other, first)
+    except UsageError:
+        return None
+
+
+def _cell(e: Estimate | None, scale: tuple[float, float], model: str) -> Markup:
+    """Value and interval, as text and as a small bar on the scale of the row."""
+    if e is None:
+        return Markup("<td>–</td>")
+    low, high = scale
+    at = [
+        100 * ((v - low) / ((high - low) or 1.0))
+        for v in (e.value if e.low is None else e.low, e.value, e.value if e.high is None else e.high)
+    ]
+    start, middle, end = (min(100.0, max(0.0, x)) for x in at)
+    bar = Markup(
+        '<svg class="bar" viewBox="-3 0 106 8" width="106" height="8" aria-hidden="true"><path d="M0 4H100" '
+        'stroke="var(--rule)"/><path d="M{:.1f} 4H{:.1f}" stroke="{}" stroke-width="3"/>'
+        '<circle cx="{:.1f}" cy="4" r="3.5" fill="{}"/></svg>'
+    ).format(start, end, MAIN, middle, MAIN)
+    return Markup('<td><span class="model">{}: </span>{}<br>{}</td>').format(
+        model, e.text().partition(", n =")[0], bar
+    )
+
+
+def _word(verdict: Verdict | None, model: str) -> Markup:
+    if verdict is None:
+        return Markup("<td>–</td>")
+    word = {"yes": "higher", "no": "lower", "undecided": "not decided"}[verdict.answer]
+    return Markup('<td><span class="model">{}: </span><span class="verdict {}">{}</span> {}</td>').format(
+        model,
+        "undecided" if verdict.answer == "undecided" else "",
+        word,
+        verdict.interval.text().partition(", n =")[0],
+    )
+
+
+def _warnings(profiles: Sequence[ModelProfile]) -> list[str]:
+    """What must be known, each thing once: what several models share names none of them."""
+    said: dict[str, list[str]] = {}
+    for profile in profiles:
+        for note in profile.notes:
+            said.setdefault(note, []).append(labels([profile.model])[profile.model])
+    return [
+        f"{note.rstrip('.')}." if len(who) == len(profiles) else f"{', '.join(who)}: {note.rstrip('.')}."
+        for note, who in said.items()
+    ]
 
 
 def _sections(profiles: Sequence[ModelProfile]) -> list[Section]:
@@ -167,11 +250,10 @@ def _figure(taken: Taken, known: Sequence[tuple[str, Taken]], prefix: str) -> Sh
         zero=bool(figure.contrast or figure.over),
         legend=by_group,
     )
-    svg, _ = render(chart)
     said = "; ".join(f"{row['label']}, {row['series']}: {row['mean']:.3g}" for row in rows[:40])
     sources = "; ".join(dict.fromkeys(other.source for other in others))
     caption = f"{figure.name}. {figure.about} {'Beside it: ' + sources + '.' if sources else ''}".strip()
-    return ShownFigure(Markup(for_page(svg, prefix)), caption, f"{figure.name}. {said}.", "")
+    return ShownFigure(both_widths(chart, prefix), caption, f"{figure.name}. {said}.", "")
 
 
 def _group(estimate: Estimate) -> str:

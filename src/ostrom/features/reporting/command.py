@@ -41,6 +41,9 @@ def report(
         str | None,
         typer.Option(help="With --as-paper: published figures by name (default: those of the study)."),
     ] = None,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Draw intervals for cells with fewer than five matches too.")
+    ] = False,
     safe: Safe = False,
     runs: Runs = Path("runs"),
     json: Json = False,
@@ -56,7 +59,7 @@ def report(
     if not as_paper and len(run) > 1:
         raise UsageError("several runs need --as-paper; without it a report is that of one run")
     paper = (as_ or (), reference) if as_paper else None
-    made = write_report(run[0], runs, safe=safe, paper=paper, more=run[1:])
+    made = write_report(run[0], runs, safe=safe, paper=paper, more=run[1:], intervals=intervals)
     if json:
         print_json({"report": str(made), "failures": list(made.failures)})
     else:
@@ -74,10 +77,12 @@ def write_report(
     safe: bool = False,
     paper: tuple[Sequence[str], str | None] | None = None,
     more: Sequence[str] = (),
+    intervals: bool = False,
 ) -> Report:
     """Bring the tables of a run up to date and write its report, or with ``paper`` the one in the paper's shape.
 
-    In the latter the figures of ``more`` runs stand in the same tables.
+    In the latter the figures of ``more`` runs stand in the same tables. With ``intervals`` charts show them for cells of
+    few matches too.
     """
     from ostrom.data.rundata import run_data
     from ostrom.reports.build import build_report
@@ -92,4 +97,4 @@ def write_report(
             from ostrom.features.reporting.as_paper import write_as_paper
 
             return write_as_paper(played[0], *paper, safe=safe, more=played[1:])
-        return build_report(played[0], safe=safe)
+        return build_report(played[0], safe=safe, intervals=intervals)

@@ -7,7 +7,8 @@ from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
-from ostrom.reports.marks import bars_with_whiskers, series_colours
+from ostrom.reports.layout import tones
+from ostrom.reports.marks import bars_with_whiskers
 from ostrom.reports.words import labels, pretty
 
 
@@ -18,10 +19,6 @@ class Bars(Chart):
 
     def __init__(self, measure: Any, x: str, **rest: Any) -> None:
         super().__init__(measure, x, **rest)
-
-    def drawn_as(self) -> str:
-        """How value and interval are drawn."""
-        return f"Bars are estimates, whiskers {self.told_bands()}."
 
     def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
         """Grouped bars in small multiples."""
@@ -35,7 +32,7 @@ class Bars(Chart):
             y=self.measure.title.lower(),
             levels=list(across.values()),
             facets=list(beside.values()),
-            series=series_colours(list(named.values())),
+            series=tones(data, self.colour, named),
             shares=self.shows_shares,
         )
 

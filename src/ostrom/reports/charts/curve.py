@@ -8,7 +8,8 @@ from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
-from ostrom.reports.marks import curves, series_colours
+from ostrom.reports.layout import tones
+from ostrom.reports.marks import curves
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import is_bare, labels, pretty
 
@@ -25,9 +26,11 @@ class Curve(Chart):
         if self.y:
             raise ValueError("a curve takes x, colour and facet; its height is the measure")
 
-    def drawn_as(self) -> str:
-        """How value and interval are drawn."""
-        return f"Points are estimates, bands {self.told_bands()}; levels stand at equal distances."
+    def drawn_as(self, found: Sequence[Estimate]) -> str:
+        """How value and interval are drawn; what stands for numbers says that distances are equal."""
+        (x,) = self.x
+        even = all(is_bare(e.key[x]) for e in found) and x != "round"
+        return super().drawn_as(found) + (" Levels stand at equal distances." if even else "")
 
     def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
         """Curves with bands."""
@@ -50,7 +53,7 @@ class Curve(Chart):
             x=pretty(x),
             y=self.measure.title.lower(),
             facets=list(beside.values()),
-            series=series_colours(list(named.values()), ordered=ordered),
+            series=tones(data, self.colour, named),
             legend=pretty(self.colour) if self.colour else None,
             levels=list(across.values()),
             domain=(0, 1) if self.shows_shares else None,

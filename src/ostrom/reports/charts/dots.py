@@ -44,7 +44,7 @@ class Dots(Chart):
             over, log = pretty(self.trend["over"]), self.trend.get("log", False)
             axis = f"slope of {axis} over {f'log({over})' if log is True else f'log(1 + {over})' if log else over}"
         domain = (0.0, 1.0) if self.shows_shares else None
-        return dot_chart(found[:MOST_ROWS], layout, axis=axis, domain=domain)
+        return dot_chart(data, found[:MOST_ROWS], layout, axis=axis, domain=domain)
 
     def _layout(self, found: Sequence[Estimate]) -> Layout:
         rows = list(self.y) or [c for c in found[0].key if c not in (self.colour, self.facet, "over")]

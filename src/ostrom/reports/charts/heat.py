@@ -5,9 +5,10 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
+from ostrom.reports.axes import ticks_for
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
-from ostrom.reports.marks import ticks_for, tile_maps
+from ostrom.reports.marks import tile_maps
 from ostrom.reports.words import labels, pretty
 
 
@@ -19,7 +20,7 @@ class Heat(Chart):
         if self.colour is not None:
             raise ValueError("the colour of a tile is the measure; split by x, y and facet")
 
-    def drawn_as(self) -> str:
+    def drawn_as(self, found: Sequence[Estimate]) -> str:  # noqa: ARG002
         """How value and interval are drawn."""
         return "Tiles are estimates; their 95 % intervals are in the table."
 

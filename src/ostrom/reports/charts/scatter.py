@@ -8,7 +8,8 @@ from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart, rests_on
-from ostrom.reports.marks import import_altair, series_colours
+from ostrom.reports.layout import tones
+from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Table
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import labels, pretty
@@ -53,7 +54,7 @@ class Scatter(Chart):
         alt = import_altair()
         named = labels(levels_met(data, self.tint, found)) if self.tint else {None: ""}
         coloured = 1 < len(named) <= MOST_COLOURS
-        colours = series_colours(list(named.values()))
+        colours = tones(data, self.tint, named)
         values = [
             {"x": x, "y": e.value, "series": named[e.key[self.tint] if self.tint else None]}
             for e, x in zip(found, across, strict=True)

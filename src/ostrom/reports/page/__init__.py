@@ -12,13 +12,18 @@ from markupsafe import Markup
 from ostrom.data.rundata import RunData
 from ostrom.ground.terminal import escaped
 from ostrom.ground.version import __version__
+from ostrom.reports.answers import MOST_LINES, Answers, facts, question
+from ostrom.reports.card import made_of
 from ostrom.reports.files import is_number
 from ostrom.reports.panel import Table
-from ostrom.reports.words import number, pretty
+from ostrom.reports.words import column_texts, pretty
 
 SHORT = 26
+RUN = ("Matches done", "Models", "Begun", "Versions", "Git commit", "Parent")
+"""What of the card is about the run rather than the study."""
 FEW = 12
-"""Tables of up to so many rows are open; longer ones open on a click."""
+"""Tables that stand for a chart are open up to so many rows; all others open on a click."""
+LONGEST_HEADLINE = 220
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,12 @@ class Section:
     error: str | None = None
 
     @property
+    def headline(self) -> str:
+        """What the section says, in a sentence that stands beside its folded title."""
+        said = [*self.notes, *(figure.caption for figure in self.figures)] if not self.quiet else []
+        return next((text for text in said[:2] if len(text) <= LONGEST_HEADLINE), "")
+
+    @property
     def quiet(self) -> bool:
         """Whether the section shows only the reason why it is empty."""
         return not (self.error or self.figures or self.tables or self.html)
@@ -51,7 +62,9 @@ class Section:
 
 def shown_table(table: Table, file: str, *, always_open: bool = False) -> dict[str, Any]:
     """A table as the page shows it."""
-    rows = [[number(value) for value in row] for row in table.rows[: table.shown]]
+    shown = table.rows[: table.shown]
+    columns = [column_texts([row[i] for row in shown]) for i in range(len(table.columns))]
+    rows = [list(row) for row in zip(*columns, strict=True)]
     hidden = len(table.rows) - len(rows)
     more = (
         f"{len(table.rows):,} rows in the files."
@@ -70,7 +83,7 @@ def shown_table(table: Table, file: str, *, always_open: bool = False) -> dict[s
         ],
         "rows": rows,
         "more": more,
-        "open": always_open or len(rows) <= FEW,
+        "open": always_open,
     }  # fmt: skip
 
 
@@ -81,18 +94,26 @@ def _style(values: Iterable[str]) -> str:
 
 def render_page(
     data: RunData, first: Section, sections: Sequence[Section], warnings: Sequence[str],
-    card: Sequence[tuple[str, str]], reproduce: Mapping[str, str], findings: Sequence[str] = (),
+    card: Sequence[tuple[str, str]], reproduce: Mapping[str, str], found: Answers | None = None,
+    calls: Section | None = None,
 ) -> str:  # fmt: skip
-    """The whole page as text: what was found first, panels with nothing to show in one line at the end."""
-    study = data.study
+    """The whole page as text: the answer first, everything else folded; what was run stands once, at the end."""
+    title, about = question(data.study)
+    played = [(term, value) for term, value in card if term in RUN]
     return _filled(
         "index.html.jinja",
         name=data.name,
-        title=study.get("title") or pretty(study["name"]),
-        about=study.get("about") or "",
+        title=title,
+        about=about,
+        facts=facts(data),
+        made_of=made_of(data),
         warnings=warnings,
-        card=card,
-        findings=findings,
+        study_card=[entry for entry in card if entry not in played],
+        run_card=played,
+        varied=next((f"Varied: {value}." for term, value in card if term == "Varied"), ""),
+        answers=found,
+        most=MOST_LINES,
+        calls=calls or Section("calls", ""),
         first=first,
         sections=[section for section in sections if not section.quiet],
         quiet=[section for section in sections if section.quiet],

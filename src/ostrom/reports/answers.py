@@ -1,0 +1,420 @@
+"""The answer of a study: contrasts of what it varies, each with a verdict, and what would decide the open ones.
+
+Factors come in the order of ``vary``; those that only say where was played (games, scenarios) come last, and other
+contrasts pool them. Levels are compared with the first one; three ordered numbers or more have a trend. A study that
+varies nothing answers with its level against the natural reference of its measure.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ostrom.analysis.estimate import Combination, Estimate, contrast, estimate, estimated, trend
+from ostrom.analysis.intervals import Exact
+from ostrom.analysis.intervals.kinds import Log
+from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.statistics.result import fixed
+from ostrom.analysis.stopping import StopRule
+from ostrom.analysis.verdicts import above
+from ostrom.data.rundata import RunData, quoted
+from ostrom.ground.errors import OstromError
+from ostrom.ground.words import how_many
+from ostrom.reports.cells import DONE, agents, levels, varied
+from ostrom.reports.panel import Table
+from ostrom.reports.words import is_bare, labels, listed, number, pretty
+
+MARGIN = 0.05
+"""Shares that surely differ by less do not differ in any way that matters; other scales have no such margin."""
+MOSTLY = 0.9
+"""Cooperation is the headline where so many players have it; in studies of mixed games it is not."""
+EVEN = 0.5
+"""The natural reference of a share of choices: as often as not."""
+MOST_LEVELS = 8
+"""Of a factor with more levels no single difference is an answer."""
+MOST_SETTINGS = 4
+"""Of more games or scenarios no differences are listed beside those of other factors."""
+MOST_LINES = 8
+"""Lines on the first screen; the table has all."""
+MOST_SEEDS = 10_000
+YES, NO, OPEN = "YES", "NO", "NOT DECIDED"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One line of the answer."""
+
+    factor: str
+    """What is compared: a factor, ``agent``, or nothing where a level is compared with its reference."""
+    what: str
+    """The contrast in words."""
+    word: str
+    """YES, NO or NOT DECIDED."""
+    estimate: Estimate
+    """With the interval that the verdict rests on."""
+    adjusted: float
+    direction: str
+    """Which way, in a word; empty where it is not decided."""
+    needs: str
+    """What would decide it, in words; empty where it is decided."""
+    note: str
+
+    @property
+    def value(self) -> str:
+        """Value and interval as a reader sees them."""
+        sign = "" if self.factor == "" else "+"
+        value, low, high = (
+            _signed(end, sign) for end in (self.estimate.value, self.estimate.low, self.estimate.high)
+        )
+        if self.estimate.method == "exact":
+            return f"{value} (exact)"
+        return f"{value} (no interval)" if low is None else f"{value} [{low}, {high}]"
+
+    @property
+    def careful(self) -> str:
+        """What else differs between the two sides; other notes are in the table."""
+        return "; ".join(part for part in self.note.split("; ") if "also differ" in part)
+
+    @property
+    def sentence(self) -> str:
+        """The line as one sentence."""
+        how = f", {self.direction}" if self.direction else ""
+        rest = "; ".join(filter(None, (self.estimate.sample, self.needs, self.careful)))
+        return f"{self.word}{how}{': ' if self.word else ''}{self.what} {self.value} ({rest})."
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All lines, and how their verdicts came about."""
+
+    measure: Measure
+    lines: tuple[Answer, ...]
+    control: str
+
+    @property
+    def rule(self) -> str:
+        """What the words mean, in one line."""
+        if self.lines and not self.lines[0].factor:
+            return (
+                f"YES: surely more than {EVEN:g}, NO: surely less; interval at 95 %."
+                if self.measure.scale == "share"
+                else ""
+            )
+        margin = (
+            f" NO: surely within ±{MARGIN:g}."
+            if self.measure.scale == "share"
+            else " NO: no difference at all."
+        )
+        yes = f"YES: the difference is surely not 0.{margin}"
+        return f"{yes} Intervals are those that the words rest on; {self.control}."
+
+    def table(self) -> Table:
+        """Every line with its figures, for the files."""
+        rows = [
+            [a.factor or None, a.what, a.word, a.estimate.value, a.estimate.low, a.estimate.high, a.estimate.level,
+             a.adjusted, a.estimate.n, a.needs or None, a.note or None]
+            for a in self.lines
+        ]  # fmt: skip
+        columns = "factor contrast verdict value low high level adjusted_p n would_decide note".split()
+        return Table("answers", columns, rows, "All answers in numbers.")
+
+
+def _signed(value: float | None, sign: str) -> str | None:
+    if value is None:
+        return None
+    text = fixed(value, 2 if abs(value) < 100 else 1)
+    return f"+{text}" if sign and value > 0 and float(text) else text.replace("-", "−")
+
+
+def headline_measure(data: RunData) -> str | None:
+    """What the first screen speaks of: cooperation, what the study charts first, or the score."""
+    (known,) = data.records(
+        f'SELECT count(cooperation) AS cooperation, count(score) AS score, count(*) AS "all" FROM matches WHERE {DONE}'
+    )
+    if known["cooperation"] and known["cooperation"] >= MOSTLY * known["all"]:
+        return "cooperation"
+    for name in _charted(data):
+        try:
+            if estimate(data, name):
+                return name
+        except OstromError:
+            continue
+    return next((name for name in ("cooperation", "score") if known[name]), None)
+
+
+def _charted(data: RunData) -> list[str]:
+    """Measures of the charts that the study declares of all its matches, in order."""
+    specs = (data.study.get("report") or {}).get("panels") or ()
+    plain = [spec for spec in specs if isinstance(spec, Mapping) and isinstance(spec.get("measure"), str)]
+    return [spec["measure"] for spec in plain if not {"where", "contrast", "trend", "facet"} & {*spec}]
+
+
+def settings(data: RunData) -> list[str]:
+    """The varied factors that say where was played: each of their levels has a game of its own."""
+    found = []
+    for name in varied(data):
+        rows = data.records(
+            f"SELECT {quoted(name)} AS level, count(DISTINCT game) AS games, min(game) AS game FROM matches "
+            f"WHERE {DONE} GROUP BY 1"
+        )
+        if all(row["games"] == 1 for row in rows) and len({row["game"] for row in rows}) == len(rows):
+            found.append(name)
+    return found
+
+
+def asked_factors(data: RunData) -> list[str]:
+    """What the answer is about, in the order of its lines: factors, then who, then where was played."""
+    where = settings(data)
+    who = ["agent"] if 1 < len(_compared_agents(data)) <= MOST_LEVELS else []
+    own: list[str] = []
+    for name in varied(data):
+        if name not in where and not any(_tied(data, known, name) for known in own):
+            own.append(name)
+    return [*own, *who, *(name for name in where if not own or len(levels(data, name)) <= MOST_SETTINGS)]
+
+
+def _compared_agents(data: RunData) -> list[str]:
+    """The agents that are compared: models with each other; all of them where nothing else varies."""
+    models = data.records(f"SELECT agent FROM matches WHERE {DONE} AND model IS NOT NULL GROUP BY agent")
+    known = {row["agent"] for row in models}
+    return [name for name in agents(data) if name in known] if varied(data) else agents(data)
+
+
+def answers(data: RunData) -> Answers | None:
+    """The answer of a run; None where no match is finished."""
+    name = headline_measure(data)
+    if name is None:
+        return None
+    measure = measures.named(name)
+    where, factors = settings(data), asked_factors(data)
+    own = [line for factor in factors if factor not in where for line in _lines(data, measure, factor)]
+    # Differences between games are no part of the question: they must not make its intervals wider.
+    families = [
+        [*_registered(data), *own],
+        [line for factor in factors if factor in where for line in _lines(data, measure, factor)],
+    ]
+    made = [
+        _answer(data, measure, line, verdict, len(family))
+        for family in families
+        for line, verdict in zip(family, above([e for _, _, e, _ in family]), strict=True)
+    ]
+    if not made:
+        return _level(data, measure)
+    apart = ", those between games apart" if all(families) else ""
+    several = max(map(len, families)) > 1
+    control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else "at 95 %"
+    return Answers(measure, tuple(made), control)
+
+
+Line = tuple[str, str, Estimate, str]
+"""A factor, its contrast in words, the difference, and what rises or falls."""
+
+
+def _registered(data: RunData) -> list[Line]:
+    """The contrast that the study states itself, which comes before all others."""
+    if not data.study.get("stop"):
+        return []
+    rule = StopRule.model_validate(data.study["stop"])
+    try:
+        return [(rule.pair[0], f"{rule.words} (registered)", e, "") for e in rule.ask(data, rule.level)]
+    except OstromError:
+        return []
+
+
+def _lines(data: RunData, measure: Measure, factor: str) -> list[Line]:
+    """The contrasts of one factor."""
+    known = _compared_agents(data) if factor == "agent" else levels(data, factor)
+    if len(known) < 2:
+        return []
+    try:
+        if len(known) > 2 and all(is_bare(level) for level in known):
+            return _trend(data, measure, factor, [float(level) for level in known])
+        if len(known) > MOST_LEVELS:
+            return []
+        names = labels(known)
+        return [
+            (factor, f"{_titled(data, factor)}: {names[level]} − {names[known[0]]}", e, "difference")
+            for level in known[1:]
+            for e in contrast(data, measure, factor, (level, known[0]))
+        ]
+    except OstromError:
+        return []
+
+
+def _titled(data: RunData, factor: str) -> str:
+    """A factor with those that change with it, which no comparison can tell apart from it."""
+    others = [
+        name for name in varied(data) if name != factor and factor != "agent" and _tied(data, factor, name)
+    ]
+    return pretty(factor) + (f" (with {listed(others)})" if others else "")
+
+
+def _tied(data: RunData, one: str, two: str) -> bool:
+    """Whether each level of a factor comes with a level of its own of another."""
+    pairs = data.records(f"SELECT DISTINCT {quoted(one)} AS a, {quoted(two)} AS b FROM matches WHERE {DONE}")
+    return len(pairs) == len({pair["a"] for pair in pairs}) == len({pair["b"] for pair in pairs})
+
+
+def _trend(data: RunData, measure: Measure, factor: str, known: Sequence[float]) -> list[Line]:
+    """The change along a fitted line from the lowest to the highest level."""
+    low, high = min(known), max(known)
+    log: Log = False
+    if low >= 0 and high >= 10 * max(low, 1.0):  # levels that are spread over orders of magnitude
+        log = "1+x" if low < 1 else True
+    scale = {False: lambda x: x, True: math.log, "1+x": math.log1p}[log]
+    reach = scale(high) - scale(low)
+    what = (
+        f"{_titled(data, factor)}: {low:g} → {high:g}, {'trend' if not log else 'trend over its logarithm'}"
+    )
+    return [(factor, what, _times(e, reach), "trend") for e in trend(data, measure, factor, log=log)]
+
+
+def _times(e: Estimate, factor: float) -> Estimate:
+    """An estimate of a multiple."""
+    made = e.inference
+    if isinstance(made, Combination):
+        scaled = tuple(factor * a for a in made.coefficients)
+        return estimated(
+            e.key, replace(made, coefficients=scaled, offset=factor * made.offset), e.n, e.unit, e.note
+        )
+    return estimated(e.key, Exact(factor * e.value), e.n, e.unit, e.note)
+
+
+def _answer(data: RunData, measure: Measure, line: Line, verdict: Any, many: int) -> Answer:
+    factor, what, difference, kind = line
+    margin = MARGIN if measure.scale == "share" else 0.0
+    word, shown = OPEN, verdict.interval
+    if verdict.answer != "undecided":
+        word = YES
+    elif difference.inference is not None:
+        # Every comparison may say no: the interval for that holds for all of them together.
+        together = difference.at(1 - 0.05 / many)
+        if all(end is not None and abs(end) <= margin for end in (together.low, together.high)):
+            word, shown = NO, together
+    rises = difference.value > 0
+    direction = ("rises" if rises else "falls") if kind == "trend" else "higher" if rises else "lower"
+    needs = _needs(data, shown, margin, 1 - 0.05 / many) if word == OPEN else ""
+    return Answer(
+        factor, what, word, shown, verdict.adjusted, direction if word == YES else "", needs, difference.note
+    )
+
+
+def _level(data: RunData, measure: Measure) -> Answers:
+    """The answer of a study that varies nothing."""
+    made = []
+    for e in estimate(data, measure, ["agent"] if len(agents(data)) > 1 else []):
+        who = f" of {labels([e.key['agent']])[e.key['agent']]}" if e.key else ""
+        if measure.scale != "share":
+            made.append(Answer("", f"{measure.title}{who}", "", e, 1.0, "", "", e.note))
+            continue
+        (verdict,) = above([e], EVEN)
+        word = {"yes": YES, "no": NO, "undecided": OPEN}[verdict.answer]
+        what = f"{measure.title}{who}, more than half?"
+        needs = _needs(data, e, 0.0, 0.95, EVEN) if word == OPEN else ""
+        made.append(Answer("", what, word, e, verdict.adjusted, "", needs, e.note))
+    return Answers(measure, tuple(made), "")
+
+
+def _needs(data: RunData, e: Estimate, margin: float, together: float, reference: float = 0.0) -> str:
+    """How many more seeds would decide it if the values stayed as they are, and their price."""
+    seeds = data.records(f"SELECT count(DISTINCT seed) AS n FROM matches WHERE {DONE}")[0]["n"]
+    if not isinstance(e.inference, Combination):
+        return ""
+    if e.low is None:
+        return "too few matches for an interval: at least 5 seeds" if seeds < 5 else ""
+    total = _enough(e.inference, seeds, e.level, together, margin, reference)
+    if total is None:
+        return f"not even {MOST_SEEDS:,} seeds would decide it"
+    more = max(1, _about(total - seeds))
+    people = bool(data.study.get("people"))
+    what = how_many(more, "more seed") if not people else f"{total / seeds:.1f} times as many people"
+    price = "" if people else _price(data, more / seeds)
+    return f"about {what}{price}"
+
+
+def _enough(
+    inference: Combination, seeds: int, level: float, together: float, margin: float, reference: float
+) -> int | None:
+    """The smallest number of seeds with which the interval leaves the reference out, or lies within the margin."""
+
+    def decided(total: int) -> bool:
+        larger = inference.larger(total / seeds)
+        found, held = larger.limits(level), larger.limits(together)
+        if found.low is None or found.high is None or held.low is None or held.high is None:
+            return False
+        return found.low > reference or found.high < reference or (-margin < held.low and held.high < margin)
+
+    low, high = seeds, seeds
+    while not decided(high):
+        low, high = high, 2 * high
+        if low >= MOST_SEEDS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if decided(middle) else (middle, high)
+    return high if high <= MOST_SEEDS else None
+
+
+def _about(n: int) -> int:
+    """A number to two digits.
+
+    >>> _about(7), _about(134), _about(2380)
+    (7, 130, 2400)
+    """
+    return n if n < 100 else int(float(f"{n:.2g}"))
+
+
+def _price(data: RunData, times: float) -> str:
+    """What so many times the run costs, where every call has a price."""
+    (row,) = data.records(
+        "SELECT sum(usd) AS usd, count(*) FILTER (error IS NULL AND usd IS NULL) AS unknown FROM calls"
+    )
+    if not row["usd"] or row["unknown"]:
+        return ""
+    usd = row["usd"] * times
+    return f", {usd:,.2f} USD" if usd >= 0.01 else ", less than 0.01 USD"
+
+
+def facts(data: RunData) -> str:
+    """What was run, in a few words: the study, models, matches and money."""
+    models = data.records("SELECT count(DISTINCT model) AS n FROM matches WHERE model IS NOT NULL")[0]["n"]
+    done = data.records(f"SELECT count(DISTINCT match) AS n FROM matches WHERE {DONE}")[0]["n"]
+    seeds = data.records(f"SELECT count(DISTINCT seed) AS n FROM matches WHERE {DONE}")[0]["n"]
+    (spent,) = data.records(
+        "SELECT sum(usd) AS usd, count(*) FILTER (error IS NULL AND usd IS NULL) AS unknown FROM calls"
+    )
+    parts = [
+        data.study["name"],
+        how_many(models, "model") if models else "no model",
+        f"{number(done)} {'match' if done == 1 else 'matches'}",
+        how_many(seeds, "seed") if not data.study.get("people") else "",
+        f"{spent['usd']:.2f} USD" if spent["usd"] and not spent["unknown"] else "",
+    ]
+    return " · ".join(filter(None, parts))
+
+
+def question(study: Mapping[str, Any]) -> tuple[str, str]:
+    """The question of a study, and what else its text says.
+
+    >>> question({"name": "m", "title": "Memory", "about": "It is long. Does it help? It may."})
+    ('Does it help?', 'It is long. It may.')
+    >>> question({"name": "m", "title": "Does it help?", "about": "Who knows?"})
+    ('Does it help?', 'Who knows?')
+    """
+    title, about = (
+        study.get("title") or pretty(study["name"]),
+        " ".join(str(study.get("about") or "").split()),
+    )
+    if title.endswith("?"):
+        return title, about
+    sentences = about.replace("? ", "?\n").replace(". ", ".\n").split("\n")
+    asked = next((one for one in sentences if one.endswith("?") and len(one) <= LONGEST), None)
+    if asked is None:
+        return title, about
+    return asked, " ".join(one for one in sentences if one != asked)
+
+
+LONGEST = 180
+"""A longer sentence is no headline."""
+
+__all__ = ["Answer", "Answers", "answers", "asked_factors", "facts", "headline_measure", "question"]

@@ -1,0 +1,151 @@
+"""The first screen: the question, contrasts of what the study varies with a verdict each, and what would decide."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from ostrom.analysis.estimate import contrast, estimate, trend
+from ostrom.reports import build_report
+from ostrom.reports.answers import NO, OPEN, YES, answers, facts, headline_measure, settings
+from ostrom.reports.card import findings, first_chart
+from ostrom.reports.charts.curve import Curve
+
+from .conftest import Played, page_of
+
+MIXED: dict[str, Any] = {
+    "types": {}, "agent": {"strategy": "random:0.5", "memory": {"name": "window", "k": 1}}, "seeds": 8,
+    "vary": {
+        "game": ["prisoners_dilemma", "stag_hunt"],
+        "chance": {"set": "agent.strategy", "to": ["random:0.1", "random:0.9", "random:0.15"]},
+        "k": {"set": "agent.memory.k", "to": [1, 2, 4]},
+    },
+}  # fmt: skip
+
+
+def test_answers_follow_the_order_of_vary_with_games_last(played: Played) -> None:
+    found = answers(played(**MIXED))
+    assert found is not None
+    assert [line.factor for line in found.lines] == ["chance", "chance", "k", "game"]
+    assert [line.what for line in found.lines] == [
+        "chance: random:0.9 − random:0.1",
+        "chance: random:0.15 − random:0.1",
+        "k: 1 → 4, trend",
+        "game: stag hunt − prisoners dilemma",
+    ]
+
+
+def test_a_line_is_the_contrast_with_the_first_level_and_no_other(played: Played) -> None:
+    data = played(**MIXED)
+    found = answers(data)
+    assert found is not None and settings(data) == ["game"]
+    (first,) = contrast(data, "cooperation", "chance", "random:0.9 - random:0.1")
+    line = found.lines[0]
+    assert (line.word, line.direction) == (YES, "higher")
+    assert line.estimate.value == pytest.approx(first.value) and line.estimate.n == first.n
+    (slope,) = trend(data, "cooperation", "k")
+    assert found.lines[2].estimate.value == pytest.approx(3 * slope.value), (
+        "from the lowest to the highest level"
+    )
+
+
+def test_the_interval_beside_a_word_is_the_one_that_it_rests_on(played: Played) -> None:
+    """A clear difference has an interval without 0, an open one an interval with it: at the levels of Holm's method."""
+    found = answers(played(**MIXED))
+    assert found is not None
+    for line in found.lines:
+        held = line.estimate
+        assert held.low is not None and held.high is not None
+        assert (held.low <= 0 <= held.high) == (line.word == OPEN), line
+    levels = [line.estimate.level for line in found.lines]
+    assert levels[0] == pytest.approx(1 - 0.05 / 3), "the smallest p-value of three"
+    assert levels[1] == levels[2] == pytest.approx(1 - 0.05 / 2), "the others from where the method stopped"
+    assert levels[3] == pytest.approx(0.95), "games are a family of their own"
+    assert "Holm" in found.rule
+
+
+def test_an_open_answer_says_how_many_more_seeds_would_decide_it(played: Played) -> None:
+    """Played with as many seeds as it names, the same values would leave 0 out or lie within the margin."""
+    found = answers(played(**MIXED))
+    assert found is not None
+    line = found.lines[1]
+    (more,) = re.findall(r"about (\d+) more seeds?", line.needs)
+    inference: Any = line.estimate.inference
+    larger = inference.larger((8 + int(more)) / 8).limits(line.estimate.level)
+    assert larger.low > 0 or larger.high < 0 or -0.05 < larger.low <= larger.high < 0.05
+    fewer = inference.larger((8 + max(1, int(more) - 2)) / 8).limits(line.estimate.level)
+    assert fewer.low <= 0 <= fewer.high
+    assert found.lines[0].needs == ""
+
+
+def test_no_means_that_nothing_that_matters_differs(played: Played) -> None:
+    data = played(
+        types={}, agent={"strategy": "cooperator", "memory": {"name": "window", "k": 1}}, seeds=2,
+        vary={"k": {"set": "agent.memory.k", "to": [1, 2]}},
+    )  # fmt: skip
+    found = answers(data)
+    assert found is not None
+    assert [(line.word, line.value, line.needs) for line in found.lines] == [(NO, "0.00 (exact)", "")]
+
+
+def test_factors_that_always_change_together_are_one_line(played: Played) -> None:
+    data = played(
+        types={}, agent={"strategy": "random:0.5", "memory": {"name": "window", "k": 1}}, seeds=2,
+        vary={
+            "k": {"set": "agent.memory.k", "to": [1, 2]},
+            "chance": {"set": "agent.strategy", "to": ["random:0.2", "random:0.8"]},
+        },
+        only=[{"k": 1, "chance": "random:0.2"}, {"k": 2, "chance": "random:0.8"}],
+    )  # fmt: skip
+    found = answers(data)
+    assert found is not None
+    assert [line.what for line in found.lines] == ["k (with chance): 2 − 1"]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "word"), [("random:0.95", YES), ("random:0.05", NO), ("random:0.5", OPEN)]
+)
+def test_a_study_that_varies_nothing_answers_with_its_level(played: Played, strategy: str, word: str) -> None:
+    data = played(types={"coin": strategy}, vary={}, seeds=10)
+    found = answers(data)
+    (whole,) = estimate(data, "cooperation")
+    assert found is not None
+    (line,) = found.lines
+    assert (line.word, line.what) == (word, "Cooperation, more than half?")
+    assert (line.estimate.value, line.estimate.low) == (whole.value, whole.low)
+    assert ("more seed" in line.needs) == (word == OPEN)
+
+
+def test_the_chart_is_along_an_ordered_factor_with_games_as_multiples(played: Played) -> None:
+    chart = first_chart(played(**MIXED))
+    assert isinstance(chart, Curve)
+    assert (chart.x, chart.colour, chart.facet) == (("k",), "chance", "game")
+
+
+def test_the_page_asks_the_question_and_answers_it_before_anything_else(played: Played) -> None:
+    report = build_report(played(title="Dice", about="Some play dice. Does it pay? Who knows.", **MIXED))
+    text = page_of(report.path).text
+    assert text.startswith(
+        "Does it pay? – small small · no model · 144 matches · 8 seeds Does it pay? YES higher"
+    )
+    assert text.index("NOT DECIDED") < text.index("More:") < text.index("Some play dice. Who knows.")
+    assert text.rindex("What was run") > text.index("How to reproduce")
+    table = (report.path.parent / "tables" / "answers.csv").read_text().splitlines()
+    assert table[0] == "factor,contrast,verdict,value,low,high,level,adjusted_p,n,would_decide,note"
+    assert [row.split(",")[0] for row in table[1:]] == ["chance", "chance", "k", "game"]
+
+
+def test_sentences_of_the_answer_are_those_of_the_viewer(played: Played) -> None:
+    data = played(**MIXED)
+    found = answers(data)
+    assert found is not None and findings(data) == [line.sentence for line in found.lines]
+    assert findings(data)[0].startswith("YES, higher: chance: random:0.9 − random:0.1 +0.78 [")
+    assert headline_measure(data) == "cooperation"
+    assert facts(data) == "small · no model · 144 matches · 8 seeds"
+
+
+def test_a_run_without_a_finished_match_has_no_answer(played: Played) -> None:
+    data = played(limit=0)
+    assert answers(data) is None and findings(data) == [] and first_chart(data) is None

@@ -1,0 +1,144 @@
+"""Cells of few matches show each of them; tables keep every interval; both widths of a chart fit their screens."""
+
+from __future__ import annotations
+
+import csv
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.analysis.estimate import estimate
+from ostrom.reports import build_report
+from ostrom.reports.axes import share_ticks
+from ostrom.reports.cells import INTERVALS, drawn_values, marks_told
+from ostrom.reports.declared import panel_of
+from ostrom.reports.figures import both_widths
+from ostrom.reports.marks import curves, dots
+from ostrom.reports.narrow import ROOM, narrow_spec
+
+from .conftest import Played, page_of
+
+COIN: dict[str, Any] = {
+    "types": {"coin": "random:0.5"},
+    "vary": {"k": {"set": "agent.memory.k", "to": [1, 2]}},
+}
+
+
+def values_of(part: Any) -> list[dict[str, Any]]:
+    """Every row of data in a specification."""
+    if isinstance(part, dict):
+        own = part["values"] if isinstance(part.get("values"), list) and "data" not in part else []
+        rows = [row for row in own if isinstance(row, dict)]
+        return rows + [row for value in part.values() for row in values_of(value)]
+    return [row for value in part for row in values_of(value)] if isinstance(part, list) else []
+
+
+@pytest.mark.parametrize(("seeds", "few"), [(4, True), (5, False)])
+def test_below_five_matches_a_cell_shows_them_and_no_interval(played: Played, seeds: int, few: bool) -> None:
+    data = played(seeds=seeds, **COIN)
+    drawn = panel_of({"chart": "dots", "measure": "cooperation", "y": ["k"]}).draw(data)
+    rows = values_of(drawn.figures[0].chart.to_dict())
+    singles = [row["at"] for row in rows if "at" in row]
+    means = [row for row in rows if "at" not in row]
+    assert len(singles) == (2 * seeds if few else 0)
+    assert all((row["low"] is None) == few == row["few"] for row in means)
+    assert ("Rings are single matches" in drawn.figures[0].caption) == few
+    assert f"n = {seeds} matches each" in drawn.figures[0].caption
+    columns = drawn.tables[0].columns
+    low, high = (columns.index(name) for name in ("low", "high"))
+    assert all(row[low] < row[high] for row in drawn.tables[0].rows), "tables keep every interval"
+
+
+def test_intervals_are_drawn_on_request(played: Played, tmp_path: Path) -> None:
+    data = played(seeds=3, **COIN)
+    (one, _) = estimate(data, "cooperation", ["k"])
+    assert drawn_values(one)["points"] == list(one.values) and drawn_values(one)["low"] is None
+    token = INTERVALS.set(True)
+    try:
+        assert drawn_values(one) == {"mean": one.value, "low": one.low, "high": one.high, "points": None}
+        assert marks_told([one]).startswith("Dots are estimates, whiskers")
+    finally:
+        INTERVALS.reset(token)
+    page = page_of(build_report(data, ["cooperation"], intervals=True).path).text
+    assert "Rings are single matches" not in page and "whiskers 95 % intervals" in page
+    assert "Rings are single matches" in page_of(build_report(data, ["cooperation"]).path).text
+    with (data.folder / "report" / "tables" / "cooperation.csv").open() as file:
+        assert all(row["low"] and row["high"] for row in csv.DictReader(file))
+
+
+def test_what_is_certain_is_a_dot_however_few_its_matches(played: Played) -> None:
+    data = played(seeds=2, **{**COIN, "types": {"kind": "cooperator"}})
+    (one, _) = estimate(data, "cooperation", ["k"])
+    assert one.values == () and drawn_values(one)["points"] is None
+
+
+def row(series: str, x: float, facet: str = "") -> dict[str, Any]:
+    return {"x": x, "mean": 0.5, "low": 0.2, "high": 0.8, "series": series, "facet": facet}
+
+
+@pytest.mark.parametrize(("many", "points", "mark"), [(2, True, "area"), (3, True, "rule"), (3, False, None)])
+def test_bands_are_drawn_where_at_most_two_overlap(many: int, points: bool, mark: str | None) -> None:
+    names = [f"a{i}" for i in range(many)]
+    chart = curves(
+        [row(name, x) for name in names for x in (1, 2)], x="x", y="y", facets=[""], legend=None, points=points,
+        series=dict.fromkeys(names, "#0072B2"),
+    )  # fmt: skip
+    drawn = {layer["mark"]["type"] for layer in chart.to_dict()["layer"]}
+    assert drawn & {"area", "rule"} == ({mark} if mark else set())
+
+
+def test_lines_are_named_at_their_ends_and_names_do_not_touch() -> None:
+    names = ["one", "two", "three"]
+    chart = curves(
+        [row(name, x) for name in names for x in (1, 2)], x="x", y="y", facets=[""], legend=None,
+        series=dict.fromkeys(names, "#0072B2"),
+    ).to_dict()  # fmt: skip
+    ends = sorted(r["end"] for r in values_of(chart) if "end" in r)
+    assert len(ends) == 3 and all(b - a > 0.05 for a, b in pairwise(ends))
+    assert all(
+        layer["encoding"]["color"].get("legend") is None
+        for layer in chart["layer"]
+        if "color" in layer["encoding"]
+    )
+
+
+def test_an_axis_of_shares_is_cut_only_where_all_lies_in_a_tenth() -> None:
+    assert share_ticks([0.85, 0.95])[1] == " (axis cut)"
+    assert share_ticks([0.85, 0.96])[1] == ""
+    assert share_ticks([0.0, 0.05])[1] == ""
+    assert share_ticks([])[0].domain == (0.0, 1.0)
+
+
+LONG = "a name of a row that is far too long to stand beside it"
+
+
+@pytest.mark.pictures
+@pytest.mark.parametrize("labels", [["a", "b"], [LONG, f"{LONG}, too"]])
+def test_a_chart_is_drawn_for_a_phone_too(labels: list[str]) -> None:
+    rows = [
+        {"label": name, "series": s, "mean": 0.5, "low": 0.2, "high": 0.9}
+        for name in labels
+        for s in ("m", "n")
+    ]
+    groups = {"first": rows, "second": rows, "third": rows}
+    chart = dots(groups, axis="cooperation", series={"m": "#0072B2", "n": "#D55E00"}, domain=(0, 1))
+    both = str(both_widths(chart, "f"))
+    wide, narrow = (float(w) for w in re.findall(r'<svg[^>]*? width="([\d.]+)"', both))
+    assert wide > ROOM + 100 and narrow <= ROOM + 1
+    assert both.count('class="wide"') == both.count('class="narrow"') == 1
+    assert len(re.findall(r"font-size: ?(?!13)|font-size=\"(?!13)", both)) == 0, "one size of text"
+    ids = re.findall(r' id="([^"]+)"', both)
+    assert len(ids) == len(set(ids))
+
+
+def test_names_of_rows_stand_above_them_on_a_phone() -> None:
+    rows = [{"label": LONG, "series": "", "mean": 0.5, "low": 0.2, "high": 0.9}]
+    chart = dots({"a": rows, "b": rows}, axis="cooperation", series={"": "#0072B2"}, domain=(0, 1)).to_dict()
+    made = narrow_spec(chart)
+    assert made["columns"] == 1
+    axis = made["concat"][0]["layer"][0]["encoding"]["y"]["axis"]
+    assert axis["labelAlign"] == "left" and axis["labelOffset"] < 0
+    assert made["concat"][0]["height"] > chart["concat"][0]["height"]
