@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.journal import Journal
-from ostrom.engine.plan import PlanSource, ReplayedRows, Seated, Unit
+from ostrom.engine.plan import Counted, PlanSource, ReplayedRows, Seated, Unit
 from ostrom.framing import Library
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import parse_spec
@@ -42,6 +42,7 @@ class PeoplePlan(StudyPlan):
     """A study with people as the engine plays it."""
 
     kind: ClassVar[str] = "people"
+    counts: ClassVar[str] = "person"
 
     def __init__(self, study: StudyFile, library: Library | None = None, file: str | None = None) -> None:
         assert study.people is not None
@@ -231,6 +232,25 @@ class PeoplePlan(StudyPlan):
 
     def __len__(self) -> int:
         return (self.book.last + 1) * self.stride
+
+    def progress(self, states: Mapping[int, str]) -> Counted:
+        """People who came and people whose visit is over: a visit is whole whatever became of its matches.
+
+        Tests, and people who took their data back, are not counted.
+        """
+        visits = [states.get(v * self.stride, "") for v, who in self.book.visits.items() if not who.test]
+        return Counted(
+            len(visits) - visits.count("withdrawn"), visits.count("done"), visits.count("skipped"),
+            visits.count("failed"),
+        )  # fmt: skip
+
+    def played(self, states: Mapping[int, str]) -> Counted:
+        """Matches that people sit or sat in; once everybody has gone, those that broke off are due no more."""
+        hidden, visits = self.hidden, self.progress(states)
+        booked = [states.get(index, "") for index in self.book.tables if index not in hidden]
+        done, failed = booked.count("done"), booked.count("failed")
+        over = visits.done + visits.skipped + visits.failed == visits.planned
+        return Counted(done if over else len(booked), done, booked.count("skipped"), failed)
 
     def units(self) -> Iterator[Unit]:
         """Visits and matches as far as they are known."""
