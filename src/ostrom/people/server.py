@@ -14,6 +14,7 @@ from ostrom.ground.words import how_many
 from ostrom.people.admin import Admin
 from ostrom.people.host import Host
 from ostrom.people.participants import Participants
+from ostrom.people.pictures import read_pictures
 from ostrom.people.sources import LinkReader
 from ostrom.web.security import Gatekeeper
 from ostrom.web.server import LOCAL, listen_on, password_in, serve
@@ -63,8 +64,9 @@ async def serve_people(
     mark = identity(folder.manifest())
     port, admin_port = where.people.getsockname()[1], where.admin.getsockname()[1]
     reader = LinkReader(host.people.source, host.register.key, study, where.origin)
+    pictures = read_pictures(host.people.pictures, study, host.plan.file)
     gatekeeper = Gatekeeper(where.origin, {port}, joins_a_minute=joins, report=say)
-    people = Participants(host, reader, gatekeeper, f"ostrom_{mark[:12]}")
+    people = Participants(host, reader, gatekeeper, f"ostrom_{mark[:12]}", pictures)
     admin = Admin(
         host, reader, Gatekeeper(None, {admin_port}, report=say), where.password, where.base, folder.path
     )
