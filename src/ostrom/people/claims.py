@@ -111,8 +111,9 @@ def contradictions(text: str, cells: Collection[Values], currency: str) -> Itera
                     )
         for words in _money(sentence, currency):
             yield words, f"pay in {currency}; write {{{{ pay.base }}}} {{{{ pay.currency }}}}"
-        if "model" not in kinds and (claim := _MODEL.search(sentence)) and _MET.search(sentence):
-            yield claim[0], f"nobody meets one ({' and '.join(sorted(kinds))}); write {{{{ met }}}}"
+        named = _MODEL.search(sentence)
+        if "model" not in kinds and named is not None and _MET.search(sentence):
+            yield named[0], f"nobody meets one ({' and '.join(sorted(kinds))}); write {{{{ met }}}}"
 
 
 def _money(sentence: str, currency: str) -> Iterator[str]:
