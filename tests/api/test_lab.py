@@ -78,7 +78,7 @@ def test_a_branch_is_played_inside_a_running_loop_too(tmp_path: Path) -> None:
     async def notebook() -> ostrom.Run:
         return ostrom.play(STUDY, runs=tmp_path, progress=False).branch(0, 2, strategy="defector")
 
-    assert "1 of 1 matches" in repr(asyncio.run(notebook()))
+    assert "1 of 1 match played" in repr(asyncio.run(notebook()))
 
 
 def test_a_comparison_is_that_of_the_command(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_the_admin_page_needs_its_password_and_is_blind_until_told_otherwise(tmp
         admin.request("POST", "/login", {"password": "wrong"})
         assert admin.status == 403 and not admin.cookie
         admin.request("POST", "/login", {"password": "a long password"})
-        assert "Quota: 40" in admin.page and "mean points" not in admin.page
+        assert "40 finished people are wanted" in admin.page and "mean points" not in admin.page
         admin.request("POST", "/close", {"closed": "1"})
         assert "Recruiting is closed" in admin.page
         late = server.visitor()
@@ -49,6 +49,17 @@ def test_the_admin_page_needs_its_password_and_is_blind_until_told_otherwise(tmp
             server.stop()
             kinds = [kind for (kind,) in register.execute("SELECT kind FROM events")]
     assert kinds == ["closed", "unblinded"]
+
+
+def test_links_are_those_of_the_server_that_ran_last(tmp_path: Path) -> None:
+    with served(tmp_path, small_study()) as server:
+        said = server.ostrom("people", "small", "links").stdout.split()
+        assert said[0] == server.link(1) and len(said) == 50
+        other = server.ostrom("people", "small", "links", "--public", "https://lab.example/").stdout.split()
+        assert other[0].startswith("https://lab.example/?link=")
+        server.stop()
+        back = server.ostrom("people", "small", "links").stdout.split()
+    assert back == said
 
 
 @pytest.mark.parametrize(

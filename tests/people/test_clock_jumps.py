@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from tests.people.served import Served, served, small_study, wait_for
 
-from ostrom.answers import Choice
+from ostrom.answers import Answer, Choice
 from ostrom.games import build_game
-from ostrom.mechanisms.protocol import Answer, Decision, View
+from ostrom.mechanisms.protocol import Decision, View
 from ostrom.people import live_visit
 from ostrom.people.live_visit import Inbox, Open
 from ostrom.studies.run import open_run

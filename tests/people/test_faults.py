@@ -242,7 +242,9 @@ def test_partners_who_leave_in_the_lobby_in_the_last_round_and_both(tmp_path: Pa
             assert person.look() and "CDEP" in person.page
         assert server.ostrom("people", "pair", "bonuses", "-o", "pay.csv").returncode == 0
         lines = (server.folder / "pay.csv").read_text().splitlines()
-        assert sorted(line.partition(",")[0] for line in lines) == ["a", "b"], "16 points each for two rounds"
+        assert sorted(line.partition(",")[0] for line in lines) == ["a", "b", "id"], (
+            "16 points each for two rounds"
+        )
         assert server.ostrom("people", "pair", "audit").returncode == 0
 
 

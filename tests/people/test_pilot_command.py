@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ostrom.api.studies import open_run as open_api_run
+from ostrom.engine.plan import Counted
 from ostrom.studies.run import open_run
 from ostrom.testing.server import LoopbackServer
 
@@ -105,3 +108,28 @@ def test_a_strategy_that_has_no_meaning_in_a_game_is_refused_before_anybody_come
     done = ostrom("pilot", *STUDY, "--people", "2", "--strategy", "tit_for_tat")
     assert done.returncode and "needs a cooperative action" in done.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_pilot_that_everybody_went_through_is_complete_whatever_became_of_its_matches(
+    ostrom: Command, tmp_path: Path
+) -> None:
+    done = ostrom("pilot", *STUDY, "--people", "8", "--dropout", "0.6", "--seed", "3")
+    assert "8 of 8 visits are over: the pilot is complete" in done.stdout + done.stderr
+    with open_run(tmp_path / "runs" / "repeated-games-people-pilot") as run:
+        states = run.journal.states()
+        assert Counter(states.values())["skipped"] == 1  # a match that somebody left
+        assert run.plan.progress(states) == Counted(8, 8, 0, 0)
+        assert run.plan.played(states) == Counted(8, 8, 1, 0)
+        under_way = {index: state for index, state in states.items() if index != 0}
+        assert run.plan.progress(under_way) == Counted(8, 7, 0, 0)
+        assert run.plan.played(under_way).planned == 9
+        taken_back = {**states, 0: "withdrawn"}
+        assert run.plan.progress(taken_back) == Counted(7, 7, 0, 0)
+    (row,) = json.loads(ostrom("list", "runs", "--json").stdout)
+    assert (row["matches"], row["finished"], row["state"]) == (8, 8, "8 of 8 people done, complete")
+    assert repr(open_api_run(tmp_path / "runs" / "repeated-games-people-pilot")).endswith(
+        "8 of 8 people done>"
+    )
+    assert ostrom("report", "repeated-games-people-pilot").returncode == 0
+    page = (tmp_path / "runs" / "repeated-games-people-pilot" / "report" / "index.html").read_text()
+    assert "not complete" not in page

@@ -29,6 +29,7 @@ from ostrom.engine.runner import Result
 from ostrom.ground.commands import exposed
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.results import TableRows, html_table
+from ostrom.ground.words import how_many
 from ostrom.models.grants import say_allowed
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.resolve import resolve, save_session
@@ -506,8 +507,10 @@ class Run:
 
     def _state(self) -> str:
         with open_folder(self.path) as opened:
-            ended = sum(1 for _ in opened.journal.endings())
-            return f"{ended} of {len(opened.plan)} matches played"
+            far = opened.plan.progress(opened.journal.states())
+            ended = far.done + far.skipped + far.failed
+            word = "played" if opened.plan.counts == "match" else "done"
+            return f"{ended:,} of {how_many(far.planned, opened.plan.counts)} {word}"
 
 
 def open_run(path: str | Path, runs: str | Path = "runs", *, result: Result | None = None) -> Run:

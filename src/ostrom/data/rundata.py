@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from ostrom.data.tables import TABLES, TYPES, export_rows, factor_types, import_duckdb, people_columns
-from ostrom.engine.plan import Unit
+from ostrom.engine.plan import Plan, Unit
 from ostrom.engine.rows import RULE_COLUMNS, Rows
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, UnknownName, UsageError
@@ -327,9 +327,15 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bo
         for factor in rows.plan.factors
     }
     return RunData(
-        folder, manifest, levels=levels, types=types, planned=len(rows.plan), rows=known["rows"],
+        folder, manifest, levels=levels, types=types, rows=known["rows"],
+        planned=_planned(rows.plan, rows.journal.states()) if more else len(rows.plan),
         units=rows.plan.unit, more=more, entries=known["entries"],
     )  # fmt: skip
+
+
+def _planned(plan: Plan, states: Mapping[int, str]) -> int:
+    """Rows that the table of matches of a complete run with people stands for: its matches and its visits."""
+    return plan.played(states).planned + plan.progress(states).planned
 
 
 def _as_type(label: Any, kind: type) -> Any:

@@ -206,6 +206,18 @@ class Plan(ABC):
         """Give another plan what runs of this kind hold for it, before it is played."""
         raise UsageError(f"{plan.file}: runs of kind {cls.kind} hold no answers")
 
+    counts: ClassVar[str] = "match"
+    """What ``progress`` counts."""
+
+    def played(self, states: Mapping[int, str]) -> Counted:
+        """How many matches and preparations a complete run has, and how many ended, by the states of what ended."""
+        ended = Counter(states.values())
+        return Counted(len(self), ended["done"], ended["skipped"], ended["failed"])
+
+    def progress(self, states: Mapping[int, str]) -> Counted:
+        """How far a run is: the units, or whatever else it is complete by."""
+        return self.played(states)
+
     def adopt(self, journal: Journal) -> None:  # noqa: B027  # most plans have no renamed actions
         """Go on in the names in which a journal was begun, where actions have been renamed since."""
 

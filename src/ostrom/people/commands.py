@@ -107,7 +107,12 @@ def _shown(row: dict[str, Any], head: str) -> str:
 @people.command("links")
 def links(
     context: typer.Context,
-    public: Annotated[str, typer.Option(help="How browsers reach the server.")] = "http://127.0.0.1:8000",
+    public: Annotated[
+        str | None,
+        typer.Option(
+            help="How browsers reach the server (default: as it was served last).", show_default=False
+        ),
+    ] = None,
     back: Annotated[
         bool, typer.Option("--return", help="Links that bring people who have begun back to their visit.")
     ] = False,
@@ -117,9 +122,9 @@ def links(
     from ostrom.people.sources import LinkReader
     from ostrom.web.tokens import signed
 
-    base = public.rstrip("/")
     with _records(context) as records:
         key = records.register.key
+        base = (public or records.register.meta("address") or "http://127.0.0.1:8000").rstrip("/")
         if back:
             found = [
                 f"{v.code} {base}/?return={signed(key, 'return', v.code)}"
@@ -151,19 +156,24 @@ def close(
 @people.command("bonuses")
 def bonuses(
     context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The payment file (id,amount).")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The payment file (CSV: id, amount, currency, pays).")
+    ],
     json: Json = False,
 ) -> None:
     """Write a payment file for everybody who is done and was in none before; nothing is paid by this command."""
+    from ostrom.people.payment import pays_for
+
     with _records(context) as records:
         count, total = records.pay(out)
-        currency = records.plan.people.pay.currency
+        currency, pays = records.plan.people.pay.currency, pays_for(records.plan.people.source.name)
     if json:
-        print_json({"file": str(out), "people": count, "total": str(total), "currency": currency})
+        data = {"file": str(out), "people": count, "total": str(total), "currency": currency, "pays": pays}
+        print_json(data)
         return
-    say(
-        f"{out}: {how_many(count, 'person')}, {total:.2f} {currency}; the ledger has them, so no later file will"
-    )
+    base = "the base is paid by the platform and not in it" if pays == "bonus" else "the base is in it"
+    say(f"{out}: {how_many(count, 'person')}, {total:.2f} {currency} ({pays}: {base})")
+    say("the ledger has them, so no later file will")
 
 
 @people.command("erase")
@@ -346,5 +356,8 @@ def pilot(
         [[cell, *(counts.get(end, 0) for end in ends)] for cell, counts in told["cells"].items()],
     )
     shares = ", ".join(f"{count} {end}" for end, count in sorted(told["ends"].items()))
+    over = sum(count for end, count in told["ends"].items() if end != "open")
+    whole = "complete" if over == told["people"] else "not complete: the same command goes on"
     say(f"{how_many(told['people'], 'participant')}: {shares}; {spent(result.tally)}")
+    say(f"{over} of {told['people']} visits are over: the pilot is {whole}")
     say(f"run: {runs / called}")

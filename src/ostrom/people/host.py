@@ -60,6 +60,8 @@ class Host:
         self._epoch = time.time() - time.monotonic()
         self.strangers = 0
         """Visits of the journal that the register should know and does not."""
+        self.failed, self.failure = 0, ""
+        """Matches that broke off by a fault, and what the last one said."""
         self.closed = False
         """Whether nobody new may join."""
         self.ready = asyncio.Event()
@@ -82,6 +84,8 @@ class Host:
             future = self._over.setdefault(unit.index, asyncio.get_running_loop().create_future())
             if not future.done():
                 future.set_result(error)
+            if error is not None and not isinstance(error, SkipMatch):
+                self.failed, self.failure = self.failed + 1, str(error)
             return
         live = self.live_visits.get(unit.index // self.plan.stride)
         if live is not None and error is None:

@@ -1,29 +1,25 @@
-"""The page that a participant should see now. A page holds nothing that the participant may not know.
-
-The texts of a study are a small Markdown: everything is escaped, and only headings, paragraphs, lists, **strong**,
-*emphasis*, and links to http, https and mailto addresses become markup.
-"""
+"""The page that a participant should see now. A page holds nothing that the participant may not know."""
 
 import asyncio
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from html import escape
-from importlib.resources import files
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
 
 from ostrom.answers import Choice
 from ostrom.games.amounts import IDLE
-from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms.protocol import Round
+from ostrom.people.claims import fill
 from ostrom.people.forms import fields_of, sheet_fields
 from ostrom.people.host import Host
 from ostrom.people.live_visit import LiveVisit, Open
+from ostrom.people.markdown import render
 from ostrom.people.payment import completion_link, due
+from ostrom.people.pictures import address_of, path_of
 from ostrom.people.text_files import localised
+from ostrom.people.words import PageWords, words
 
 NAMES = {
     "en": "English",
@@ -41,23 +37,6 @@ NOTHING = "–"
 """Shown where a player had nothing to decide or its action is unknown."""
 _MARKED = re.compile(r"[^\n]*\n<messages>\n.*?\n</messages>\n?", re.DOTALL)
 """Messages as models are told them; people read them as a list."""
-
-
-class PageWords(dict[str, str]):
-    """The words of the pages in one language; those that a language lacks are in English."""
-
-    def __getattr__(self, name: str) -> str:
-        return self[name]
-
-
-@lru_cache(maxsize=64)
-def words(language: str) -> PageWords:
-    """The words of a language."""
-    folder = files("ostrom.web").joinpath("words")
-    english: dict[str, str] = read_yaml(folder.joinpath("en.yaml").read_text(encoding="utf-8"), "en.yaml")
-    own = folder.joinpath(f"{language.partition('-')[0]}.yaml")
-    found: dict[str, str] = read_yaml(own.read_text(encoding="utf-8"), own.name) if own.is_file() else {}
-    return PageWords({**english, **found})
 
 
 @lru_cache(maxsize=1)
@@ -87,7 +66,7 @@ class Pages:
 
     def __init__(self, host: Host) -> None:
         self.host, self.people = host, host.people
-        self._texts: dict[str, Any] = {}
+        self._texts: dict[tuple[str, int | None], Any] = {}
 
     def page(self, live: LiveVisit, *, problem: str = "", notice: str = "") -> dict[str, Any]:
         """The content of the page that a participant should see now."""
@@ -115,12 +94,17 @@ class Pages:
             return {**common, **self._match(entry, w)}
         return {**common, **self._step(live, entry, w)}
 
-    def text(self, name: str, language: str) -> Any:
-        """A Markdown text of the study in a language, rendered as HTML and cached."""
-        key = localised(name, language, self.people.languages)
-        if key not in self._texts:
-            self._texts[key] = render(self.people.texts[key])
-        return self._texts[key]
+    def text(self, name: str, language: str, cell: int | None) -> Any:
+        """A Markdown text of the study in a language with the values of a cell, rendered as HTML and cached."""
+        file = localised(name, language, self.people.languages)
+        if (file, cell) not in self._texts:
+            text = fill(self.people.texts[file], self.host.plan.values(cell, language))
+            self._texts[file, cell] = render(text, lambda picture: self._picture(file, picture))
+        return self._texts[file, cell]
+
+    def _picture(self, text: str, name: str) -> str:
+        path = path_of(text, name)
+        return address_of(path, self.people.pictures.get(path, ""))
 
     def _step(self, live: LiveVisit, entry: Open, w: PageWords) -> dict[str, Any]:
         decision = entry.decision
@@ -140,7 +124,7 @@ class Pages:
             fields = sheet_fields(sheet, entry.facts.get("orders", {}))
             title = sheet.title or (w.choose if len(fields) == 1 else self.host.title)
             return {"kind": "sheet", "title": title, "fields": fields, "wrong": wrong, "body": body, **more}
-        body = self.text(step.file or "", live.language)
+        body = self.text(step.file or "", live.language, live.cell)
         buttons = [("continue", w["continue"], False)]
         if decision.kind == "consent":
             buttons = [("agree", w.agree, False), ("decline", w.decline, True)]
@@ -294,68 +278,3 @@ def _line(entry: Open, played: Round, w: PageWords) -> dict[str, Any]:
 
 def _number(value: float) -> str:
     return f"{value:.10g}"
-
-
-_LINK = re.compile(r"\[([^\]\[]{1,500})\]\(((?:https?://|mailto:)[^\s()<>\"']{1,1000})\)")
-_STRONG = re.compile(r"\*\*(?=\S)(.{1,2000}?)(?<=\S)\*\*")
-_EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]{1,2000}?)(?<=\S)\*(?![\w*])")
-_ITEM = re.compile(r"(?:[-*+]|([0-9]{1,3})[.)])\s+")
-
-
-def render(text: str) -> Markup:
-    """Render a text in simple Markdown as HTML; tags in the text itself are escaped.
-
-    >>> str(render("# Hello <b>\\n\\nYou *may* leave.\\n- one\\n- two"))
-    '<h1>Hello &lt;b&gt;</h1>\\n<p>You <em>may</em> leave.</p>\\n<ul>\\n<li>one</li>\\n<li>two</li>\\n</ul>'
-    """
-    made: list[str] = []
-    paragraph: list[str] = []
-    items: list[str] = []
-    kind = "ul"
-
-    def close() -> None:
-        if paragraph:
-            made.append(f"<p>{_inline(' '.join(paragraph))}</p>")
-            paragraph.clear()
-        if items:
-            made.append(
-                "\n".join((f"<{kind}>", *(f"<li>{_inline(item)}</li>" for item in items), f"</{kind}>"))
-            )
-            items.clear()
-
-    for raw in text.replace("\r\n", "\n").split("\n"):
-        line = raw.strip()
-        level = len(line) - len(line.lstrip("#"))
-        item = _ITEM.match(line)
-        if not line:
-            close()
-        elif 1 <= level <= 4 and line[level : level + 1] == " ":
-            close()
-            made.append(f"<h{level}>{_inline(line[level:].strip())}</h{level}>")
-        elif item is not None:
-            found = "ul" if item[1] is None else "ol"
-            if paragraph or (items and found != kind):
-                close()
-            kind = found
-            items.append(line[item.end() :])
-        elif items and raw[:1] in (" ", "\t"):
-            items[-1] += f" {line}"
-        else:
-            if items:
-                close()
-            paragraph.append(line)
-    close()
-    return Markup("\n".join(made))
-
-
-def _inline(text: str) -> str:
-    pieces, place = [], 0
-    for link in _LINK.finditer(text):
-        pieces += [_marked(text[place : link.start()])]
-        pieces += [f'<a href="{escape(link[2])}" rel="noreferrer">{_marked(link[1])}</a>']
-        place = link.end()
-    return "".join([*pieces, _marked(text[place:])])
-
-
-def _marked(text: str) -> str:
-    return _EMPHASIS.sub(r"<em>\1</em>", _STRONG.sub(r"<strong>\1</strong>", escape(text)))

@@ -1,7 +1,7 @@
 """The participants' side: a start page, one page that is always the right one, answers, news, and leaving."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -11,8 +11,9 @@ from ostrom.answers import Choice, Invalid
 from ostrom.people.forms import Read, read_decision, read_sheet
 from ostrom.people.host import Host
 from ostrom.people.live_visit import LiveVisit, Open
-from ostrom.people.pages import NAMES, Pages, draw, words
+from ostrom.people.pages import NAMES, Pages, draw
 from ostrom.people.sources import LinkReader
+from ostrom.people.words import words
 from ostrom.web.security import Gatekeeper, Refused
 from ostrom.web.server import static
 from ostrom.web.tokens import signed, verified
@@ -30,7 +31,16 @@ BACK = 5.0
 class Participants:
     """The application for participants."""
 
-    def __init__(self, host: Host, reader: LinkReader, gatekeeper: Gatekeeper, cookie: str) -> None:
+    def __init__(
+        self,
+        host: Host,
+        reader: LinkReader,
+        gatekeeper: Gatekeeper,
+        cookie: str,
+        pictures: Mapping[str, tuple[bytes, str]] = {},
+    ) -> None:
+        """``pictures`` are the pictures of the texts by their addresses, with their types."""
+        self._pictures = pictures
         self.host, self.reader, self.gatekeeper = host, reader, gatekeeper
         self.pages, self.cookie, self._key = Pages(host), cookie, host.register.key
         self.closing = asyncio.Event()
@@ -45,6 +55,7 @@ class Participants:
                 ("/more", self.more, ["POST"]),
                 ("/leave", self.leave, ["GET", "POST"]),
                 ("/events", self.events, ["GET"]),
+                ("/picture/{name}", self.picture, ["GET"]),
                 ("/static/{name}", static, ["GET"]),
             ]
         )
@@ -212,6 +223,17 @@ class Participants:
             return RedirectResponse("/", 303)
         context = {"kind": "leave", "title": words(live.language).leave_title, "script": False}
         return HTMLResponse(draw(live.language, context))
+
+    async def picture(self, request: Request) -> Response:
+        """A picture of the texts; only those that the study has are served."""
+        if (found := self._pictures.get(request.url.path)) is None:
+            raise Refused(404, "There is no such page.")
+        data, kind = found
+        headers = {
+            "content-security-policy": "default-src 'none'; sandbox",
+            "cache-control": "private, max-age=3600",
+        }
+        return Response(data, media_type=kind, headers=headers)
 
     # -- news ----------------------------------------------------------------------------------------
 

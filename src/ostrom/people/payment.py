@@ -49,6 +49,15 @@ def owed(source: str, base: Decimal, bonus: Decimal) -> Decimal:
     return bonus if source in BY_PLATFORM else base + bonus
 
 
+def pays_for(source: str) -> str:
+    """What the amounts of a payment file pay.
+
+    >>> pays_for("prolific"), pays_for("lab")
+    ('bonus', 'base and bonus')
+    """
+    return "bonus" if source in BY_PLATFORM else "base and bonus"
+
+
 def completion_link(source: str, code: str) -> str | None:
     """Where somebody returns to, with the code."""
     if source == "prolific" and code:

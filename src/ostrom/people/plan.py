@@ -9,23 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.journal import Journal
-from ostrom.engine.plan import PlanSource, ReplayedRows, Seated, Unit
+from ostrom.engine.plan import Counted, PlanSource, ReplayedRows, Seated, Unit
 from ostrom.framing import Library
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import parse_spec
 from ostrom.ground.validation import validate
 from ostrom.mechanisms import mechanisms
+from ostrom.people.claims import KINDS, Values, contradictions, fill, places, shared
+from ostrom.people.pictures import find_pictures
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People, Step
 from ostrom.people.tables import PeopleTables
 from ostrom.people.text_files import localised, questionnaire, read_texts
 from ostrom.people.visit import Book, Visit
+from ostrom.people.words import words
 from ostrom.studies.checks import check_framing_labels, check_memory, check_spreading, check_strategies
 from ostrom.studies.factors import Cell, merge, on_top, put, spelled_out
 from ostrom.studies.plan import StudyPlan, _json, _key
@@ -41,6 +45,7 @@ class PeoplePlan(StudyPlan):
     """A study with people as the engine plays it."""
 
     kind: ClassVar[str] = "people"
+    counts: ClassVar[str] = "person"
 
     def __init__(self, study: StudyFile, library: Library | None = None, file: str | None = None) -> None:
         assert study.people is not None
@@ -48,9 +53,8 @@ class PeoplePlan(StudyPlan):
         self.book = Book()
         self._variant = lru_cache(maxsize=1024)(self._build_variant)
         self._people = lru_cache(maxsize=1024)(self._build_people)
-        self._sheet = lru_cache(maxsize=256)(
-            lambda name: questionnaire(self.people.texts[name], name, self.file)
-        )
+        self._sheet = lru_cache(maxsize=256)(self._build_sheet)
+        self._values = lru_cache(maxsize=4096)(self._build_values)
         super().__init__(study, library, file)
         self._check_people()
         seats = [len(self._variant(0, key).seatings[0]) for key in self.people_of(0).games]
@@ -74,7 +78,16 @@ class PeoplePlan(StudyPlan):
         """The study with the texts that people read."""
         assert study.people is not None
         texts = read_texts(study.people, folder, file)
-        return study.model_copy(update={"people": study.people.model_copy(update={"texts": texts})})
+        pictures = find_pictures(texts, folder, file)
+        people = study.people.model_copy(update={"texts": texts, "pictures": pictures})
+        return study.model_copy(update={"people": people})
+
+    def resolved(self) -> dict[str, Any]:
+        """The study as it is played; one without pictures is written as it always was."""
+        data = super().resolved()
+        if not data["people"]["pictures"]:
+            del data["people"]["pictures"]
+        return data
 
     # -- cells and games -----------------------------------------------------------------------------
 
@@ -201,14 +214,84 @@ class PeoplePlan(StudyPlan):
     def sheet(self, step: Step, language: str) -> Questionnaire | None:
         """The questions of a step in a language; None where it has none."""
         if step.ask is not None:
-            return Questionnaire(questions=(step.ask,))
+            text = fill(step.ask.text, self.values(None, language))
+            return Questionnaire(questions=(step.ask.model_copy(update={"text": text}),))
         if step.kind not in ("quiz", "survey"):
             return None
-        return self._sheet(localised(step.file or "", language, self.people.languages))
+        return self._sheet(localised(step.file or "", language, self.people.languages), language)
+
+    def _build_sheet(self, name: str, language: str) -> Questionnaire:
+        return questionnaire(fill(self.people.texts[name], self.values(None, language)), name, self.file)
+
+    # -- values in texts -----------------------------------------------------------------------------
+
+    def values(self, cell: int | None, language: str) -> Values:
+        """What texts may say of a cell; None: what is so in all cells."""
+        return self._values(cell, language)
+
+    def _build_values(self, cell: int | None, language: str) -> Values:
+        if cell is None:
+            return shared([self.values(number, language) for number in range(self.cells)])
+        people, w = self.people_of(cell), words(language)
+        variants = {key: self.variant(cell, key) for key in people.order}
+        rounds = {key: getattr(variant.mechanism, "rounds", None) for key, variant in variants.items()}
+        known: dict[str, Any] = {f"rounds.{key}": count for key, count in rounds.items()}
+        known["rounds"] = next(iter(rounds.values())) if len(set(rounds.values())) == 1 else None
+        known["matches"] = len(people.order)
+        known |= {
+            f"pay.{name}": getattr(people.pay, name) for name in ("base", "per_point", "at_most", "currency")
+        }
+        low, high = people.time.reveal or (None, None)
+        known |= {"time.decision": people.time.decision, "time.reveal_low": low, "time.reveal_high": high}
+        known["time.missed_at_most"] = people.time.missed_at_most
+        kinds = frozenset(
+            "model" if other.config.tree else other.config.kind
+            for key, variant in variants.items()
+            for seat, other in enumerate(variant.seatings[0])
+            if seat != self.persons(cell, key)[0]
+        )
+        known["met"] = w.met_and.join(w[f"met_{kind}"] for kind in KINDS if kind in kinds)
+        return Values({name: _said(value) for name, value in known.items() if value is not None}, kinds)
+
+    def check_texts(self) -> None:
+        """Refuse texts that ask for values which are not there, or claim what is so in no cell."""
+        first = self.visit_rules.assigned_at
+        for number, step in enumerate(self.people.visit):
+            for language in self.people.languages:
+                if step.ask is not None:
+                    name, text, late = "people.visit.ask", step.ask.text, False
+                elif step.file is not None:
+                    name = localised(step.file, language, self.people.languages)
+                    text, late = self.people.texts[name], number >= first and name.endswith(".md")
+                else:
+                    continue
+                cells = [self.values(cell, language) for cell in range(self.cells)]
+                self._check_places(name, text, cells, late)
+                if step.ask is None and step.kind != "survey":
+                    for claim, so in contradictions(text, cells, self.people.pay.currency):
+                        raise StudyError(f"says {claim!r}, the study has {so}", file=self.file, key=name)
+
+    def _check_places(self, name: str, text: str, cells: list[Values], late: bool) -> None:
+        alike = shared(cells).known
+        for place in places(text):
+            if place.removeprefix("only ") in KINDS and place.startswith("only "):
+                continue
+            if place not in alike and any(place in cell.known for cell in cells):
+                if not late or not all(place in cell.known for cell in cells):
+                    raise StudyError(
+                        "differs between cells, and this text is the same for all",
+                        file=self.file, key=name, found=f"{{{{ {place} }}}}",
+                    )  # fmt: skip
+            elif place not in alike:
+                raise StudyError(
+                    "the study has no such value", file=self.file, key=name, found=f"{{{{ {place} }}}}",
+                    allowed=[*alike, *(f"only {kind}" for kind in KINDS)],
+                )  # fmt: skip
 
     def _visit(self) -> Visit:
         people = self.people
-        sheets = {name: self._sheet(name) for name in people.files if name.endswith((".yaml", ".yml"))}
+        first = people.languages[0]
+        sheets = {name: self._sheet(name, first) for name in people.files if name.endswith((".yaml", ".yml"))}
         orders = tuple(self.people_of(number).order for number in range(self.cells))
         return Visit(people, sheets, orders)
 
@@ -230,6 +313,25 @@ class PeoplePlan(StudyPlan):
 
     def __len__(self) -> int:
         return (self.book.last + 1) * self.stride
+
+    def progress(self, states: Mapping[int, str]) -> Counted:
+        """People who came and people whose visit is over: a visit is whole whatever became of its matches.
+
+        Tests, and people who took their data back, are not counted.
+        """
+        visits = [states.get(v * self.stride, "") for v, who in self.book.visits.items() if not who.test]
+        return Counted(
+            len(visits) - visits.count("withdrawn"), visits.count("done"), visits.count("skipped"),
+            visits.count("failed"),
+        )  # fmt: skip
+
+    def played(self, states: Mapping[int, str]) -> Counted:
+        """Matches that people sit or sat in; once everybody has gone, those that broke off are due no more."""
+        hidden, visits = self.hidden, self.progress(states)
+        booked = [states.get(index, "") for index in self.book.tables if index not in hidden]
+        done, failed = booked.count("done"), booked.count("failed")
+        over = visits.done + visits.skipped + visits.failed == visits.planned
+        return Counted(done if over else len(booked), done, booked.count("skipped"), failed)
 
     def units(self) -> Iterator[Unit]:
         """Visits and matches as far as they are known."""
@@ -328,6 +430,13 @@ class PeoplePlan(StudyPlan):
                 rules = rules.given(facts) if facts else rules
                 unit = Unit(-1, label, 0, cell.columns, cell.game, rules, players)
                 yield unit, [seated.config for seated in players]
+
+
+def _said(value: Any) -> str:
+    """A value as a text says it: money as it is written, numbers without a tail of zeros."""
+    if isinstance(value, Decimal):
+        return f"{value:.2f}" if value == round(value, 2) else f"{value.normalize():f}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 class _Hidden:

@@ -18,7 +18,7 @@ from ostrom.engine.folder import Folder, identity
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import write_whole
 from ostrom.ground.words import how_many
-from ostrom.people.payment import Payment, due, owed
+from ostrom.people.payment import Payment, due, owed, pays_for
 from ostrom.people.plan import PeoplePlan
 from ostrom.people.register import Overdue, Participant, Register, overdue
 from ostrom.studies.run import Run, find_run, open_run
@@ -118,13 +118,16 @@ class Records:
         ]
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerows((visited.who.external, f"{visited.owed:.2f}") for visited in rows if visited.who)
+        currency, pays = self.plan.people.pay.currency, pays_for(self.plan.people.source.name)
+        writer.writerow(("id", "amount", "currency", "pays"))
+        writer.writerows(
+            (visited.who.external, f"{visited.owed:.2f}", currency, pays) for visited in rows if visited.who
+        )
         try:
             write_whole(draft, text.getvalue().encode(), sync=True)
             draft.chmod(0o600)
         except OSError as error:
             raise RunError(f"{out}: cannot be written ({error.strerror})") from None
-        currency = self.plan.people.pay.currency
         self.register.pay([Payment(v.code, f"{v.owed:.2f}", currency, out.name) for v in rows])
         draft.rename(out)
         return len(rows), sum((visited.owed for visited in rows), Decimal(0))

@@ -231,6 +231,11 @@ class People(StudySection):
         description="the text files by name and language; filled in when the study is read",
     )
 
+    pictures: dict[str, str] = Field(
+        default_factory=dict,
+        description="the pictures of the texts by their paths, with a hash each; filled in when the study is read",
+    )
+
     @field_validator("source", mode="before")
     @classmethod
     def _named(cls, value: Any) -> Any:

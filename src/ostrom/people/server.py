@@ -1,115 +1,23 @@
-"""`ostrom serve` as a whole: the admin page, who listens where, and the jobs that go on beside the pages.
-
-The admin page says who is where: cells, lobby, dropouts, lag. It is blind to results unless it is unblinded, and that
-somebody did so is kept.
-"""
+"""`ostrom serve` as a whole: who listens where, and the jobs that go on beside the pages."""
 
 import asyncio
 import re
 import socket
-import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ostrom.engine.folder import Folder, identity
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
+from ostrom.people.admin import Admin
 from ostrom.people.host import Host
-from ostrom.people.pages import draw
 from ostrom.people.participants import Participants
+from ostrom.people.pictures import read_pictures
 from ostrom.people.sources import LinkReader
-from ostrom.web.login import Login
 from ostrom.web.security import Gatekeeper
-from ostrom.web.server import LOCAL, listen_on, password_in, serve, static
-
-
-class Admin:
-    """The application for the researcher."""
-
-    def __init__(
-        self, host: Host, reader: LinkReader, gatekeeper: Gatekeeper, password: str | None, base: str
-    ) -> None:
-        self.host, self.reader, self.gatekeeper, self.base = host, reader, gatekeeper, base
-        self.login = Login("admin", password, gatekeeper)
-        self.closing = asyncio.Event()
-        self.lag = 0.0
-
-    def app(self) -> Starlette:
-        """The routes."""
-        return self.gatekeeper.application(
-            [
-                ("/", self.page, ["GET"]),
-                ("/login", self.login.enter, ["POST"]),
-                ("/close", self.close, ["POST"]),
-                ("/unblind", self.unblind, ["POST"]),
-                ("/static/{name}", static, ["GET"]),
-            ]
-        )
-
-    async def measure_lag(self) -> None:
-        """How late the event loop is, smoothed."""
-        loop = asyncio.get_running_loop()
-        while True:
-            before = loop.time()
-            await asyncio.sleep(0.5)
-            self.lag = 0.8 * self.lag + 0.2 * max(0.0, loop.time() - before - 0.5)
-
-    async def page(self, request: Request) -> Response:
-        """The state of the study."""
-        context: dict[str, Any] = {"kind": "admin", "title": f"{self.host.title}: admin"}
-        if not self.login.allowed(request):
-            return HTMLResponse(draw("en", {**context, "login": True}), 403)
-        return HTMLResponse(draw("en", {**context, "login": False, "every": 5, **self.state()}))
-
-    def state(self) -> dict[str, Any]:
-        """Who is where: counts alone, no ids; points only when unblinded."""
-        host = self.host
-        real = [live for live in host.live_visits.values() if not live.test]
-        cells = []
-        unblinded = bool(host.register.meta("unblinded"))
-        for cell in range(host.plan.cells):
-            here = [live for live in real if live.cell == cell]
-            done = [live for live in here if live.end == "done"]
-            left = Counter(live.end for live in here if live.end not in (None, "done"))
-            points = f"{sum(g.points for g in done) / len(done):.2f}" if unblinded and done else ""
-            cells.append(
-                {
-                    "name": host.plan.cell_name(cell), "done": len(done), "left": dict(left), "points": points,
-                    "under_way": sum(live.end is None for live in here),
-                }
-            )  # fmt: skip
-        return {
-            "states": sorted(Counter(live.state for live in real).items()), "cells": cells,
-            "quota": host.people.quota, "lobby": len(host.lobby), "open": len(host.inbox), "closed": host.closed,
-            "tests": len(host.live_visits) - len(real), "lag": f"{self.lag * 1000:.1f}", "unblinded": unblinded,
-            "link": self.reader.links(self.base)[0],
-        }  # fmt: skip
-
-    async def close(self, request: Request) -> Response:
-        """Close recruiting, or open it again."""
-        self.login.require(request)
-        form = await self.gatekeeper.form(request)
-        self.host.closed = form.get("closed") == "1"
-        self.host.register.set_meta("closed", int(self.host.closed))
-        self.host.register.note("", "closed" if self.host.closed else "opened")
-        return RedirectResponse("/", 303)
-
-    async def unblind(self, request: Request) -> Response:
-        """Show results from now on; that somebody looked is kept."""
-        self.login.require(request)
-        await self.gatekeeper.form(request)
-        self.host.register.set_meta("unblinded", time.time())
-        self.host.register.note("", "unblinded")
-        return RedirectResponse("/", 303)
-
+from ostrom.web.server import LOCAL, listen_on, password_in, serve
 
 PASSWORD = "OSTROM_ADMIN_PASSWORD"
 SWEEP = 2.0
@@ -156,22 +64,26 @@ async def serve_people(
     mark = identity(folder.manifest())
     port, admin_port = where.people.getsockname()[1], where.admin.getsockname()[1]
     reader = LinkReader(host.people.source, host.register.key, study, where.origin)
+    pictures = read_pictures(host.people.pictures, study, host.plan.file)
     gatekeeper = Gatekeeper(where.origin, {port}, joins_a_minute=joins, report=say)
-    people = Participants(host, reader, gatekeeper, f"ostrom_{mark[:12]}")
-    admin = Admin(host, reader, Gatekeeper(None, {admin_port}, report=say), where.password, where.base)
+    people = Participants(host, reader, gatekeeper, f"ostrom_{mark[:12]}", pictures)
+    admin = Admin(
+        host, reader, Gatekeeper(None, {admin_port}, report=say), where.password, where.base, folder.path
+    )
     if host.strangers:
         say(
             f"warning: {host.register.path} is older than the journal: it does not know "
             f"{how_many(host.strangers, 'person')} who came (put back a newer copy); "
             "without their cookie they cannot come back, and they cannot be paid"
         )
+    host.register.set_meta("address", where.base)
     links = reader.links(where.base)
     say(
         f"participants: {links[0]}"
         + (f" (and {len(links) - 1} more: ostrom people {folder.path} links)" if links[1:] else "")
     )
     say(f"admin page:   http://127.0.0.1:{admin_port}/")
-    beside = [asyncio.create_task(_sweep(host, say)), asyncio.create_task(admin.measure_lag())]
+    beside = [asyncio.create_task(_sweep(host, say))]
 
     def closing() -> None:
         people.closing.set()

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.ground.files import read_plain
 from ostrom.ground.yaml import read_yaml
+from ostrom.people.claims import PLACE
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People
 
@@ -24,7 +25,7 @@ def read_texts(people: People, folder: Path, file: str) -> dict[str, str]:
             text = people.texts.get(local)
             texts[local] = text if text is not None else _read(folder, local, file)
             if name.endswith((".yaml", ".yml")):
-                found = questionnaire(texts[local], local, file)
+                found = questionnaire(PLACE.sub(r"value \1", texts[local]), local, file)
                 originals = originals or found
                 _same_shape(originals, found, local, file)
     return texts

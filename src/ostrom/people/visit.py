@@ -77,7 +77,7 @@ class Visit(Mechanism):
         kinds = [step.kind for step in people.visit]
         before = [step.name for step in people.visit[: kinds.index("match")]]
         after = people.assign.after
-        self._assign_at = len(before) if after is None else before.index(after) + 1
+        self.assigned_at = len(before) if after is None else before.index(after) + 1
         """The step before which people are assigned to a cell."""
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
@@ -95,7 +95,7 @@ class Visit(Mechanism):
 
     def _steps(self, game: Game, story: Story) -> Steps:
         for number, step in enumerate(self.people.visit):
-            if number == self._assign_at:
+            if number == self.assigned_at:
                 story.cell = (yield from self._ask(game, story, "assign", ASSIGN))["cell"]
                 yield from self._accommodate(game, story)
             match step.kind:

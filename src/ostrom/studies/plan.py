@@ -112,6 +112,9 @@ class StudyPlan(Plan):
         """The study with the content of the files that lie beside it; most studies have none."""
         return study
 
+    def check_texts(self) -> None:
+        """Refuse texts beside the study that contradict it; most studies have none."""
+
     @property
     def stop(self) -> StopRule | None:
         """The rule by which seeds are played in looks, where the study has one."""

@@ -97,6 +97,7 @@ def resolve_run(
 def check_plan(plan: StudyPlan) -> None:
     """Refuse models, settings, panels and prompts that would end a run later."""
     check_report(plan.study.report, plan.file)
+    plan.check_texts()
     check_stop(plan)
     abilities = {}
     for model in plan.models:

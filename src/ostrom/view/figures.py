@@ -20,7 +20,8 @@ from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
 from ostrom.ground.registry import refresh
 from ostrom.ground.terminal import one_line
-from ostrom.reports.card import card, findings, first_chart, headline, headline_measure, warnings
+from ostrom.reports.answers import headline_measure
+from ostrom.reports.card import card, findings, first_chart, headline, warnings
 from ostrom.reports.cells import levels, levels_met
 from ostrom.reports.page import shown_table
 from ostrom.studies.run import open_run

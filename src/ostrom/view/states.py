@@ -21,6 +21,7 @@ from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.journal import connect_read_only
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
 from ostrom.ground.terminal import one_line
+from ostrom.ground.words import how_many
 from ostrom.view.shelf import Shelf, read_run
 
 RUNNING, FINISHED, INTERRUPTED, DAMAGED, UNKNOWN = "running", "finished", "interrupted", "damaged", "unknown"
@@ -53,6 +54,10 @@ class RunStatus:
     study: str = ""
     title: str = ""
     created: str = ""
+    noun: str = "matches"
+    """What ``planned`` and ``done`` count."""
+    stride: int = 1
+    """Every so-manieth unit is counted: those of visits, in a run with people."""
     planned: int = 0
     done: int = 0
     failed: int = 0
@@ -126,6 +131,7 @@ class RunGauge:
             most = [unit.mechanism.most_decisions(unit.game) for unit in sample]
             return RunStatus(
                 self.folder.path.name, study=str(study.get("name") or ""), title=str(study.get("title") or ""),
+                noun=how_many(2, run.plan.counts).partition(" ")[2], stride=getattr(run.plan, "stride", 1),
                 created=str(run.manifest.get("created") or ""), planned=planned, budget_usd=budget.usd,
                 budget_calls=budget.calls, budget_tokens=budget.tokens,
                 most_decisions=planned * sum(most) / len(most) if most else 0.0,
@@ -134,7 +140,11 @@ class RunGauge:
     def _counted_now(self, playing: bool) -> RunStatus:
         before, now = self.status, time.monotonic()
         with closing(connect_read_only(self.folder.journal)) as connection:
-            ended = dict(connection.execute("SELECT state, count(*) FROM units GROUP BY state").fetchall())
+            counting = "SELECT state, count(*) FROM units WHERE unit % ? = 0 GROUP BY state"
+            ended = dict(connection.execute(counting, (before.stride,)).fetchall())
+            if before.stride > 1:  # visits arise while it is played
+                came = "SELECT count(DISTINCT unit) FROM answers WHERE unit % ? = 0"
+                before = replace(before, planned=connection.execute(came, (before.stride,)).fetchone()[0])
             totals, more = self._calls(connection)
             decisions, at = before.decisions, self._counted
             if now - at[0] > SHARE * at[1]:
@@ -143,7 +153,7 @@ class RunGauge:
             elif not playing:
                 more = True
         done, skipped, failed = (ended.get(state, 0) for state in ("done", "skipped", "failed"))
-        whole = done + skipped >= before.planned
+        whole = done + skipped + ended.get("withdrawn", 0) >= before.planned
         self._pace.append((now, done + skipped, decisions))
         return replace(
             before, **totals, line=None, counting=more, decisions=decisions, done=done, skipped=skipped, failed=failed,

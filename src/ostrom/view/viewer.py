@@ -124,7 +124,7 @@ class Viewer:
 
     def __init__(self, shelf: Shelf, gatekeeper: Gatekeeper, password: str | None = None) -> None:
         self.shelf, self.gatekeeper = shelf, gatekeeper
-        self.login = Login("view", password, gatekeeper)
+        self.login = Login("view", password, gatekeeper, self._ask)
         self.watching = Watching(shelf)
         self.figures = FigureProcess()
         self.indexers = Indexers()
@@ -147,12 +147,17 @@ class Viewer:
             routes += [(path, self._served(handler), methods) for path, handler, methods in made]
         return self.gatekeeper.application(routes)
 
+    @staticmethod
+    def _ask(problem: str, status: int) -> Response:
+        """The page that asks for the password."""
+        return HTMLResponse(draw("login", title="Log in", problem=problem), status)
+
     def _served(self, handler: ViewHandler) -> Handler:
         async def serve(request: Request) -> Response:
             if not self.login.allowed(request):
-                if request.method != "GET" or request.url.path != "/":
+                if request.method != "GET":
                     raise Refused(403, "Log in first.")
-                return HTMLResponse(draw("login", title="Log in"), 403)
+                return self._ask("", 403)
             try:
                 if inspect.iscoroutinefunction(handler):
                     found = await handler(self, request)

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import secrets
 import time
+from collections.abc import Callable
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -20,7 +21,15 @@ MOST_TRIES = 10
 class Login:
     """Who may come in; without a password everybody who reaches the port."""
 
-    def __init__(self, purpose: str, password: str | None, gatekeeper: Gatekeeper) -> None:
+    def __init__(
+        self,
+        purpose: str,
+        password: str | None,
+        gatekeeper: Gatekeeper,
+        ask: Callable[[str, int], Response],
+    ) -> None:
+        """``ask`` draws the page that asks for the password, with what was wrong with the last try."""
+        self._ask = ask
         self.purpose, self.cookie, self.gatekeeper = purpose, f"ostrom_{purpose}", gatekeeper
         self._salt, self._key = secrets.token_bytes(16), secrets.token_bytes(32)
         self._hash = None if password is None else self._hashed(password)
@@ -46,11 +55,11 @@ class Login:
         form = await self.gatekeeper.form(request)
         self._tries = [at for at in self._tries if time.monotonic() - at < 60]
         if len(self._tries) >= MOST_TRIES:
-            raise Refused(429, "Too many tries. Wait a minute.")
+            return self._ask("Too many tries. Wait a minute.", 429)
         self._tries.append(time.monotonic())
         given = await asyncio.to_thread(self._hashed, form.get("password", "")[:1000])
         if self._hash is None or not hmac.compare_digest(given, self._hash):
-            raise Refused(403, "This is not the password.")
+            return self._ask("This is not the password.", 403)
         response = RedirectResponse("/", 303)
         # No wall clock: the key lives as long as this process, and so does its monotonic clock.
         until = str(int(time.monotonic()) + HOURS * 3600)

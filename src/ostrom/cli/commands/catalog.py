@@ -14,6 +14,7 @@ from ostrom.framing import Library
 from ostrom.ground.errors import OstromError, UnknownName, UsageError, nearest
 from ostrom.ground.parameters import bounds_in_words
 from ostrom.ground.registry import broken_replications, package_folder, replication_files, replications
+from ostrom.ground.words import how_many
 from ostrom.ground.yaml import read_yaml
 from ostrom.models import check_name, model_names, params_of
 from ostrom.studies.extensions import FileKind, file_kinds
@@ -351,17 +352,23 @@ def run_rows(runs: Path) -> list[dict[str, Any]]:
     """The runs in a folder: what was played and how far."""
     rows = []
     for file in sorted(runs.glob("*/run.json")) if runs.is_dir() else []:
-        row: dict[str, Any] = {"name": file.parent.name, "study": None, "matches": None, "finished": None}
+        row: dict[str, Any] = {
+            "name": file.parent.name,
+            "study": None,
+            "matches": None,
+            "finished": None,
+            "state": None,
+        }
         try:
             with open_run(file.parent) as opened:
                 study = opened.manifest["study"]
-                done = sum(state == "done" for state in opened.journal.states().values())
+                states = opened.journal.states()
+                units, far = opened.plan.played(states), opened.plan.progress(states)
+                over = "complete" if far.done + far.skipped == far.planned else "not complete"
                 row |= {
-                    "study": study.get("name"),
-                    "matches": len(opened.plan),
-                    "finished": done,
-                    "problem": "",
-                }
+                    "study": study.get("name"), "matches": units.planned, "finished": units.done,
+                    "state": f"{far.done:,} of {how_many(far.planned, opened.plan.counts)} done, {over}", "problem": "",
+                }  # fmt: skip
         except OstromError as error:
             row["problem"] = str(error)
         rows.append(row)

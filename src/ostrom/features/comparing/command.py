@@ -92,7 +92,7 @@ def _two_runs(
     new: str, old: str, measure: str | None, by: list[str], level: float, runs: Path, *, json: bool
 ) -> TwoRuns:
     from ostrom.features.comparing.two_runs import compare_runs
-    from ostrom.reports.card import headline_measure
+    from ostrom.reports.answers import headline_measure
 
     with opened_runs([new, old], runs) as (first, second):
         name = measure or headline_measure(first)

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const get = (id) => document.getElementById(id);
-  let sending = false, missed = false, stream = null, last = Date.now(), ends = 0, told = 0;
+  let sending = false, missed = false, stream = null, last = Date.now(), ends = 0, told = 0, timer = 0;
 
   const clock = () => {
     const box = document.querySelector("[data-left]");
@@ -15,32 +15,51 @@
   const setup = () => {
     const box = document.querySelector("[data-left]");
     if (box) { ends = performance.now() + 1000 * box.dataset.left; told = 0; clock(); }
+    const every = document.querySelector("main").dataset.every;
+    clearInterval(timer);
+    if (every) timer = setInterval(look, 1000 * every);
+    document.querySelectorAll("[data-copy]").forEach((one) => { one.hidden = false; });
+  };
+  const note = (text) => {
+    const made = document.createElement("p");
+    made.className = "note problem";
+    made.setAttribute("role", "alert");
+    made.textContent = text;
+    return made;
+  };
+  const notes = (main, ...all) => {
+    main.querySelectorAll(":scope > .note").forEach((one) => one.remove());
+    main.querySelector("h1").before(...all);
   };
   const put = (html, sent) => {
-    const found = new DOMParser().parseFromString(html, "text/html").querySelector("main");
-    const main = document.querySelector("main");
-    if (!found) return;
-    if (main.dataset.every) { if (!main.contains(document.activeElement)) main.replaceWith(found); return; }
+    const reply = new DOMParser().parseFromString(html, "text/html");
+    const found = reply.querySelector("main[data-at]"), main = document.querySelector("main");
+    if (!found) { if (sent) notes(main, note(reply.body.textContent.trim().slice(0, 300))); return; } // a refusal: one line
     if (found.dataset.at === main.dataset.at) { // the same question: keep what was filled in
       const box = main.querySelector("[data-left]"), left = found.querySelector("[data-left]");
       if (box && left) { box.dataset.left = left.dataset.left; setup(); }
-      if (sent) {
-        main.querySelectorAll(":scope > .note").forEach((one) => one.remove());
-        main.querySelector("h1").before(...found.querySelectorAll(":scope > .note"));
+      const now = get("now"), next = found.querySelector("#now");
+      if (now && next) { // figures alone: buttons, links and what is selected stay
+        const held = now.contains(document.activeElement) && document.activeElement.id;
+        const place = held ? document.activeElement.scrollLeft : 0;
+        now.replaceWith(next);
+        if (held && get(held)) { get(held).focus(); get(held).scrollLeft = place; }
       }
+      if (sent) notes(main, ...found.querySelectorAll(":scope > .note"));
       return;
     }
     main.replaceWith(found);
     setup();
-    const head = found.querySelector("h1");
-    if (head) { document.title = head.textContent; head.focus(); }
-    window.scrollTo(0, 0);
+    const head = found.querySelector("h1"), did = found.querySelector("[data-focus]");
+    if (head) document.title = head.textContent;
+    if (did || head) (did || head).focus();
+    if (!did) window.scrollTo(0, 0);
   };
   const look = async () => {
     if (sending) { missed = true; return; }
     try {
       const reply = await fetch(location.pathname, { headers: { "X-Part": "main" }, redirect: "follow" });
-      if (reply.ok) { put(await reply.text()); online(); }
+      if (reply.ok || document.querySelector("main[data-every]")) { put(await reply.text()); online(); }
     } catch { /* tried again by the watch below */ }
   };
   const online = () => { last = Date.now(); get("offline").classList.add("hidden"); };
@@ -81,8 +100,15 @@
     if (!stream || stream.readyState === 2 || Date.now() - last > 40000) { last = Date.now(); look().then(listen); }
   }, 3000);
   setInterval(clock, 250);
-  const every = document.querySelector("main").dataset.every;
-  if (every) setInterval(look, 1000 * every);
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const box = get(button.dataset.copy);
+    box.select();
+    try { await navigator.clipboard.writeText(box.value); } catch { document.execCommand("copy"); }
+    const said = button.textContent;
+    if (said !== button.dataset.did) { button.textContent = button.dataset.did; setTimeout(() => { button.textContent = said; }, 3000); }
+  });
   addEventListener("pageshow", (event) => { if (event.persisted) look(); });
   addEventListener("online", look);
   setup();

@@ -1,0 +1,128 @@
+"""Values of the study in the texts that people read, and what texts claim about the study in words of their own.
+
+``{{ rounds }}`` in a text stands for the number of rounds; a paragraph that begins with ``{{ only model }}`` is shown
+where a model was met. A copied text that says "10 rounds" of a study with 5 is refused: people would be told what is
+not so.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+PLACE = re.compile(r"\{\{[ \t]*([^{}\n]{0,60}?)[ \t]*\}\}")
+ONLY = re.compile(r"\A\s*\{\{[ \t]*only[ \t]+([a-z]+)[ \t]*\}\}[ \t]*\n?")
+KINDS = ("model", "strategy", "person", "recorded")
+"""How the agents decide that people can meet."""
+DOLLARS = ("USD", "AUD", "CAD", "HKD", "MXN", "NZD", "SGD")
+SIGNS = {"£": ("GBP",), "€": ("EUR",), "$": DOLLARS}
+CODES = ("GBP", "EUR", "CHF", "JPY", "CNY", "INR", "SEK", "NOK", "DKK", "PLN", "BRL", *DOLLARS)
+COUNTS = dict(
+    zip(
+        "one two three four five six seven eight nine ten eleven twelve".split(),
+        map(str, range(1, 13)),
+        strict=True,
+    )
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+_ROUNDS = re.compile(r"\b([0-9]{1,4})\s+(?:rounds|Runden)\b")
+_SPELLED = re.compile(
+    rf"\b(?:has|have|is|are|for|of|play|plays|lasts?)\s+({'|'.join(COUNTS)})\s+rounds?\b", re.IGNORECASE
+)
+_OTHER_ROUNDS = re.compile(
+    r"\b(?:miss\w*|void|first|last|more than|at least|verpass\w*|ersten|letzten)\b", re.I
+)
+"""Words of sentences whose rounds are not all rounds of a game."""
+_SECONDS = re.compile(r"\b([0-9]{1,4}(?:\.[0-9])?)\s+(?:seconds?|secs?|Sekunden?)\b")
+_CHOICE = re.compile(r"\b(?:choice|choos|chose|decision|decid|Wahl|wähl|Entscheid|entscheid)", re.I)
+_MODEL = re.compile(r"\b(?:language model|LLM|GPT|chatbot|Sprachmodell)", re.I)
+_MET = re.compile(
+    r"\b(?:you (?:have )?(?:met|play)|other player|opponent|against|agent|spielte?n?|Gegenüber)", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What texts may say of one cell, or of all cells alike: the values by name, and who is met there."""
+
+    known: Mapping[str, str]
+    kinds: frozenset[str]
+
+
+def shared(cells: Collection[Values]) -> Values:
+    """What is so in all cells: the values that they agree on, and everybody who is met in some cell."""
+    first, *rest = cells
+    known = {
+        name: value
+        for name, value in first.known.items()
+        if all(other.known.get(name) == value for other in rest)
+    }
+    return Values(known, frozenset().union(*(cell.kinds for cell in cells)))
+
+
+def fill(text: str, values: Values) -> str:
+    """The text with its values; paragraphs about somebody who is not met are left out.
+
+    >>> told = Values({"rounds": "5", "met": "a program"}, frozenset({"strategy"}))
+    >>> fill("{{ rounds }} rounds with {{met}}.\\n\\n{{ only model }} It wrote.\\n\\nEnd.", told)
+    '5 rounds with a program.\\n\\nEnd.'
+    """
+    parts = []
+    for part in re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n")):
+        only = ONLY.match(part)
+        if only is None or only[1] in values.kinds:
+            parts.append(part if only is None else part[only.end() :])
+    return PLACE.sub(lambda place: values.known.get(place[1], place[0]), "\n\n".join(parts))
+
+
+def places(text: str) -> Iterator[str]:
+    """The names that a text asks values for, and those of its ``only``."""
+    for place in PLACE.finditer(text):
+        yield place[1]
+
+
+def contradictions(text: str, cells: Collection[Values], currency: str) -> Iterator[tuple[str, str]]:
+    """What a text claims that is so in no cell: the words, and what is so instead.
+
+    Sentences are judged one by one, and only where their words leave little doubt what they are about.
+    """
+    rounds = {value for cell in cells for name, value in cell.known.items() if name.startswith("rounds")}
+    seconds = {float(cell.known["time.decision"]) for cell in cells if "time.decision" in cell.known}
+    seconds |= {
+        float(v) for c in cells for n in ("time.reveal_low", "time.reveal_high") if (v := c.known.get(n))
+    }
+    kinds = {kind for cell in cells for kind in cell.kinds}
+    for sentence in _SENTENCE.split(PLACE.sub("", text).replace("*", "")):
+        counts = [(claim[0], claim[1]) for claim in _ROUNDS.finditer(sentence)]
+        counts += [(claim[0], COUNTS[claim[1].lower()]) for claim in _SPELLED.finditer(sentence)]
+        if not _OTHER_ROUNDS.search(sentence):
+            for words, count in counts:
+                if count not in rounds:
+                    yield (
+                        words,
+                        f"{' or '.join(sorted(rounds)) or 'no number of'} rounds; write {{{{ rounds }}}}",
+                    )
+        if _CHOICE.search(sentence):
+            for claim in _SECONDS.finditer(sentence):
+                if float(claim[1]) not in seconds:
+                    so = " or ".join(f"{value:g}" for value in sorted(seconds))
+                    yield (
+                        claim[0],
+                        f"{so + ' seconds' if so else 'no time limit'}; write {{{{ time.decision }}}}",
+                    )
+        for words in _money(sentence, currency):
+            yield words, f"pay in {currency}; write {{{{ pay.base }}}} {{{{ pay.currency }}}}"
+        named = _MODEL.search(sentence)
+        if "model" not in kinds and named is not None and _MET.search(sentence):
+            yield named[0], f"nobody meets one ({' and '.join(sorted(kinds))}); write {{{{ met }}}}"
+
+
+def _money(sentence: str, currency: str) -> Iterator[str]:
+    for claim in re.finditer(rf"[{''.join(SIGNS)}]\s?[0-9]+(?:[.,][0-9]+)?", sentence):
+        if currency not in SIGNS[claim[0][0]]:
+            yield claim[0]
+    for claim in re.finditer(rf"\b(?:{'|'.join(CODES)})\b", sentence):
+        if claim[0] != currency:
+            yield claim[0]
+    for claim in re.finditer(r"\b[0-9.]+\s+(?:penny|pennies|pence)\b", sentence):
+        if currency != "GBP":
+            yield claim[0]

@@ -1,0 +1,107 @@
+"""Pictures in the texts that people read: plain files beside the texts, checked by their content, of bounded size."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from ostrom.ground.errors import RunError, StudyError
+from ostrom.ground.files import read_plain
+from ostrom.people.markdown import PICTURE
+
+LARGEST = 1_000_000
+"""Bytes of a picture."""
+MOST = 40
+"""Pictures of a study."""
+TYPES = {
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+}
+
+
+def content_type(data: bytes) -> str | None:
+    """What a file is by its content; None for anything that is no picture of a kind that can hold no script.
+
+    >>> content_type(b"GIF89a..."), content_type(b"<svg><script/></svg>")
+    ('image/gif', None)
+    """
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else None
+
+
+def path_of(text: str, name: str) -> str:
+    """The path of a picture below the folder of the study; a text names it from its own folder.
+
+    >>> path_of("texts/instructions.md", "images/board.png")
+    'texts/images/board.png'
+    """
+    return str(PurePosixPath(text).parent / name)
+
+
+def address_of(name: str, mark: str) -> str:
+    """The address of a picture: its content alone, so that its name tells nobody anything."""
+    return f"/picture/{mark[:32]}.{name.rpartition('.')[2].lower()}"
+
+
+def find_pictures(texts: Mapping[str, str], folder: Path, file: str) -> dict[str, str]:
+    """Every picture of the texts by its path, with a hash of its content."""
+    marks: dict[str, str] = {}
+    for text, words in texts.items():
+        for claim in PICTURE.finditer(words) if text.endswith(".md") else ():
+            problem = f"picture {claim[2] or claim[0]!r}"
+            if not claim[1].strip():
+                raise StudyError(
+                    f"{problem} needs a description for people who cannot see it: ![what it shows](file)",
+                    file=file, key=text,
+                )  # fmt: skip
+            path = path_of(text, claim[2])
+            if path not in marks:
+                marks[path] = hashlib.sha256(_read(folder, path, file, text)).hexdigest()
+            if len(marks) > MOST:
+                raise StudyError(f"has more than {MOST} pictures", file=file, key=text)
+    return marks
+
+
+def read_pictures(marks: Mapping[str, str], folder: Path, file: str) -> dict[str, tuple[bytes, str]]:
+    """The pictures by their addresses, with their types; one that changed since the study was read is refused."""
+    served = {}
+    for path, mark in marks.items():
+        data = _read(folder, path, file, "people.visit")
+        if hashlib.sha256(data).hexdigest() != mark:
+            raise StudyError("is another picture than when the study was read", file=file, key=path)
+        served[address_of(path, mark)] = (data, content_type(data) or "")
+    return served
+
+
+def _read(folder: Path, path: str, file: str, key: str) -> bytes:
+    kind = TYPES.get(path.rpartition(".")[2].lower())
+    if kind is None:
+        raise StudyError(
+            "a picture is a file beside the texts", file=file, key=key, found=path, allowed=[*TYPES]
+        )
+    parts = PurePosixPath(path)
+    if ".." in parts.parts or parts.is_absolute() or ":" in path or "\\" in path:
+        raise StudyError("a picture lies in or below the folder of its text", file=file, key=key, found=path)
+    whole = folder / path
+    try:
+        if not whole.resolve().is_relative_to(folder.resolve()):
+            raise StudyError("a link leads out of the folder of the study", file=file, key=key, found=path)
+        data = read_plain(whole, LARGEST)
+    except FileNotFoundError:
+        raise StudyError(f"there is no such picture ({whole})", file=file, key=key, found=path) from None
+    except RunError:
+        raise StudyError(
+            f"is no plain file of at most {LARGEST:,} bytes", file=file, key=key, found=path
+        ) from None
+    except OSError as error:
+        raise StudyError(f"cannot be read: {error.strerror}", file=file, key=key, found=path) from None
+    if content_type(data) != kind:
+        raise StudyError(f"is no {kind} by its content", file=file, key=key, found=path)
+    return data

@@ -1,0 +1,23 @@
+"""The words of the pages, by language."""
+
+from functools import lru_cache
+from importlib.resources import files
+
+from ostrom.ground.yaml import read_yaml
+
+
+class PageWords(dict[str, str]):
+    """The words of the pages in one language; those that a language lacks are in English."""
+
+    def __getattr__(self, name: str) -> str:
+        return self[name]
+
+
+@lru_cache(maxsize=64)
+def words(language: str) -> PageWords:
+    """The words of a language."""
+    folder = files("ostrom.web").joinpath("words")
+    english: dict[str, str] = read_yaml(folder.joinpath("en.yaml").read_text(encoding="utf-8"), "en.yaml")
+    own = folder.joinpath(f"{language.partition('-')[0]}.yaml")
+    found: dict[str, str] = read_yaml(own.read_text(encoding="utf-8"), own.name) if own.is_file() else {}
+    return PageWords({**english, **found})
