@@ -232,7 +232,12 @@ def test_the_paper_preset_is_the_published_design() -> None:
 def test_who_the_player_is_stands_in_the_system_message_before_the_story(tmp_path: Path) -> None:
     """C.1: the role, or the neutral description, is the system message; the scenario is the user's."""
     requests: list[Request] = []
-    register("listening", lambda r: (requests.append(r), chosen(r, green_one, "So."))[1])
+
+    def listen(request: Request) -> str:
+        requests.append(request)
+        return chosen(request, green_one, "So.")
+
+    register("listening", listen)
     play(load_study("personas", preset="smoke", models=["scripted/listening"]), name="p", runs=tmp_path)
     unregister("listening")
     game = build_game("scenario:commons/debt_crisis")

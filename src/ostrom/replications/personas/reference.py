@@ -141,8 +141,7 @@ def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
         if (group := of.get(key["match"])) is not None:
             rationales[group] += 1
             mentions.update({(*group, category): n for category, n in counts.items()})
-    for (*group, category), n in mentions.items():
-        agent, persona, payoffs = group
+    for (agent, persona, payoffs, category), n in mentions.items():
         if rationales[agent, persona, payoffs] == RATIONALES:
             cell = (payoffs, persona, "all", f"{category}_mentions")
             yield Own(cell, agent, float(n), None, None, None, played_of[agent, persona, payoffs])
