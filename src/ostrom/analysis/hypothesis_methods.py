@@ -5,6 +5,7 @@ Bayes factors of their coefficients, each with what it takes for granted.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -174,7 +175,12 @@ class Sample:
                 f"{exact} of {len(self.rows)} values come from deterministic players and have no sampling error: "
                 "more seeds repeat them, so p-values do not apply to them"
             )
-        if any(o.weight is not None for o in self.observed):
+        # Units of equal weight count the same anyway.
+        weights: defaultdict[tuple[Any, ...], float] = defaultdict(float)
+        for o in self.observed:
+            place = independent(self.found.measure, UnitValue([o]))
+            weights[(*(o[name] for name in self.factors), place)] += o.weight or 0
+        if len({round(weight, 9) for weight in weights.values()}) > 1:
             made.append(f"{self.found.measure.name} weighs its values; here all {self.units} count the same")
         return tuple(made)
 

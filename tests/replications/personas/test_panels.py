@@ -14,6 +14,7 @@ import pytest
 from ostrom.analysis.claims import references
 from ostrom.analysis.comparison import compare_run
 from ostrom.analysis.estimate import estimate
+from ostrom.analysis.hypothesis import test as tested
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.replicate.pages import _picture
 from ostrom.features.replicate.results import PaperRun, replication
@@ -338,3 +339,10 @@ def test_the_picture_of_the_page_shows_the_rates_of_the_four_arms(data: RunData)
     # Rates by payoffs, with and without a persona; a difference of rates has another scale.
     assert all(f"'{word}'" in text for word in ("hidden", "visible", "persona", "no persona"))
     assert "minus" not in text
+
+
+def test_the_documented_test_does_not_warn_of_weights_that_are_equal(data: RunData) -> None:
+    made = tested(data, "nash_rate", "persona", "mixed", second="payoffs")
+    assert not any("weighs" in text for text in made.warnings)
+    unequal = tested(data, "green_share_of_nash", "payoffs", "welch")
+    assert any("green_share_of_nash weighs its values" in text for text in unequal.warnings)
