@@ -55,6 +55,8 @@ vary:
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     monkeypatch.setattr(python_files, "_MODULES", {})
+    monkeypatch.setattr(python_files, "_ALLOWED", set())
+    python_files.allow_code(tmp_path / "code.py")
     (tmp_path / "code.py").write_text(CODE)
     (tmp_path / "s.yaml").write_text(STUDY)
     return caller(monkeypatch, tmp_path)
@@ -99,6 +101,7 @@ def test_code_in_a_run_folder_is_never_run(
     inside = tmp_path / "runs" / "s"
     inside.mkdir(parents=True)
     (inside / "code.py").write_text(CODE)
+    python_files.allow_code(inside / "code.py")
     (tmp_path / "s.yaml").write_text(STUDY.replace("code.py", "runs/s/code.py"))
     assert call("run", "s.yaml").code == 0
     monkeypatch.setattr(python_files, "_MODULES", {})
@@ -178,3 +181,28 @@ def test_functions_of_a_script_are_memories_too(tmp_path: Path, monkeypatch: pyt
         ostrom.commands.resume("f")
     with pytest.raises(StudyError, match="its Python code is not here"):
         memories.build({"name": "last_0a1b2c"}).show(None, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "command", [("validate", "s.yaml"), ("run", "s.yaml"), ("run", "s.yaml", "--dry-run")]
+)
+def test_code_that_a_study_names_runs_only_where_it_is_allowed(
+    command: tuple[str, ...], call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    (tmp_path / "code.py").write_text(f"open({str(ran)!r}, 'w').close()\n{CODE}")
+    monkeypatch.setattr(python_files, "_ALLOWED", set())
+    refused = call(*command)
+    assert refused.code == 2 and "--allow-code" in refused.err and "code.py is Python code" in refused.err
+    assert not ran.exists() and not (tmp_path / "runs").exists()
+    assert call("--allow-code", "code.py", *command).code == 0 and ran.exists()
+
+
+def test_a_run_goes_on_with_code_only_where_it_is_allowed_again(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert call("run", "s.yaml", "--limit", "1").code == 1
+    for name, empty in (("_MODULES", {}), ("_ALLOWED", set[Path]())):
+        monkeypatch.setattr(python_files, name, empty)
+    assert "--allow-code" in call("resume", "s").err
+    assert call("--allow-code", "code.py", "resume", "s").code == 0

@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def log_options_first(arguments: list[str]) -> list[str]:
-    """The arguments with the options of the log in front, where the parser looks for them.
+    """The arguments with the options of the program in front, where the parser looks for them.
 
     >>> log_options_first(["run", "memory", "-v", "--log-file", "a.log", "--seeds", "2"])
     ['-v', '--log-file', 'a.log', 'run', 'memory', '--seeds', '2']
@@ -60,9 +60,9 @@ def log_options_first(arguments: list[str]) -> list[str]:
     for argument in given:
         if argument == "--":
             rest += [argument, *given]
-        elif argument in ("-v", "-vv", "--verbose") or argument.startswith("--log-file="):
+        elif argument in ("-v", "-vv", "--verbose") or argument.startswith(("--log-file=", "--allow-code=")):
             first.append(argument)
-        elif argument == "--log-file":
+        elif argument in ("--log-file", "--allow-code"):
             first += [argument, *([value] if (value := next(given, None)) is not None else [])]
         else:
             rest.append(argument)

@@ -94,8 +94,9 @@ class CommandGroup(TyperGroup):
 
 OPTIONS = """\
 Options: --version; -h, --help; -v, --verbose: log retries and limits on stderr,
--vv: every call; --log-file FILE: write the log, every call in it, to FILE."""
-"""The options of the program in two lines."""
+-vv: every call; --log-file FILE: write the log, every call in it, to FILE;
+--allow-code FILE: run the Python code of this file, which a study names."""
+"""The options of the program in three lines."""
 MORE_GROUP = CommandGroup(
     name=MORE,
     help="Further commands.",
@@ -134,8 +135,15 @@ def _main(
     log_file: Path | None = typer.Option(
         None, "--log-file", help="Write the log, every call in it, to this file."
     ),
+    allow_code: list[Path] = typer.Option(
+        [], "--allow-code", metavar="FILE", help="Run the Python code of this file, which a study names."
+    ),
 ) -> None:
     """A laboratory for cooperation between language-model agents."""
+    if allow_code:
+        from ostrom.ground import python_files
+
+        python_files.allow_code(*allow_code)
     if verbose or log_file is not None:
         from ostrom.cli.logs import set_up
 

@@ -1,8 +1,9 @@
 """Parts in Python files of the reader's own: ``memory: my_memory.py:recent``, in a file beside the study.
 
-A study that is to be played names a file and a name in it (by default that of the file). The file is run once, and
-the name gets a hash of its text (``my_memory.py:recent@1a2b3c4d5e6f``), which the manifest keeps: a run never goes on
-with other code. Opening a run to read it runs no code; a part that refuses to be played then stands in its place.
+A study that is to be played names a file and a name in it (by default that of the file). A study may come from a
+stranger, so the file is run only where the person has allowed it (``--allow-code``). The name gets a hash of its text
+(``my_memory.py:recent@1a2b3c4d5e6f``), which the manifest keeps: a run never goes on with other code. Opening a run to
+read it runs no code; a part that refuses to be played then stands in its place.
 """
 
 import hashlib
@@ -24,6 +25,17 @@ OF_A_SCRIPT = re.compile(r"\w+_[0-9a-f]{6}")
 TEXTS = ("facts", "attributes", "persona", "system", "framing", "label", "model", "prompts")
 """Keys below which texts are texts."""
 _MODULES: dict[tuple[str, str], ModuleType] = {}
+_ALLOWED: set[Path] = set()
+
+
+def allow_code(*files: str | Path) -> None:
+    """Let studies run the Python code of these files; without it a study that names one is refused."""
+    _ALLOWED.update(Path(file).resolve() for file in files)
+
+
+def allow_typed(*parts: str) -> None:
+    """Naming a Python file on the command line allows it."""
+    allow_code(*(written["file"] for part in parts if (written := WRITTEN.fullmatch(part)) is not None))
 
 
 def is_code(name: str) -> bool:
@@ -132,6 +144,12 @@ def run_file(name: str, folder: Path, file: str, key: str) -> str:
     place = next((one for one in (folder / name, Path(name)) if one.is_file()), None)
     if place is None:
         raise StudyError("there is no such Python file", file=file, key=key or None, found=str(folder / name))
+    if place.resolve() not in _ALLOWED:
+        raise StudyError(
+            f"{place} is Python code, which a study cannot run by itself: read it, then add --allow-code {place}",
+            file=file,
+            key=key or None,
+        )
     text = read_text_file(place)
     digest = _digest(text)
     if (name, digest) not in _MODULES:

@@ -24,6 +24,7 @@ STUDY = (
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     monkeypatch.setattr(python_files, "_MODULES", {})
+    monkeypatch.setattr(python_files, "_ALLOWED", set())
     return caller(monkeypatch, tmp_path)
 
 

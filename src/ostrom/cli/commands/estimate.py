@@ -101,8 +101,9 @@ def estimate(
 def _measure(text: str) -> Measure:
     """A measure by its name, or in a Python file that is named on the command line: my_measure.py:mine."""
     from ostrom.analysis.measure import Measure, measures
-    from ostrom.ground.python_files import bind, part_of
+    from ostrom.ground.python_files import allow_typed, bind, part_of
 
+    allow_typed(text)
     bound = bind(text, Path(), "measure")
     part = part_of(bound.pop("name")) if isinstance(bound, dict) else None
     if callable(part):

@@ -130,9 +130,10 @@ def _python(file: Path) -> dict[str, Any]:
     from ostrom.agents.strategies import strategies
     from ostrom.agents.strategy import Strategy
     from ostrom.analysis.measure import Measure
-    from ostrom.ground.python_files import bind, module_of, run_file
+    from ostrom.ground.python_files import allow_code, bind, module_of, run_file
     from ostrom.memory import Memory, memories
 
+    allow_code(file)
     module = module_of(file.name, run_file(file.name, file.parent, str(file), ""))
     parts: dict[str, list[str]] = {"memories": [], "strategies": [], "measures": []}
     for name, part in vars(module).items():

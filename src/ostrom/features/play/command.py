@@ -27,13 +27,14 @@ def play(
     from ostrom.engine.rows import Row
     from ostrom.games import build_game
     from ostrom.ground.errors import UsageError
-    from ostrom.ground.python_files import bind
+    from ostrom.ground.python_files import allow_typed, bind
     from ostrom.ground.validation import validate
     from ostrom.studies.run import open_run
     from ostrom.studies.run import play as play_study
     from ostrom.studies.schema import StudyFile
 
     say_allowed(options.allow_key, against)
+    allow_typed(game, *(against or ()))
     played = bind(game, Path(), "game")
     seats = build_game(played).seats
     others = against or ["tit_for_tat"]
