@@ -4,10 +4,10 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.data.rundata import RunData
+from ostrom.reports.axes import ticks_for
 from ostrom.reports.cells import DONE, agents, varied
 from ostrom.reports.declared import triple
 from ostrom.reports.layout import cell_label
-from ostrom.reports.axes import ticks_for
 from ostrom.reports.marks import MOST_PANELS, side_by_side, tiles
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels
