@@ -327,7 +327,7 @@ def _needs(data: RunData, e: Estimate, margin: float, together: float, reference
         return f"not even {MOST_SEEDS:,} seeds would decide it"
     more = max(1, _about(total - seeds))
     people = bool(data.study.get("people"))
-    what = how_many(more, "more seed") if not people else f"{total / seeds:.1f} times as many people"
+    what = how_many(more, "more seed") if not people else f"{total / seeds:.0f} times as many people"
     price = "" if people else _price(data, more / seeds)
     return f"about {what}{price}"
 

@@ -68,13 +68,13 @@ def first(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
 
 def chart(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
     """The chart of the first screen as SVG that can stand in a page."""
-    from ostrom.reports.figures import for_page, render
+    from ostrom.reports.figures import both_widths
 
     found = first_chart(data)
     drawn = () if found is None else found.draw(data).figures
     return {
         "figures": [
-            {"svg": _plain(for_page(render(f.chart)[0], f"chart{i}")), "alt": f.alt, "caption": f.caption}
+            {"svg": _plain(both_widths(f.chart, f"chart{i}")), "alt": f.alt, "caption": f.caption}
             for i, f in enumerate(drawn[:1])
         ]
     }

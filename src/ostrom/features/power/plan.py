@@ -315,13 +315,18 @@ def write_chart(made: PowerCurve, path: Path, study: str, query: Query) -> None:
         for name, of in zip(names, zip(*((p.power, p.error) for p in made.points), strict=True), strict=True)
         for point, of in zip(made.points, of, strict=True)
     ]
+    # Far beyond the number that suffices the curve is flat: the part around it is what matters.
+    most = max(p.seeds for p in made.points) if made.needed is None else max(2 * made.needed, 5)
+    shown = [row for row in rows if row["x"] <= most]
     chart = curves(
-        rows, x="seeds", y="share of simulated runs", facets=[""], series=series_colours(names), legend=None
-    )
+        shown, x="seeds", y="share of simulated runs", facets=[""], series=series_colours(names), legend=None,
+        target=made.target,
+    )  # fmt: skip
     needed = "none that was tried" if made.needed is None else str(made.needed)
     caption = (
         f"Power: {made.found}. Error: {made.wrong}. Bands are Monte Carlo intervals (95 %). True difference "
-        f"{made.truth:.3g}; assumed ({made.source}): {made.assumed.words}. Fewest seeds for {made.target:g}: {needed}."
+        f"{made.truth:.3g}; assumed ({made.source}): {made.assumed.words}. Dashed: the target, "
+        f"{made.target:g}; fewest seeds for it: {needed}."
     )
     values = "; ".join(
         f"{p.seeds} seeds: power {p.power.value:.2f}, error {p.error.value:.2f}" for p in made.points
