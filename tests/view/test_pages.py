@@ -14,7 +14,11 @@ import pytest
 from tests.view.runs import talk
 from tests.view.viewed import Viewed, viewed
 
+from ostrom.engine.folder import Folder
 from ostrom.models.base import Reply, Request, Usage
+from ostrom.people.pilot import Crowd, pilot, pilot_agent
+from ostrom.studies.resolve import resolve
+from ostrom.view.states import RunGauge
 
 HOSTILE = "<script>alert(1)</script><svg onload=alert(2)> \x1b[31m \u202eevil \x00"
 
@@ -136,3 +140,21 @@ def test_a_copy_of_a_decision_is_whole(server: Viewed, monkeypatch: pytest.Monke
     assert told["reply"] == f"{HOSTILE}{'y' * 50_000}\n[A0]" and told["messages"][-1]["role"] == "user"
     assert f"{HOSTILE}{'y' * 50_000}\n[A0]\n" in server.page(f"{place}.txt?step=0&player=1")
     assert server.page(f"/run/hostile/call/{told['id']}/reply?whole=1") == told["reply"]
+
+
+def test_a_run_with_people_is_finished_when_everybody_is(tmp_path: Path) -> None:
+    """Most numbers of its units belong to nobody."""
+    plan = resolve("repeated-games-people", preset="smoke").plan
+    pilot(plan, Crowd(3, pilot_agent(plan, None, None)), name="crowd", runs=tmp_path)
+    status = RunGauge(Folder(tmp_path / "crowd")).look()
+    assert (status.state, status.noun, status.done, status.planned) == ("finished", "people", 3, 3)
+
+
+def test_the_list_of_runs_is_searched_and_sorted(server: Viewed) -> None:
+    rows = re.compile(r'<tr data-run="([^"]+)"')
+    every = rows.findall(server.page("/?sort=name"))
+    assert every == sorted(every) and len(every) > 1
+    assert rows.findall(server.page("/?q=HOSTILE+finished")) == ["hostile"]
+    assert "No run fits" in server.page("/?q=%3Cscript%3E") and "<script>" not in server.page(
+        "/?q=%3Cscript%3E"
+    )

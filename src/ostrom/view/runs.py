@@ -1,5 +1,6 @@
 """The list of runs with the stream that keeps it up to date, and one run: how it stands, what it found, its cells."""
 
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,33 @@ def runs_page(viewer: Viewer, request: Request) -> Response:
     if len(missing) <= 8:  # many more are filled in as they are looked at
         watching.look(missing)
     rows = [_row(viewer, name) for name in names]
+    asked, sort = request.query_params.get("q", "")[:200], request.query_params.get("sort", "")
+    words = asked.lower().split()
+    rows = [row for row in rows if all(word in _words(row) for word in words)]
     rows.sort(key=lambda row: row["status"].created, reverse=True)
-    rows.sort(key=lambda row: ORDER.get(row["status"].state, 9))
+    if sort in SORTS:
+        rows.sort(key=SORTS[sort])
+    else:
+        rows.sort(key=lambda row: ORDER.get(row["status"].state, 9))
     counts = {state: sum(row["status"].state == state for row in rows) for state in ORDER}
-    return viewer.page(request, "runs", title="Runs", rows=rows, counts=counts, root=str(viewer.shelf.root))
+    return viewer.page(
+        request, "runs", title="Runs", rows=rows, counts=counts, root=str(viewer.shelf.root), asked=asked, sort=sort,
+        sorts=SORTS, total=len(names),
+    )  # fmt: skip
+
+
+SORTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "newest": lambda _: 0,
+    "name": lambda row: row["name"].lower(),
+    "cost": lambda row: -row["status"].usd,
+}
+"""How the list can be sorted; rows come with the newest first."""
+
+
+def _words(row: dict[str, Any]) -> str:
+    """What a search of the list looks at."""
+    status = row["status"]
+    return " ".join((row["name"], status.study, status.title, status.state, *status.models)).lower()
 
 
 def _row(viewer: Viewer, name: str) -> dict[str, Any]:

@@ -53,6 +53,7 @@ class RunStatus:
     """What a command would print about a damaged run."""
     study: str = ""
     title: str = ""
+    models: tuple[str, ...] = ()
     created: str = ""
     noun: str = "matches"
     """What ``planned`` and ``done`` count."""
@@ -127,11 +128,14 @@ class RunGauge:
     def _described(self) -> RunStatus:
         with read_run(self.folder.path) as run:
             study, budget, planned = run.manifest["study"], run.plan.budget, len(run.plan)
-            sample = [run.plan.unit(i) for i in range(0, planned, max(1, planned // SAMPLE))]
+            # Where people come, there is no unit under most numbers, and how long they take is theirs to say.
+            step, last = max(1, planned // SAMPLE), planned if run.plan.counts == "match" else 0
+            sample = [run.plan.unit(i) for i in range(0, last, step)]
             most = [unit.mechanism.most_decisions(unit.game) for unit in sample]
             return RunStatus(
                 self.folder.path.name, study=str(study.get("name") or ""), title=str(study.get("title") or ""),
-                noun=how_many(2, run.plan.counts).partition(" ")[2], stride=getattr(run.plan, "stride", 1),
+                models=run.plan.models, noun=how_many(2, run.plan.counts).partition(" ")[2],
+                stride=getattr(run.plan, "stride", 1),
                 created=str(run.manifest.get("created") or ""), planned=planned, budget_usd=budget.usd,
                 budget_calls=budget.calls, budget_tokens=budget.tokens,
                 most_decisions=planned * sum(most) / len(most) if most else 0.0,
