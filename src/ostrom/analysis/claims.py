@@ -160,15 +160,16 @@ class DeclaredReference(Reference):
             columns.spread,
             columns.doubts,
         )
-        for first in published_rows(self.name)[:1]:
+        for row in map(self.row, (dict(row) for row in published_rows(self.name))):
+            if row is None:
+                continue
             for column in needed:
-                if column is not None and column not in first:
+                if column is not None and column not in row:
                     where = f"{self.name}/reference.csv"
                     raise StudyError(
-                        "lacks a column that claims.yaml needs", file=where, key=column, allowed=first
+                        "lacks a column that claims.yaml needs", file=where, key=column, allowed=row
                     )
-        for row in map(self.row, (dict(row) for row in published_rows(self.name))):
-            if row is None or (value := number(row[columns.value])) is None:
+            if (value := number(row[columns.value])) is None:
                 continue
             named = columns.model or ""
             model = named[1:] if named.startswith("$") else row.get(named) or None

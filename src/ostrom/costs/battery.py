@@ -130,10 +130,12 @@ def sized(
     preset: str | None,
     options: PlayOptions,
     check: Callable[[P, Sequence[Factor]], None] | None = None,
+    *,
+    dry_run: bool = False,
 ) -> list[SizedPart[P]]:
     """The parts with their seeds: each at least at its least size as far as the money goes, then all larger alike.
 
-    Every group of models plays a run of its own.
+    Every group of models plays a run of its own. A dry run without a budget shows the whole battery.
     """
     budget, unsized = options.budget_usd, []
     for part in parts:
@@ -151,11 +153,11 @@ def sized(
         )
     whole = sum(one.usd(one.part.at(preset).most) for one in unsized)
     if budget is None:
-        if whole > 0:
+        if whole > 0 and not dry_run:
             raise UsageError(
                 f"the whole battery likely costs {whole:.2f} USD: say with --budget-usd what may be spent"
             )
-        budget = 0.0
+        budget = whole
     left, kept = budget, set[str]()
     for one in unsized:
         least = one.usd(one.part.at(preset).least)

@@ -154,7 +154,8 @@ def test_a_budget_makes_parts_smaller_then_leaves_the_last_ones_out(call: Call) 
     assert seeds(str(whole * 0.8)) == {"one": 3, "two": 3}
     assert seeds(str(whole * 0.4)) == {"one": 3, "two": 0}
     assert call(*base, "--budget-usd", str(whole / 100)).code == 2
-    refused = call(*base)
+    assert json.loads(call(*base, "--json").out)["usd"] == whole  # a dry run without a budget: all of it
+    refused = call(*(word for word in base if word != "--dry-run"))
     assert refused.code == 2 and "say with --budget-usd" in refused.err
 
 

@@ -62,7 +62,9 @@ def profile(
     if len(set(model)) < len(model):
         raise UsageError("--model: a model is named twice")
     found, home = read_battery(battery, preset)
-    sizes = sized(found.parts, [[name] for name in model], home, preset, options, check_figures)
+    sizes = sized(
+        found.parts, [[name] for name in model], home, preset, options, check_figures, dry_run=dry_run
+    )
     if dry_run:
         show_sizes(sizes, found.title, json)
         return

@@ -168,7 +168,7 @@ def _play(
     presets = dict.fromkeys(("paper", *(name for part in plan.parts for name in part.presets)))
     if preset is not None and preset not in presets:
         raise UnknownName("preset", preset, presets)
-    sizes = sized(plan.parts, [models], Path(), preset, options)
+    sizes = sized(plan.parts, [models], Path(), preset, options, dry_run=dry_run)
     if dry_run:
         show_sizes(sizes, plan.title, json)
         return [], True
