@@ -19,6 +19,7 @@ from ostrom.studies.run import open_run, play
 
 REPETITION = {"name": "repetition", "rounds": 2}
 KNOWN: dict[str, tuple[Any, str]] = {
+    "advice": ({"name": "advice", "rounds": 2}, "recommend"),
     "cheap_talk": ({"name": "cheap_talk", "rounds": 2}, r'"from": "Player \d", "message": "Well."'),
     "contracting": ({"name": "contracting", "designs": [[1, -1], [1, -1]]}, r"This is step 4\. .*[Cc]ontract K\d"),
     "disarmament": ("disarmament", r"The caps as they stand:\n.* A0 at most \d+ %"),
@@ -32,6 +33,7 @@ KNOWN: dict[str, tuple[Any, str]] = {
     "punishment": ({"name": "punishment", "rounds": 2}, "This is round 1|unish(ed|ments) at the end of round 1"),
     "repetition": (REPETITION, "This is round"),
     "reputation": ({"name": "reputation", "rounds": 2, "window": 2}, r"The record of .+( is empty\.|:\n- Round 1)"),
+    "shared_code": ("shared_code", "Which action"),
     "similarity": ("similarity", "Which action"),
     "society": (
         {"name": "society", "rounds": 2, "meeting": "pair"}, r"The record of .+( is empty\.|:\n- Round 1)",

@@ -222,7 +222,7 @@ def test_validate_says_what_a_file_is(ostrom: Command, tmp_path: Path) -> None:
     ("shipped", "kind", "taken"),
     [
         ("games/scenarios/families/commons/cast.yaml", "cast", "the scenarios beside it: ostrom validate "),
-        ("features/judging/motives.yaml", "motives", "ostrom judge RUN --motives own.yaml"),
+        ("features/judging/motives.yaml", "motives", "ostrom more judge RUN --motives own.yaml"),
     ],
 )
 def test_validate_takes_no_cast_and_no_motives_for_a_study(
@@ -247,7 +247,7 @@ def test_version_and_help(ostrom: Command) -> None:
 
 def test_words_are_matched_as_asked_for_and_the_rule_is_told(ostrom: Command) -> None:
     assert ostrom("run", "memory", "--preset", "smoke", "--set", SCRIPTED).returncode == 0
-    done = ostrom("traces", "memory", "--match", "inflected", "--match", "paranoia=prefix", "--json")
+    done = ostrom("more", "traces", "memory", "--match", "inflected", "--match", "paranoia=prefix", "--json")
     assert json.loads(done.stdout)["match"] == {
         "forward_looking": "inflected", "history_following": "inflected", "paranoia": "prefix",
         "cooperation": "inflected", "defection": "inflected",
@@ -256,5 +256,5 @@ def test_words_are_matched_as_asked_for_and_the_rule_is_told(ostrom: Command) ->
         ("fuzzy", "--match: unknown mode 'fuzzy' (allowed: word, inflected, prefix, substring)"),
         ("trust=word", "unknown list of words 'trust'"),
     ):
-        refused = ostrom("traces", "memory", "--match", wrong)
+        refused = ostrom("more", "traces", "memory", "--match", wrong)
         assert refused.returncode == 2 and problem in refused.stderr

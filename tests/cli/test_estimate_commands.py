@@ -104,7 +104,14 @@ def test_measures_charts_and_runs_are_listed_and_shown(call: Call) -> None:
     }
     assert {"dots", "curve"} <= {row["name"] for row in json.loads(call("list", "chart", "--json").out)}
     assert json.loads(call("list", "runs", "--json").out) == [
-        {"name": "s", "study": "s", "matches": 24, "finished": 24, "problem": ""}
+        {
+            "name": "s",
+            "study": "s",
+            "matches": 24,
+            "finished": 24,
+            "problem": "",
+            "state": "24 of 24 matches done, complete",
+        }
     ]
     shown = json.loads(call("show", "measure", "cooperation", "--json").out)
     assert (shown["scale"], shown["bounds"], shown["needs"]) == ("share", "0 to 1", "matches.cooperation")

@@ -134,7 +134,7 @@ def test_no_secret_is_kept(ostrom: Call, tmp_path: Path, monkeypatch: pytest.Mon
 def test_runs_that_are_not_of_a_study_name_their_own_command(ostrom: Call, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(STUDY + "types: {a: tit_for_tat}\n")
     assert ostrom("run", "own.yaml").code == 0
-    assert ostrom("branch", "own", "--match", "0", "--at", "2", "--name", "fork").code == 0
+    assert ostrom("more", "branch", "own", "--match", "0", "--at", "2", "--name", "fork").code == 0
     done = ostrom("resume", "fork")
-    assert done.code == 2 and "`ostrom branch own`" in done.err
+    assert done.code == 2 and "`ostrom more branch own`" in done.err
     assert "there is no such run" in ostrom("resume", "nothing").err

@@ -259,7 +259,7 @@ def test_evolve_counts_the_matches_of_a_type(ostrom: Call, tmp_path: Path) -> No
         + "seating: ordered\n"
     )
     assert ostrom("run", "own.yaml").code == 0
-    done = ostrom("evolve", "good", "--out", "tables")
+    done = ostrom("more", "evolve", "good", "--out", "tables")
     rows = [line.split("│") for line in done.out.splitlines() if line.startswith("│")]
     assert len(rows) == 5 and all("9" in [cell.strip() for cell in row] for row in rows), done.out
     assert json.loads((tmp_path / "tables" / "evolution.json").read_text())["tournaments"][0]["matches"] == 25

@@ -32,7 +32,7 @@ def test_one_token_is_compared_after_the_stub(dialect: str, told: int, tmp_path:
         told,
     )
     with open_run(tmp_path / "base") as run:
-        assert {row["action"] for row in run.rows.decisions()} == {"match"}
+        assert {row["action"] for row in run.rows.decisions()} == {"football"}
 
 
 def test_a_completion_is_read_like_any_reply() -> None:

@@ -97,7 +97,7 @@ def test_a_browser_that_is_not_there_is_named_with_one_line(ostrom: Command) -> 
 
 @pytest.mark.slow
 def test_the_built_in_study_is_that_of_the_paper(ostrom: Command) -> None:
-    told = json.loads(ostrom("tree", "repeated-games-people", "--json").stdout)["trees"][0]
+    told = json.loads(ostrom("more", "tree", "repeated-games-people", "--json").stdout)["trees"][0]
     assert told["answers"] == 4092 and {part["seat"] for part in told["parts"]} == {1}
     assert ostrom("validate", "repeated-games-people").returncode == 0
 

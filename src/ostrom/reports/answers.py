@@ -41,7 +41,7 @@ YES, NO, OPEN = "YES", "NO", "NOT DECIDED"
 
 
 @dataclass(frozen=True)
-class Answer:
+class AnswerLine:
     """One line of the answer."""
 
     factor: str
@@ -84,11 +84,11 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Answers:
+class ReportAnswers:
     """All lines, and how their verdicts came about."""
 
     measure: Measure
-    lines: tuple[Answer, ...]
+    lines: tuple[AnswerLine, ...]
     control: str
 
     @property
@@ -180,7 +180,7 @@ def _compared_agents(data: RunData) -> list[str]:
     return [name for name in agents(data) if name in known] if varied(data) else agents(data)
 
 
-def answers(data: RunData) -> Answers | None:
+def answers(data: RunData) -> ReportAnswers | None:
     """The answer of a run; None where no match is finished."""
     name = headline_measure(data)
     if name is None:
@@ -203,7 +203,7 @@ def answers(data: RunData) -> Answers | None:
     apart = ", those between games apart" if all(families) else ""
     several = max(map(len, families)) > 1
     control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else "at 95 %"
-    return Answers(measure, tuple(made), control)
+    return ReportAnswers(measure, tuple(made), control)
 
 
 Line = tuple[str, str, Estimate, str]
@@ -280,7 +280,7 @@ def _times(e: Estimate, factor: float) -> Estimate:
     return estimated(e.key, Exact(factor * e.value), e.n, e.unit, e.note)
 
 
-def _answer(data: RunData, measure: Measure, line: Line, verdict: Any, many: int) -> Answer:
+def _answer(data: RunData, measure: Measure, line: Line, verdict: Any, many: int) -> AnswerLine:
     factor, what, difference, kind = line
     margin = MARGIN if measure.scale == "share" else 0.0
     word, shown = OPEN, verdict.interval
@@ -294,25 +294,25 @@ def _answer(data: RunData, measure: Measure, line: Line, verdict: Any, many: int
     rises = difference.value > 0
     direction = ("rises" if rises else "falls") if kind == "trend" else "higher" if rises else "lower"
     needs = _needs(data, shown, margin, 1 - 0.05 / many) if word == OPEN else ""
-    return Answer(
+    return AnswerLine(
         factor, what, word, shown, verdict.adjusted, direction if word == YES else "", needs, difference.note
     )
 
 
-def _level(data: RunData, measure: Measure) -> Answers:
+def _level(data: RunData, measure: Measure) -> ReportAnswers:
     """The answer of a study that varies nothing."""
     made = []
     for e in estimate(data, measure, ["agent"] if len(agents(data)) > 1 else []):
         who = f" of {labels([e.key['agent']])[e.key['agent']]}" if e.key else ""
         if measure.scale != "share":
-            made.append(Answer("", f"{measure.title}{who}", "", e, 1.0, "", "", e.note))
+            made.append(AnswerLine("", f"{measure.title}{who}", "", e, 1.0, "", "", e.note))
             continue
         (verdict,) = above([e], EVEN)
         word = {"yes": YES, "no": NO, "undecided": OPEN}[verdict.answer]
         what = f"{measure.title}{who}, more than half?"
         needs = _needs(data, e, 0.0, 0.95, EVEN) if word == OPEN else ""
-        made.append(Answer("", what, word, e, verdict.adjusted, "", needs, e.note))
-    return Answers(measure, tuple(made), "")
+        made.append(AnswerLine("", what, word, e, verdict.adjusted, "", needs, e.note))
+    return ReportAnswers(measure, tuple(made), "")
 
 
 def _needs(data: RunData, e: Estimate, margin: float, together: float, reference: float = 0.0) -> str:
@@ -417,4 +417,4 @@ def question(study: Mapping[str, Any]) -> tuple[str, str]:
 LONGEST = 180
 """A longer sentence is no headline."""
 
-__all__ = ["Answer", "Answers", "answers", "asked_factors", "facts", "headline_measure", "question"]
+__all__ = ["AnswerLine", "ReportAnswers", "answers", "asked_factors", "facts", "headline_measure", "question"]

@@ -59,7 +59,7 @@ def test_stories_are_written_proved_filtered_and_never_read_by_their_author(
     names = "debt_crisis,currency_devaluation,water_crisis"
     options = ("--model", "scripted/author", "--names", names, "--copies", "2", "--runs", str(tmp_path))
     folder = tmp_path / "mill"
-    done = ostrom("author", str(folder), *options, "--reader", "scripted/reader", "--json")
+    done = ostrom("more", "author", str(folder), *options, "--reader", "scripted/reader", "--json")
     told = json.loads(done.stdout)
     assert (told["stories"], told["kept"], told["calls"]) == (6, 2, 12)
     why = {story["name"]: story["why"] for story in told["written"]}
@@ -74,17 +74,17 @@ def test_stories_are_written_proved_filtered_and_never_read_by_their_author(
     assert made.author == "scripted/author"
     # The same command asks nothing anew; the author may neither read nor play its stories.
     again = json.loads(
-        ostrom("author", str(folder), *options, "--reader", "scripted/reader", "--json").stdout
+        ostrom("more", "author", str(folder), *options, "--reader", "scripted/reader", "--json").stdout
     )
     assert again["kept"] == 2 and again["calls"] in (0, 12)
-    refused = ostrom("author", str(folder), *options, "--reader", "scripted/author")
+    refused = ostrom("more", "author", str(folder), *options, "--reader", "scripted/author")
     assert refused.returncode == 2 and "another model has to read them" in refused.stderr
 
 
 @pytest.mark.usefixtures("models")
 def test_a_model_does_not_play_what_it_wrote(ostrom: Any, tmp_path: Path) -> None:
     options = ("--model", "scripted/author", "--reader", "scripted/reader", "--names", "debt_crisis")
-    assert ostrom("author", str(tmp_path / "mill"), *options, "--runs", str(tmp_path)).returncode == 0
+    assert ostrom("more", "author", str(tmp_path / "mill"), *options, "--runs", str(tmp_path)).returncode == 0
     scenario = str(tmp_path / "mill" / "debt_crisis_1.yaml")
     study = {"name": "x", "game": scenario, "agent": {"framing": {"story": "scenario", "labels": "actions"}}}
     assert StudyPlan(load_study({**study, "types": {"r": "scripted/reader"}})).cells == 1

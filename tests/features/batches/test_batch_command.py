@@ -165,7 +165,7 @@ def test_every_command_that_asks_through_the_engine_asks_in_batches(tmp_path: Pa
             assert len(server.batches.batches) > made, name
             assert not any(path.endswith("/completions") for path in asked), name
         for folder in ("own/judge-*", "trees/*"):
-            listed = ostrom("batches", str(next((tmp_path / "runs").glob(folder))), *runs, "--json")
+            listed = ostrom("more", "batches", str(next((tmp_path / "runs").glob(folder))), *runs, "--json")
             assert listed.code == 0 and json.loads(listed.out)[0]["settled"], listed
 
 
@@ -176,16 +176,16 @@ def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ost
         folder = tmp_path / "runs"
         study = load_study(file)
         play(study, runs=folder, options=PlayOptions(batch=True), watch=stop_when(server))
-        (listed,) = json.loads(ostrom("batches", "own", *runs, "--json").out)
+        (listed,) = json.loads(ostrom("more", "batches", "own", *runs, "--json").out)
         assert listed["requests"] == 4 and listed["state"] == "in_progress" and not listed["settled"]
-        asked = json.loads(ostrom("batches", "own", *runs, "--ask", "--json").out)
+        asked = json.loads(ostrom("more", "batches", "own", *runs, "--ask", "--json").out)
         assert asked[0]["service"] == "in_progress, 0 of 4 ended"
-        done = ostrom("batches", "own", *runs, "--cancel")
+        done = ostrom("more", "batches", "own", *runs, "--cancel")
         assert done.code == 0 and "1 batch, 1 under way; `ostrom resume own`" in done.err, done
         assert server.batches.stats()["batches"] == {"cancelled": 1}
         refused = ostrom("resume", "own", *runs, "--no-batch")
         assert refused.code == 1 and "go on with --batch" in refused.err, refused
-        assert ostrom("batches", "own", *runs, "--forget").code == 0
+        assert ostrom("more", "batches", "own", *runs, "--forget").code == 0
         again = ostrom("resume", "own", *runs, "--no-batch")
         assert again.code == 0, again
 

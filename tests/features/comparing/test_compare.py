@@ -418,10 +418,10 @@ class TestCommands:
         assert "no finished match" in shown.stderr
 
     def test_traces_of_strategies_are_an_honest_nothing(self, sweep: Path) -> None:
-        shown = ostrom("traces", sweep)
+        shown = ostrom("more", "traces", sweep)
         assert shown.returncode == 0 and shown.stdout == ""
         assert "0 of 0 replies hold reasoning" in shown.stderr
-        assert orjson.loads(ostrom("traces", sweep, "--json").stdout)["groups"] == []
+        assert orjson.loads(ostrom("more", "traces", sweep, "--json").stdout)["groups"] == []
 
     @pytest.mark.parametrize(
         ("name", "text", "told"),
@@ -439,24 +439,24 @@ class TestCommands:
     ) -> None:
         file = tmp_path / name
         file.write_text(text)
-        failed = ostrom("traces", sweep, "--lexicons", file)
+        failed = ostrom("more", "traces", sweep, "--lexicons", file)
         assert failed.returncode == 2
         (only,) = failed.stderr.strip().splitlines()
         assert told in only and failed.stdout == ""
 
     def test_a_missing_lexicon_file_is_named(self, sweep: Path, tmp_path: Path) -> None:
-        failed = ostrom("traces", sweep, "--lexicons", tmp_path / "none.yaml")
+        failed = ostrom("more", "traces", sweep, "--lexicons", tmp_path / "none.yaml")
         assert failed.returncode == 2 and "none.yaml: cannot be read" in failed.stderr
 
     def test_repeated_terms_are_a_warning_not_an_error(self, sweep: Path, tmp_path: Path) -> None:
         file = tmp_path / "l.yaml"
         file.write_text("lexicons: {hope: [future, Future]}")
-        shown = ostrom("traces", sweep, "--lexicons", file, "--json")
+        shown = ostrom("more", "traces", sweep, "--lexicons", file, "--json")
         assert shown.returncode == 0 and "counted once" in shown.stderr
         assert "hope" in orjson.loads(shown.stdout)["lexicons"]
 
     def test_wrong_columns_are_refused(self, sweep: Path) -> None:
-        failed = ostrom("traces", sweep, "--by", "modle")
+        failed = ostrom("more", "traces", sweep, "--by", "modle")
         assert failed.returncode == 2 and "did you mean model" in failed.stderr
 
 

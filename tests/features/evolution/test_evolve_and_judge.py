@@ -28,14 +28,16 @@ vary: {mechanism: [none, {name: reputation, rounds: 2}]}
 def test_evolve_prints_json_of_a_run_alone_and_explains_societies(ostrom: Command, tmp_path: Path) -> None:
     (tmp_path / "tour.yaml").write_text(STUDY)
     assert ostrom("run", "tour.yaml").returncode == 0
-    done = ostrom("evolve", "tour", "--json", "--out", "out", "--start", "c=0.9,d=0.1", "--steps", "20")
+    done = ostrom(
+        "more", "evolve", "tour", "--json", "--out", "out", "--start", "c=0.9,d=0.1", "--steps", "20"
+    )
     assert done.returncode == 0, done.stderr
     first, society = json.loads(done.stdout)["tournaments"]
     expected = exponential_replicator([[2.0, 0.0], [3.0, 1.0]], [0.9, 0.1], steps=20).final.tolist()
     assert list(first["final"].values()) == expected and first["mean"] == {"c": 1.0, "d": 2.0}
     assert society["society"] and society["why"].startswith("all types live in one society")
     assert (tmp_path / "out" / "trajectories.csv").read_text().count("\n") == 1 + 2 * 21
-    table = ostrom("evolve", "tour", "--by", "mechanism")
+    table = ostrom("more", "evolve", "tour", "--by", "mechanism")
     assert table.returncode == 0 and "reputation: all types live in one society" in table.stderr
 
 
@@ -54,7 +56,7 @@ def test_evolve_walks_a_folder_and_exits_1_when_a_file_is_wrong(ostrom: Command,
     folder.mkdir(parents=True)
     (folder / "one.json").write_text(json.dumps(whole))
     (folder / "averages.json").write_text('{"a": 1.0}')
-    done = ostrom("evolve", "files", "--json")
+    done = ostrom("more", "evolve", "files", "--json")
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["tournaments"][0]["cell"] == {"file": "pd/one.json"}
@@ -62,7 +64,7 @@ def test_evolve_walks_a_folder_and_exits_1_when_a_file_is_wrong(ostrom: Command,
     assert report["not_payoff_files"] == ["pd/averages.json"]
     (folder / "part.json").write_text(json.dumps({**whole, "profile": whole["profile"][:2]}))  # type: ignore[index]
     (folder / "wrong.json").write_text('{"profile": [1]}')
-    done = ostrom("evolve", "files", "--json")
+    done = ostrom("more", "evolve", "files", "--json")
     assert done.returncode == 1
     assert len(json.loads(done.stdout)["tournaments"]) == 2
     assert "pd/part.json: 1 cells of the payoff tensor were never played: b against b" in done.stderr
@@ -85,7 +87,7 @@ def test_wrong_use_of_evolve_is_one_line(
     ostrom: Command, tmp_path: Path, arguments: tuple[str, ...], complaint: str
 ) -> None:
     (tmp_path / "f.json").write_text('{"profile": []}')
-    done = ostrom("evolve", *arguments)
+    done = ostrom("more", "evolve", *arguments)
     assert done.returncode == 2 and complaint in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1 and not done.stdout
 
@@ -107,9 +109,11 @@ def test_judge_writes_a_table_and_flags_the_model_that_judges_itself(ostrom: Com
         judging = ("judge", "talk", "--model", server.model, "--passes", "2", "--name", "x", "--dry-run")
         forecast, shown = ostrom(*judging, "--json"), ostrom(*judging)
         assert server.count == before and not (tmp_path / "runs" / "talk" / "judge-x").exists()
-        done = ostrom("judge", "talk", "--model", server.model, "--passes", "2", "--name", "x", "--json")
-        again = ostrom("judge", "talk", "--model", server.model, "--passes", "2", "--name", "x")
-        refused = ostrom("judge", "talk", "--model", server.model, "--name", "x")
+        done = ostrom(
+            "more", "judge", "talk", "--model", server.model, "--passes", "2", "--name", "x", "--json"
+        )
+        again = ostrom("more", "judge", "talk", "--model", server.model, "--passes", "2", "--name", "x")
+        refused = ostrom("more", "judge", "talk", "--model", server.model, "--name", "x")
     assert forecast.returncode == 0, forecast.stderr
     bound = json.loads(forecast.stdout)
     assert (bound["decisions"], bound["judgements"]) == (2, {"planned": 4, "due": 4})

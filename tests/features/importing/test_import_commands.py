@@ -79,9 +79,9 @@ def test_wrong_use_is_one_line_with_exit_2(ostrom: Command, tmp_path: Path) -> N
 @pytest.mark.slow
 def test_robustness_prints_shares_and_conclusions(ostrom: Command) -> None:
     assert ostrom("run", "framing-robustness", "--preset", "smoke").returncode == 0
-    done = ostrom("robustness", "framing-robustness", "--outcome", "score", "--json")
+    done = ostrom("more", "robustness", "framing-robustness", "--outcome", "score", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert {"labels", "story", "agent", "residual"} <= {line["source"] for line in found["shares"]}
     assert found["conclusions"][0]["survives"] == "yes" and found["conclusions"][0]["framings"] == 4
-    assert "framings" in ostrom("robustness", "framing-robustness", "--outcome", "score").stdout
+    assert "framings" in ostrom("more", "robustness", "framing-robustness", "--outcome", "score").stdout

@@ -50,6 +50,8 @@ def test_the_default_candidates_are_the_certain_rules_of_the_catalog_once_each()
             strategy = strategies.build(name)
         except OstromError:
             continue  # needs a parameter
+        if name == "advised":
+            continue  # answers a recommendation, not moves
         bounded = strategy.memory_depth < 100 or isinstance(strategy, Machine)
         if bounded and strategy.needs_cooperation and not strategy.stochastic and strategy.name == name:
             rule.add(name)
@@ -187,7 +189,7 @@ def test_games_without_a_cooperative_action_are_inferred_over_their_actions(tmp_
     assert estimate.frequencies is not None
     assert estimate.frequencies["alternator"].share.value == pytest.approx(1, abs=1e-6)
     assert any(
-        "battle_of_the_sexes defines no cooperative action" in note and "C is opera, D is match" in note
+        "battle_of_the_sexes defines no cooperative action" in note and "C is opera, D is football" in note
         for note in found.notes
     )
 

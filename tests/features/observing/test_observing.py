@@ -144,7 +144,7 @@ def test_played_matches_are_watched_in_the_wording_of_their_cell(
     (tmp_path / "worded.yaml").write_text(json.dumps(study))
     assert ostrom("run", "worded.yaml").exit_code == 0
     ASKED.clear()
-    done = ostrom("observe", "worded", "--model", "scripted/watcher", "--watch", "1")
+    done = ostrom("more", "observe", "worded", "--model", "scripted/watcher", "--watch", "1")
     assert done.exit_code == 0, done.output
     assert all(text.startswith("You watch a shared project.") for text in ASKED) and len(ASKED) == 4
     assert [("takes F" in text, "takes X" in text) for text in ASKED].count((True, False)) == 2
@@ -166,5 +166,5 @@ def test_what_cannot_be_watched_is_said(ostrom: Callable[..., Any], tmp_path: Pa
         (("--watch", "3"), "--watch 3: match 0 has seats 1 to 2"),
         (("--match", "7"), "--match 7: once has no such match"),
     ):
-        done = ostrom("observe", "once", "--model", "scripted/watcher", *words)
+        done = ostrom("more", "observe", "once", "--model", "scripted/watcher", *words)
         assert isinstance(done.exception, UsageError) and complaint in str(done.exception)

@@ -81,7 +81,7 @@ def _answer(name: str, request: Any) -> str:
 
 
 def profiled(call: Call, *more: str, code: int = 0) -> dict[str, Any]:
-    done = call("profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--json", *more)
+    done = call("more", "profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--json", *more)
     assert done.code == code, done.err
     found: dict[str, Any] = json.loads(done.out)
     return found
@@ -116,7 +116,16 @@ def test_the_same_command_goes_on_and_pays_nothing_again(call: Call) -> None:
     assert profiled(call, "--out", "p")["profiles"] == first["profiles"]
     assert {path: path.read_bytes() for path in Path("p").rglob("journal.db")} == before
     other = call(
-        "profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--out", "p", "--preset", "smoke"
+        "more",
+        "profile",
+        "--model",
+        "scripted/kind",
+        "--battery",
+        "mine.yaml",
+        "--out",
+        "p",
+        "--preset",
+        "smoke",
     )
     assert other.code == 1 and "another battery or preset" in other.err
 
@@ -125,7 +134,9 @@ def test_matches_without_a_valid_answer_are_told(call: Call) -> None:
     scripted.register("mute", lambda request: "...")
     study = Path("own.yaml")
     study.write_text(study.read_text() + "invalid: {retries: 0, policy: skip-match}\n")
-    done = call("profile", "--model", "scripted/mute", "--battery", "mine.yaml", "--out", "m", "--json")
+    done = call(
+        "more", "profile", "--model", "scripted/mute", "--battery", "mine.yaml", "--out", "m", "--json"
+    )
     (profile,) = json.loads(done.out)["profiles"]
     assert any("One <i>: 8 of 8 matches were skipped" in note for note in profile["notes"]), profile["notes"]
     assert all(figure["error"] and not figure["estimates"] for figure in profile["figures"])
@@ -134,6 +145,7 @@ def test_matches_without_a_valid_answer_are_told(call: Call) -> None:
 def test_a_budget_makes_parts_smaller_then_leaves_the_last_ones_out(call: Call) -> None:
     Path("prices.yaml").write_text("openai/gpt-4o-mini: {input: 1000, output: 1000}\n")
     base = (
+        "more",
         "profile",
         "--model",
         "openai/gpt-4o-mini",
@@ -212,7 +224,7 @@ def test_an_interruption_has_its_code_writes_no_page_and_is_gone_on_from(
         return replace(play(found, folder, *of, **how), interrupted=folder.name == "two")
 
     monkeypatch.setattr(running, "play_found", interrupted)
-    done = call("profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--json")
+    done = call("more", "profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--json")
     assert done.code == 130 and not done.out and "the same command goes on from here" in done.err, done
     assert not list(Path("profiles").rglob("*.html"))
     monkeypatch.setattr(running, "play_found", play)
@@ -224,6 +236,7 @@ def test_models_with_the_same_last_name_have_folders_and_figures_of_their_own(ca
     for name in ("team/same", "other/same"):
         scripted.register(name, partial(_answer, "kind" if name == "team/same" else "mixed"))
     done = call(
+        "more",
         "profile",
         "--model",
         "scripted/team/same",
@@ -378,7 +391,9 @@ def test_published_slopes_and_differences_compare_like_with_like() -> None:
 )
 def test_a_wrong_battery_is_one_line(call: Call, change: dict[str, Any], words: str) -> None:
     Path("mine.yaml").write_text(yaml.safe_dump({**BATTERY, **change}))
-    done = call("profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--dry-run", "--json")
+    done = call(
+        "more", "profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--dry-run", "--json"
+    )
     assert done.code == 2 and not done.out and done.err.count("\n") == 1, done
     assert words in done.err, done.err
 
@@ -390,5 +405,5 @@ def test_wrong_use_is_one_line(call: Call) -> None:
         (("--battery", "mine.yaml", "--model", "scripted/kind"), "named twice"),
         (("--battery", "mine.yaml", "--model", "http://models.invalid/v1#m"), "give one with --prices FILE"),
     ):
-        done = call("profile", "--model", "scripted/kind", *arguments)
+        done = call("more", "profile", "--model", "scripted/kind", *arguments)
         assert done.code == 2 and words in done.err and done.err.count("\n") == 1, done

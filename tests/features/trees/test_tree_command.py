@@ -61,21 +61,21 @@ def test_every_history_is_asked_once_and_play_calls_nobody(ostrom: Command, tmp_
         file = study(tmp_path, server.model)
         refused = ostrom("run", file)
         assert refused.returncode == 1
-        assert f"there is no tree yet; `ostrom tree {file}` asks its {NODES} answers" in refused.stderr
-        shown = ostrom("tree", file)
+        assert f"there is no tree yet; `ostrom more tree {file}` asks its {NODES} answers" in refused.stderr
+        shown = ostrom("more", "tree", file)
         assert shown.returncode == 1 and server.count == 0, "the cost is shown before anything is asked"
         assert f"nothing was asked; --yes goes on ({NODES} answers are missing)" in shown.stderr
-        partly = ostrom("tree", file, "--yes", "--budget-calls", "5")
+        partly = ostrom("more", "tree", file, "--yes", "--budget-calls", "5")
         assert partly.returncode == 1 and 0 < server.count < NODES
         half = ostrom("run", file)
         assert (
             half.returncode == 1 and f"of {NODES} answers of other in game prisoners_dilemma" in half.stderr
         )
-        made = ostrom("tree", file, "--yes", "--json")
+        made = ostrom("more", "tree", file, "--yes", "--json")
         assert made.returncode == 0 and server.count == NODES, "what was answered is not asked again"
         tree = json.loads(made.stdout)["trees"][0]
         assert (tree["answers"], tree["known"], tree["complete"]) == (NODES, NODES, True)
-        again = ostrom("tree", file)
+        again = ostrom("more", "tree", file)
         assert (
             again.returncode == 0 and f"complete, {NODES} answers" in again.stderr and server.count == NODES
         )
@@ -104,11 +104,11 @@ def test_another_game_or_prompt_makes_the_tree_invalid(
     ostrom: Command, tmp_path: Path, changes: dict[str, Any], said: str
 ) -> None:
     with LoopbackServer(copies_the_last_move) as server:
-        assert ostrom("tree", study(tmp_path, server.model), "--yes").returncode == 0
+        assert ostrom("more", "tree", study(tmp_path, server.model), "--yes").returncode == 0
         if "agent" in changes:
             changes["agent"]["model"] = server.model
         file = study(tmp_path, server.model, **changes)
-        for command in (["run", file], ["tree", file]):
+        for command in (["run", file], ["more", "tree", file]):
             refused = ostrom(*command)
             assert refused.returncode != 0 and "the tree was made for another study" in refused.stderr
             assert said in refused.stderr and "\n" not in refused.stderr.strip()
@@ -137,7 +137,7 @@ def test_a_killed_tree_goes_on(tmp_path: Path, ostrom: Command) -> None:
         process.wait()
         before = server.count
         assert 12 <= before < 63
-        assert ostrom("tree", file, "--yes").returncode == 0
+        assert ostrom("more", "tree", file, "--yes").returncode == 0
         # What was under way when it was killed may be asked again, and nothing else.
         assert 63 <= server.count <= 63 + 2 * 2
 
@@ -150,7 +150,7 @@ def test_the_published_design_has_4092_answers(ostrom: Command, tmp_path: Path) 
               "played": {"set": "game", "to": ["prisoners_dilemma", "battle_of_the_sexes"]}},
         types={"other": {"tree": "auto"}, "you": "random"},
     )  # fmt: skip
-    told = json.loads(ostrom("tree", file, "--json").stdout)["trees"][0]
+    told = json.loads(ostrom("more", "tree", file, "--json").stdout)["trees"][0]
     assert told["answers"] == 4092 and [part["answers"] for part in told["parts"]] == [1023] * 4
     assert told["forecast"]["calls"] == 2 * 1023 + 2 * 2 * 1023
 
@@ -183,7 +183,7 @@ def test_what_is_not_the_same_every_time_has_no_tree(
     ostrom: Command, tmp_path: Path, agent: dict[str, Any], said: str
 ) -> None:
     other = {"tree": "auto", "model": "openai/gpt-4.1", "params": {"temperature": 0}, **agent}
-    refused = ostrom("tree", study(tmp_path, "x", agent={}, types={"other": other, "you": "random"}))
+    refused = ostrom("more", "tree", study(tmp_path, "x", agent={}, types={"other": other, "you": "random"}))
     assert refused.returncode == 2 and said in refused.stderr
 
 

@@ -81,8 +81,8 @@ def write_report(
 ) -> Report:
     """Bring the tables of a run up to date and write its report, or with ``paper`` the one in the paper's shape.
 
-        In the latter the figures of ``more`` runs stand in the same tables. With ``intervals`` charts show them for cells
-    of few matches too.
+    In the latter the figures of ``more`` runs stand in the same tables. With ``intervals`` charts show them for
+    cells of few matches too.
     """
     from ostrom.data.rundata import run_data
     from ostrom.reports.build import build_report

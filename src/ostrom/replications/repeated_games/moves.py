@@ -174,7 +174,7 @@ def favourite_of(game: Game, seat: int) -> str | None:
 
     >>> from ostrom.games import build_game
     >>> favourite_of(build_game("battle_of_the_sexes"), 2)
-    'match'
+    'football'
     """
     best = max(game.payoff(profile)[seat - 1] for profile in game.profiles())
     actions = {p[seat - 1] for p in game.profiles() if game.payoff(p)[seat - 1] == best}

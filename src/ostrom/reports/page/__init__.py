@@ -12,7 +12,7 @@ from markupsafe import Markup
 from ostrom.data.rundata import RunData
 from ostrom.ground.terminal import escaped
 from ostrom.ground.version import __version__
-from ostrom.reports.answers import MOST_LINES, Answers, facts, question
+from ostrom.reports.answers import MOST_LINES, ReportAnswers, facts, question
 from ostrom.reports.card import made_of
 from ostrom.reports.files import is_number
 from ostrom.reports.panel import Table
@@ -94,7 +94,7 @@ def _style(values: Iterable[str]) -> str:
 
 def render_page(
     data: RunData, first: Section, sections: Sequence[Section], warnings: Sequence[str],
-    card: Sequence[tuple[str, str]], reproduce: Mapping[str, str], found: Answers | None = None,
+    card: Sequence[tuple[str, str]], reproduce: Mapping[str, str], found: ReportAnswers | None = None,
     calls: Section | None = None,
 ) -> str:  # fmt: skip
     """The whole page as text: the answer first, everything else folded; what was run stands once, at the end."""
