@@ -49,6 +49,15 @@ def test_places_are_handed_on_in_the_order_of_asking_and_not_to_those_who_gave_u
     assert log[-1] == "d@0" and limiter.in_flight == 0 and limiter.try_acquire() == 0
 
 
+def test_nobody_overtakes_a_request_that_waits_for_money() -> None:
+    log: list[str] = []
+    limiter = Limiter(4, 4, lambda size: size.prompt < 10)
+    dear = Asking(log, "dear")
+    dear.size = CallSize(prompt=100, most=1)
+    limiter.request_slot(dear)
+    assert not log and limiter.try_acquire(CallSize(prompt=1, most=1)) is None
+
+
 def test_trouble_halves_the_limit_once_for_all_calls_of_an_era() -> None:
     limiter = Limiter(8, 8, nobody_objects)
     for _ in range(8):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ostrom.people.payment import due
+from ostrom.people.payment import Payment, add_payments, due, read_payments
 from ostrom.people.schema import Pay
 
 
@@ -30,3 +31,8 @@ def test_base_and_bonus_by_how_a_visit_ended(
 ) -> None:
     pay = Pay(base="3.00", per_point="0.001", **more)
     assert due(pay, end, points) == (Decimal(base), Decimal(bonus))
+
+
+def test_the_first_payment_to_a_person_counts(tmp_path: Path) -> None:
+    add_payments(tmp_path, [Payment("a", "1.00", "GBP", "one.csv"), Payment("a", "2.00", "GBP", "two.csv")])
+    assert read_payments(tmp_path)["a"] == Payment("a", "1.00", "GBP", "one.csv")

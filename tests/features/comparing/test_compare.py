@@ -521,3 +521,9 @@ def test_two_runs_are_compared_at_the_level_that_is_asked_for(monkeypatch: pytes
     old: Any = SimpleNamespace(**two)
     made = two_runs.compare_runs(new, old, "cooperation", level=0.8)
     assert asked == [("new", "old", 0.8)] and (made.new, made.old) == ("new", "old")
+
+
+@pytest.mark.parametrize("part", ["study", "models", "prompts", "versions"])
+def test_two_runs_differ_by_every_part_of_a_manifest(part: str) -> None:
+    (change,) = two_runs.changes({part: {"key": "new"}}, {part: {"key": "old"}})
+    assert change == (f"{part}.key".removeprefix("study."), "new", "old")
