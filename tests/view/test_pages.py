@@ -11,13 +11,18 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 from tests.view.runs import talk
 from tests.view.viewed import Viewed, viewed
 
+from ostrom.data.rundata import kept_result, run_data
 from ostrom.engine.folder import Folder
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.people.pilot import Crowd, pilot, pilot_agent
+from ostrom.reports.answers import answers
+from ostrom.reports.card import findings
 from ostrom.studies.resolve import resolve
+from ostrom.studies.run import open_run
 from ostrom.view.states import RunGauge
 
 HOSTILE = "<script>alert(1)</script><svg onload=alert(2)> \x1b[31m \u202eevil \x00"
@@ -158,3 +163,40 @@ def test_the_list_of_runs_is_searched_and_sorted(server: Viewed) -> None:
     assert "No run fits" in server.page("/?q=%3Cscript%3E") and "<script>" not in server.page(
         "/?q=%3Cscript%3E"
     )
+
+
+def test_the_list_shows_the_question_and_the_result_that_was_computed_last(tmp_path: Path) -> None:
+    told = {"title": "Long talks", "about": "They talk. Do longer talks help? They may."}
+    folder = talk(tmp_path, name="asked", seeds=2, **told)
+    talk(tmp_path, name="other")
+    with viewed(tmp_path) as server:
+        page = server.page("/")
+        assert "Do longer talks help?" in page and "Long talks" not in page
+        assert page.count('<td data-cell="result" data-label="Main result" class="wrap nil">–</td>') == 2
+        assert not (folder / "tables.json").exists()  # a list computes nothing
+        with open_run(folder) as run, run_data(run.rows, folder, run.manifest) as data:
+            found = answers(data)
+            assert found is not None and findings(data)
+        first = found.lines[0]
+        assert found.brief == f"{first.word}: Cooperation, {first.what} {first.value}"
+        shown = str(escape(found.brief))
+        wait_for(lambda: shown in server.page("/"))
+        assert "asked" in server.page("/?q=longer+rounds") and shown in server.page("/?q=longer+rounds")
+        # Of a journal that has grown since, the old result is not shown.
+        with closing(sqlite3.connect(folder / "journal.db")) as journal, journal:
+            journal.execute("UPDATE meta SET value = value + 1 WHERE key = 'entries'")
+        wait_for(lambda: shown not in server.page("/"))
+
+
+def test_a_result_is_kept_only_with_the_tables_it_was_made_from(tmp_path: Path) -> None:
+    folder = talk(tmp_path, seeds=2)
+    with open_run(folder) as run, run_data(run.rows, folder, run.manifest) as data:
+        data.keep_result("YES")
+        assert (kept_result(folder, data.entries), kept_result(folder, data.entries + 1)) == ("YES", "")
+        data.entries -= 1
+        data.keep_result("NO")
+        assert kept_result(folder, data.entries + 1) == "YES"
+    with open_run(folder) as run, run_data(run.rows, folder, run.manifest):
+        assert kept_result(folder, run.journal.entries) == "YES"  # and the tables are not made again for it
+    (folder / "tables.json").write_text("[]")
+    assert kept_result(folder, 1) == ""

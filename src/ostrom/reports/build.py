@@ -60,6 +60,7 @@ def build_report(
         first, found = context.first(), answers(data)
         if found is not None:
             context.add(first, found.table())
+            data.keep_result(found.brief)
         sections = [context.section(spec) for spec in chosen_panels(wanted)]
         page = render_page(
             data, first, [*context.cells(), *sections], warnings(data), card(data), reproduce(data), found,
