@@ -179,7 +179,7 @@ def asked_factors(data: RunData) -> list[str]:
     who = ["agent"] if 1 < len(_compared_agents(data)) <= MOST_LEVELS else []
     own: list[str] = []
     for name in varied(data):
-        if name not in where and not any(_tied(data, known, name) for known in own):
+        if name not in where and not any(tied(data, known, name) for known in own):
             own.append(name)
     return [*own, *who, *(name for name in where if not own or len(levels(data, name)) <= MOST_SETTINGS)]
 
@@ -255,12 +255,12 @@ def _lines(data: RunData, measure: Measure, factor: str) -> list[Line]:
 def _titled(data: RunData, factor: str) -> str:
     """A factor with those that change with it, which no comparison can tell apart from it."""
     others = [
-        name for name in varied(data) if name != factor and factor != "agent" and _tied(data, factor, name)
+        name for name in varied(data) if name != factor and factor != "agent" and tied(data, factor, name)
     ]
     return pretty(factor) + (f" (with {listed(others)})" if others else "")
 
 
-def _tied(data: RunData, one: str, two: str) -> bool:
+def tied(data: RunData, one: str, two: str) -> bool:
     """Whether each level of a factor comes with a level of its own of another."""
     pairs = data.records(f"SELECT DISTINCT {quoted(one)} AS a, {quoted(two)} AS b FROM matches WHERE {DONE}")
     return len(pairs) == len({pair["a"] for pair in pairs}) == len({pair["b"] for pair in pairs})
@@ -404,4 +404,4 @@ def facts(data: RunData) -> str:
     return " · ".join(filter(None, parts))
 
 
-__all__ = ["Answer", "Answers", "answers", "asked_factors", "facts", "headline_measure"]
+__all__ = ["Answer", "Answers", "answers", "asked_factors", "facts", "headline_measure", "tied"]
