@@ -23,6 +23,8 @@ from ostrom.reports.answers import answers
 from ostrom.reports.card import findings
 from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run
+from ostrom.view.match import groups
+from ostrom.view.render import THEMES
 from ostrom.view.states import RunGauge
 
 HOSTILE = "<script>alert(1)</script><svg onload=alert(2)> \x1b[31m \u202eevil \x00"
@@ -66,7 +68,8 @@ def test_a_match_shows_what_was_asked_and_marks_what_is_new(server: Viewed) -> N
     page = server.page("/run/talk/match/0?step=1&player=1")
     assert "This is round 2" in page.replace("<ins>", "").replace("</ins>", "")
     assert re.search(r"<ins>[^<]*R1:|<ins>[^<]*round 2|<ins>2", page)
-    assert '<mark class="g-cooperation" title="cooperation">trust</mark>' in page
+    assert '<mark class="g-cooperation" title="about trust and cooperation">trust</mark>' in page
+    assert 'Words <mark class="g-cooperation">about trust and cooperation</mark>' in page
     first = server.page("/run/talk/match/0?step=0&player=1")
     assert "<ins>" not in first
 
@@ -200,3 +203,7 @@ def test_a_result_is_kept_only_with_the_tables_it_was_made_from(tmp_path: Path) 
         assert kept_result(folder, run.journal.entries) == "YES"  # and the tables are not made again for it
     (folder / "tables.json").write_text("[]")
     assert kept_result(folder, 1) == ""
+
+
+def test_every_group_of_words_that_pages_mark_is_named_in_plain_words() -> None:
+    assert {group.name for group in groups()} == set(THEMES)
