@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markupsafe import escape
@@ -169,7 +170,7 @@ def test_the_list_of_runs_is_searched_and_sorted(server: Viewed) -> None:
 
 
 def test_the_list_shows_the_question_and_the_result_that_was_computed_last(tmp_path: Path) -> None:
-    told = {"title": "Long talks", "about": "They talk. Do longer talks help? They may."}
+    told: dict[str, Any] = {"title": "Long talks", "about": "They talk. Do longer talks help? They may."}
     folder = talk(tmp_path, name="asked", seeds=2, **told)
     talk(tmp_path, name="other")
     with viewed(tmp_path) as server:
