@@ -200,3 +200,13 @@ def test_a_job_is_followed_to_its_end_without_a_reload(visit: Visit, tmp_path: P
         page.get_by_role("link", name="Side by side with plain").click()
         page.locator("h1:has-text('beside')").wait_for()
         page.goto("about:blank")
+
+
+def test_hundreds_of_matches_make_no_long_page_on_a_phone(visit: Visit, tmp_path: Path) -> None:
+    apart(talk, tmp_path, name="many", types={"tft": "tit_for_tat", "d": "defector"}, seeds=60)
+    update(tmp_path / "many")
+    with viewed(tmp_path) as server:
+        page = visit(server.base + "/run/many/matches", width=390)
+        page.locator("table.matches tbody tr").nth(100).wait_for()
+        assert page.evaluate("document.documentElement.scrollHeight") < 8000 and sideways(page) <= 0
+        page.goto("about:blank")

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
+from markupsafe import escape
 from tests.cli.in_process import caller
 from tests.people.crawling import WORDS, crawl
 from tests.people.served import served
@@ -15,17 +16,21 @@ from tests.people.test_mechanisms import people_study
 from tests.view.runs import said, talk
 from tests.view.test_search_and_actions import HOSTILE, hostile
 
+from ostrom.data.rundata import run_data
 from ostrom.features.transcript.transcript import transcript
 from ostrom.ground.errors import UsageError
 from ostrom.models.base import Reply, Request, Usage
+from ostrom.reports.card import findings
 from ostrom.studies.run import open_run
 from ostrom.view import bundle as making
 from ostrom.view.bundle import bundle
 
 SECRET = "opensesame-7f3a9c2b41d8e6"
+ODD = "quick<brown>&fox-91"
+"""A secret that markup spells in another way."""
 
 
-def data(path: Path) -> Any:
+def js(path: Path) -> Any:
     """What a script hands to the page."""
     found = re.fullmatch(rb'bundle\("[a-z0-9]+",(.*)\);\n', path.read_bytes(), re.S)
     assert found is not None, path
@@ -38,10 +43,10 @@ def all_bytes(folder: Path) -> bytes:
 
 def unpacked(out: Path) -> dict[tuple[int, int, int], list[Any]]:
     """Every decision with its calls; messages as the page puts them together."""
-    run, found, before = data(out / "run.js"), dict[tuple[int, int, int], list[Any]](), dict[Any, Any]()
+    run, found, before = js(out / "run.js"), dict[tuple[int, int, int], list[Any]](), dict[Any, Any]()
     for number in range(len(run["chunks"])):
         before.clear()
-        for match, step, _, player, told, calls in data(out / "decisions" / f"{number}.js"):
+        for match, step, _, player, told, calls in js(out / "decisions" / f"{number}.js"):
             for call in calls:
                 for i, message in enumerate(call["messages"]):
                     if len(message) > 2:
@@ -56,7 +61,7 @@ def unpacked(out: Path) -> dict[tuple[int, int, int], list[Any]]:
 def test_every_decision_is_there_as_it_was_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(making, "CHUNK", 3000)
     folder = talk(tmp_path / "runs", rounds=5)
-    made = bundle("talk", tmp_path / "runs", tmp_path / "out")
+    made = bundle("talk", tmp_path / "runs", tmp_path / "out", report=False)
     found = unpacked(tmp_path / "out")
     with open_run(folder) as run:
         for match in range(len(run.plan)):
@@ -78,11 +83,11 @@ def test_every_decision_is_there_as_it_was_said(tmp_path: Path, monkeypatch: pyt
 def test_the_words_lead_to_the_calls_that_hold_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ostrom.view.bundle.SHARD", 500)
     talk(tmp_path / "runs", lambda r: Reply("[A0] für 合作", said(r).reasoning, "raw", usage=Usage(1, 1)))
-    made = bundle("talk", tmp_path / "runs", tmp_path / "out")
-    run = data(tmp_path / "out" / "run.js")
+    made = bundle("talk", tmp_path / "runs", tmp_path / "out", report=False)
+    run = js(tmp_path / "out" / "run.js")
     words: dict[str, Any] = {}
     for number, first in enumerate(run["shards"]):
-        shard = data(tmp_path / "out" / "words" / f"{number}.js")
+        shard = js(tmp_path / "out" / "words" / f"{number}.js")
         assert next(iter(shard)) == first
         words |= shard
     assert list(words) == sorted(words) and len(run["shards"]) > 2
@@ -95,15 +100,25 @@ def test_secrets_and_hostile_words_are_harmless_in_every_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", SECRET)
+    monkeypatch.setenv("ODD_TOKEN", ODD)
 
     def script(request: Request) -> Reply:
         bad = f"{HOSTILE} {SECRET} sk-abcdefghijklmnopqrstuvwx http://me:hunter2secret@host/v1 Bearer abcdefgh12345"
         return Reply(f"[A0] {bad}", f"{request.messages[0].content[:20]} {bad}", "raw", usage=Usage(1, 1))
 
-    talk(tmp_path / "runs", script, about=f"Written with {SECRET}")
+    talk(tmp_path / "runs", script, about=f"Written with {SECRET} and {ODD}, or {escape(ODD)}")
     made = bundle("talk", tmp_path / "runs", tmp_path / "out")
+    assert made.without_report == ""
     everything = all_bytes(tmp_path / "out")
-    for bad in (SECRET, "7f3a9c2b41d8e6", "opensesame", "sk-abcdef", "hunter2secret", "abcdefgh12345"):
+    for bad in (
+        SECRET,
+        "7f3a9c2b41d8e6",
+        "opensesame",
+        "sk-abcdef",
+        "hunter2secret",
+        "abcdefgh12345",
+        "fox-91",
+    ):
         assert bad.encode() not in everything.lower(), bad
     assert made.masked > 0 and b"treasure" in everything
     page = (tmp_path / "out" / "index.html").read_text()
@@ -115,25 +130,47 @@ def test_secrets_and_hostile_words_are_harmless_in_every_file(
 
 def test_a_bundle_is_a_choice_of_matches_and_replaces_only_a_bundle(tmp_path: Path) -> None:
     talk(tmp_path / "runs", hostile, seeds=2)
-    made = bundle("talk", tmp_path / "runs", tmp_path / "out", per_cell=1)
-    cells = {cell for _, cell, _ in data(tmp_path / "out" / "words" / "matches.js")}
+    made = bundle("talk", tmp_path / "runs", tmp_path / "out", per_cell=1, report=False)
+    cells = {cell for _, cell, _ in js(tmp_path / "out" / "words" / "matches.js")}
     assert made.matches == len(cells) == 2
-    again = bundle("talk", tmp_path / "runs", tmp_path / "out")
+    again = bundle("talk", tmp_path / "runs", tmp_path / "out", report=False)
     assert again.matches > made.matches
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     with pytest.raises(UsageError, match="is no bundle"):
-        bundle("talk", tmp_path / "runs", tmp_path / "mine")
+        bundle("talk", tmp_path / "runs", tmp_path / "mine", report=False)
     assert (tmp_path / "mine" / "thesis.txt").exists()
     # Nothing of somebody's is lost beside a bundle, in one, or behind a link to one.
     (tmp_path / "out.part").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "out")
-    bundle("talk", tmp_path / "runs", tmp_path / "linked")
+    bundle("talk", tmp_path / "runs", tmp_path / "linked", report=False)
     (tmp_path / "out" / "notes.md").write_text("mine")
     with pytest.raises(UsageError, match=r"holds notes\.md"):
-        bundle("talk", tmp_path / "runs", tmp_path / "out")
+        bundle("talk", tmp_path / "runs", tmp_path / "out", report=False)
     assert (tmp_path / "out.part").is_dir() and (tmp_path / "linked").is_symlink()
     assert {path.name for path in tmp_path.iterdir()} == {"runs", "out", "mine", "out.part", "linked"}
+
+
+def test_findings_the_report_and_links_to_cells_are_in_it(tmp_path: Path) -> None:
+    folder = talk(tmp_path / "runs", seeds=2)
+    made = bundle("talk", tmp_path / "runs", tmp_path / "out")
+    with open_run(folder) as run, run_data(run.rows, folder, run.manifest) as data:
+        (finding,) = findings(data)
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert f"<li>{escape(finding)}</li>" in page and '<a href="report/index.html">Report</a>' in page
+    cells = re.findall(r'<th scope="row"><a class="row" href="#/matches/0/(\d+)">rounds (\d)</a></th>', page)
+    assert [level for _, level in cells] == ["2", "3"]
+    assert {int(cell) for cell, _ in cells} == {
+        row[1] for row in js(tmp_path / "out" / "words" / "matches.js")
+    }
+    report = (tmp_path / "out" / "report" / "index.html").read_text()
+    assert made.without_report == "" and escape(finding.partition(":")[0]) in report
+    links = re.findall(r'href="((?:figures|tables)/[^"]+|study\.yaml)"', report)
+    assert links and all((tmp_path / "out" / "report" / link).is_file() for link in links)
+    assert not list((tmp_path / "out").rglob("*.png")) and not (folder / "report").exists()
+    again = bundle("talk", tmp_path / "runs", tmp_path / "out", report=False)
+    assert again.without_report and not (tmp_path / "out" / "report").exists()
+    assert "Report</a>" not in (tmp_path / "out" / "index.html").read_text()
 
 
 def test_the_command_says_how_large_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,4 +200,5 @@ def test_nothing_that_a_person_wrote_is_copied(tmp_path: Path) -> None:
         made = bundle(str(server.run), tmp_path, tmp_path / "out")
     everything = all_bytes(tmp_path / "out")
     assert "☕".encode() not in everything and b"hello" not in everything
+    assert "people took part" in made.without_report and not (tmp_path / "out" / "report").exists()
     assert (made.matches, made.without_words) == (2, 1) and made.decisions > 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.view.runs import said, talk
@@ -12,7 +13,10 @@ from tests.view.viewed import Viewed, viewed
 
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.view import matches, runs
+from ostrom.view.figures import answered
+from ostrom.view.index import RunIndex, index_path
 from ostrom.view.index_writer import update
+from ostrom.view.matches import choices_of
 
 
 def moody(request: Request) -> Reply:
@@ -115,3 +119,24 @@ def test_a_page_before_there_is_an_index_says_so(tmp_path: Path) -> None:
     talk(tmp_path)
     with viewed(tmp_path) as server:
         assert "being made" in server.page("/run/talk/matches")
+
+
+def test_models_are_offered_beside_agents_only_where_they_tell_more(tmp_path: Path) -> None:
+    def types(*models: str) -> dict[str, Any]:
+        named = {f"agent{i}": {"model": f"scripted/{model}"} for i, model in enumerate(models)}
+        return {**named, "tft": "tit_for_tat"}
+
+    # Two agents with one model each, and two models behind three agents; as many models as agents prove nothing.
+    own = talk(tmp_path, name="own", types=types("a", "b"), seating="unordered", vary={})
+    shared = talk(tmp_path, name="shared", types=types("a", "b", "b"), seating="unordered", vary={})
+    for folder, expected in ((own, False), (shared, True)):
+        update(folder)
+        with RunIndex(index_path(folder)) as index:
+            assert ("model" in choices_of(index)) is expected and "agent" in choices_of(index)
+
+
+def test_an_overview_offers_models_only_where_they_tell_more(tmp_path: Path) -> None:
+    for name, models, expected in (("own", "ab", ["agent"]), ("shared", "abb", ["agent", "model"])):
+        types = {f"agent{i}": {"model": f"scripted/{model}"} for i, model in enumerate(models)}
+        folder = talk(tmp_path, name=name, types=types, seating="unordered", vary={})
+        assert list(answered({"asked": "first", "folder": str(folder)})["columns"]) == expected

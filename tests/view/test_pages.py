@@ -9,15 +9,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from markupsafe import escape
 from tests.view.runs import talk
 from tests.view.viewed import Viewed, viewed
 
+from ostrom.data.rundata import kept_result, run_data
 from ostrom.engine.folder import Folder
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.people.pilot import Crowd, pilot, pilot_agent
+from ostrom.reports.answers import answers
+from ostrom.reports.card import findings
 from ostrom.studies.resolve import resolve
+from ostrom.studies.run import open_run
+from ostrom.view.match import groups
+from ostrom.view.render import THEMES
 from ostrom.view.states import RunGauge
 
 HOSTILE = "<script>alert(1)</script><svg onload=alert(2)> \x1b[31m \u202eevil \x00"
@@ -61,7 +69,8 @@ def test_a_match_shows_what_was_asked_and_marks_what_is_new(server: Viewed) -> N
     page = server.page("/run/talk/match/0?step=1&player=1")
     assert "This is round 2" in page.replace("<ins>", "").replace("</ins>", "")
     assert re.search(r"<ins>[^<]*R1:|<ins>[^<]*round 2|<ins>2", page)
-    assert '<mark class="g-cooperation" title="cooperation">trust</mark>' in page
+    assert '<mark class="g-cooperation" title="about trust and cooperation">trust</mark>' in page
+    assert 'Words <mark class="g-cooperation">about trust and cooperation</mark>' in page
     first = server.page("/run/talk/match/0?step=0&player=1")
     assert "<ins>" not in first
 
@@ -158,3 +167,44 @@ def test_the_list_of_runs_is_searched_and_sorted(server: Viewed) -> None:
     assert "No run fits" in server.page("/?q=%3Cscript%3E") and "<script>" not in server.page(
         "/?q=%3Cscript%3E"
     )
+
+
+def test_the_list_shows_the_question_and_the_result_that_was_computed_last(tmp_path: Path) -> None:
+    told: dict[str, Any] = {"title": "Long talks", "about": "They talk. Do longer talks help? They may."}
+    folder = talk(tmp_path, name="asked", seeds=2, **told)
+    talk(tmp_path, name="other")
+    with viewed(tmp_path) as server:
+        page = server.page("/")
+        assert "Do longer talks help?" in page and "Long talks" not in page
+        assert page.count('<td data-cell="result" data-label="Main result" class="wrap nil">–</td>') == 2
+        assert not (folder / "tables.json").exists()  # a list computes nothing
+        with open_run(folder) as run, run_data(run.rows, folder, run.manifest) as data:
+            found = answers(data)
+            assert found is not None and findings(data)
+        first = found.lines[0]
+        assert found.brief == f"{first.word}: Cooperation, {first.what} {first.value}"
+        shown = str(escape(found.brief))
+        wait_for(lambda: shown in server.page("/"))
+        assert "asked" in server.page("/?q=longer+rounds") and shown in server.page("/?q=longer+rounds")
+        # Of a journal that has grown since, the old result is not shown.
+        with closing(sqlite3.connect(folder / "journal.db")) as journal, journal:
+            journal.execute("UPDATE meta SET value = value + 1 WHERE key = 'entries'")
+        wait_for(lambda: shown not in server.page("/"))
+
+
+def test_a_result_is_kept_only_with_the_tables_it_was_made_from(tmp_path: Path) -> None:
+    folder = talk(tmp_path, seeds=2)
+    with open_run(folder) as run, run_data(run.rows, folder, run.manifest) as data:
+        data.keep_result("YES")
+        assert (kept_result(folder, data.entries), kept_result(folder, data.entries + 1)) == ("YES", "")
+        data.entries -= 1
+        data.keep_result("NO")
+        assert kept_result(folder, data.entries + 1) == "YES"
+    with open_run(folder) as run, run_data(run.rows, folder, run.manifest):
+        assert kept_result(folder, run.journal.entries) == "YES"  # and the tables are not made again for it
+    (folder / "tables.json").write_text("[]")
+    assert kept_result(folder, 1) == ""
+
+
+def test_every_group_of_words_that_pages_mark_is_named_in_plain_words() -> None:
+    assert {group.name for group in groups()} == set(THEMES)

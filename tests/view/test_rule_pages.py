@@ -54,7 +54,7 @@ def test_figures_speak_of_amounts(runs: Path) -> None:
 
 
 def test_a_static_copy_holds_the_strips(runs: Path, tmp_path: Path) -> None:
-    bundle("split", runs, tmp_path / "copy")
+    bundle("split", runs, tmp_path / "copy", report=False)
     assert any('"049"' in path.read_text("utf-8") for path in (tmp_path / "copy").rglob("*.js"))
 
 
@@ -68,7 +68,7 @@ def test_moves_are_named_by_their_stage(runs: Path) -> None:
         page = server.page("/run/bargain/match/0")
         assert "offer 40" in page and "reply accept" in page
         assert "=> offer: 40 (scripted)" in server.page("/run/bargain/match/0/decision.txt")
-    bundle("bargain", runs, runs.parent / "staged")
+    bundle("bargain", runs, runs.parent / "staged", report=False)
     assert any(
         '"stage":"reply"' in path.read_text("utf-8") for path in (runs.parent / "staged").rglob("*.js")
     )

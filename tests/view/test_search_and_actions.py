@@ -96,6 +96,8 @@ def test_a_branch_stands_beside_its_parent_with_the_first_difference(tmp_path: P
             and "≠ first</span>" in pair
             and "<h2>Round 2," in pair
         )
+        assert re.search(r"chose <strong>\w+</strong>(?: \(shown as \w+\))?, got <b>\d+</b>", pair)
+        assert " paid " not in pair
         assert view.ask("/run/plain/beside/plain")[0] == 404
 
 

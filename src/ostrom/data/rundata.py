@@ -10,6 +10,7 @@ has no match. Parquet keeps no columns for a table without rows, so what reads a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -282,6 +283,13 @@ class RunData:
         finally:
             cursor.close()
 
+    def keep_result(self, text: str) -> None:
+        """Record the main result beside the tables that it was made from, for lists of runs; it goes with them."""
+        known = _recorded(self.folder, list(self.rows))
+        if known is not None and known.get("entries") == self.entries and known.get("result") != text:
+            with suppress(RunError):  # of a folder that cannot be written, the list shows no result
+                _record(self.folder, {**known, "result": text})
+
     def close(self) -> None:
         """Close the connection, if one was opened, and let go of what was read."""
         self.last_read = None
@@ -352,6 +360,17 @@ def _recorded(folder: Path, tables: Sequence[str]) -> dict[str, Any] | None:
     if not isinstance(data, dict) or set(data.get("rows") or ()) != set(tables):
         return None
     return data if there else None
+
+
+def kept_result(folder: Path, entries: int) -> str:
+    """The main result as it was recorded; empty where none was, or the journal has grown since."""
+    try:
+        data = orjson.loads(read_plain(folder / FRESHNESS))
+    except (OSError, RunError, orjson.JSONDecodeError):
+        return ""
+    if not isinstance(data, dict) or data.get("entries") != entries:
+        return ""
+    return str(data.get("result") or "")
 
 
 def _record(folder: Path, data: Mapping[str, Any]) -> None:

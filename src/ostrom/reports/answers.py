@@ -92,6 +92,17 @@ class ReportAnswers:
     control: str
 
     @property
+    def brief(self) -> str:
+        """The first line in a few words, and how many more there are; empty without a line."""
+        if not self.lines:
+            return ""
+        line = self.lines[0]
+        word = f"{line.word}, {line.direction}" if line.direction else line.word
+        what = f"{self.measure.title}, {line.what}" if line.factor else line.what
+        more = f" and {len(self.lines) - 1} more" if len(self.lines) > 1 else ""
+        return f"{word}{': ' if word else ''}{what} {line.value}{more}"
+
+    @property
     def rule(self) -> str:
         """What the words mean, in one line."""
         if self.lines and not self.lines[0].factor:
@@ -168,7 +179,7 @@ def asked_factors(data: RunData) -> list[str]:
     who = ["agent"] if 1 < len(_compared_agents(data)) <= MOST_LEVELS else []
     own: list[str] = []
     for name in varied(data):
-        if name not in where and not any(_tied(data, known, name) for known in own):
+        if name not in where and not any(tied(data, known, name) for known in own):
             own.append(name)
     return [*own, *who, *(name for name in where if not own or len(levels(data, name)) <= MOST_SETTINGS)]
 
@@ -244,12 +255,12 @@ def _lines(data: RunData, measure: Measure, factor: str) -> list[Line]:
 def _titled(data: RunData, factor: str) -> str:
     """A factor with those that change with it, which no comparison can tell apart from it."""
     others = [
-        name for name in varied(data) if name != factor and factor != "agent" and _tied(data, factor, name)
+        name for name in varied(data) if name != factor and factor != "agent" and tied(data, factor, name)
     ]
     return pretty(factor) + (f" (with {listed(others)})" if others else "")
 
 
-def _tied(data: RunData, one: str, two: str) -> bool:
+def tied(data: RunData, one: str, two: str) -> bool:
     """Whether each level of a factor comes with a level of its own of another."""
     pairs = data.records(f"SELECT DISTINCT {quoted(one)} AS a, {quoted(two)} AS b FROM matches WHERE {DONE}")
     return len(pairs) == len({pair["a"] for pair in pairs}) == len({pair["b"] for pair in pairs})
@@ -393,28 +404,4 @@ def facts(data: RunData) -> str:
     return " · ".join(filter(None, parts))
 
 
-def question(study: Mapping[str, Any]) -> tuple[str, str]:
-    """The question of a study, and what else its text says.
-
-    >>> question({"name": "m", "title": "Memory", "about": "It is long. Does it help? It may."})
-    ('Does it help?', 'It is long. It may.')
-    >>> question({"name": "m", "title": "Does it help?", "about": "Who knows?"})
-    ('Does it help?', 'Who knows?')
-    """
-    title, about = (
-        study.get("title") or pretty(study["name"]),
-        " ".join(str(study.get("about") or "").split()),
-    )
-    if title.endswith("?"):
-        return title, about
-    sentences = about.replace("? ", "?\n").replace(". ", ".\n").split("\n")
-    asked = next((one for one in sentences if one.endswith("?") and len(one) <= LONGEST), None)
-    if asked is None:
-        return title, about
-    return asked, " ".join(one for one in sentences if one != asked)
-
-
-LONGEST = 180
-"""A longer sentence is no headline."""
-
-__all__ = ["AnswerLine", "ReportAnswers", "answers", "asked_factors", "facts", "headline_measure", "question"]
+__all__ = ["AnswerLine", "ReportAnswers", "answers", "asked_factors", "facts", "headline_measure", "tied"]

@@ -42,24 +42,31 @@ class Report:
 
 
 def build_report(
-    data: RunData, wanted: Sequence[Spec] | None = None, *, safe: bool = False, intervals: bool = False
+    data: RunData,
+    wanted: Sequence[Spec] | None = None,
+    *,
+    safe: bool = False,
+    intervals: bool = False,
+    home: Path | None = None,
 ) -> Report:
     """Write ``report/index.html`` with figures and tables beside it.
 
     ``wanted`` are panels as the study names them; without it, those of the study. A panel that fails leaves
     an error box on the page and its reason in the result. With ``safe`` no text in a CSV file can be taken for a
     formula by a spreadsheet. Charts show the single matches of cells with fewer than five; with ``intervals`` they
-    show intervals there too.
+    show intervals there too. The folder ``report`` lies in ``home``, or else in that of the run.
     """
     need_extras()
     if wanted is None:
         wanted = (data.study.get("report") or {}).get("panels") or ()
-    context = ReportFiles(data, safe=safe)
+    context = ReportFiles(data, safe=safe, home=home)
+    context.alone = True
     before = INTERVALS.set(intervals)
     try:
         first, found = context.first(), answers(data)
         if found is not None:
             context.add(first, found.table())
+            data.keep_result(found.brief)
         sections = [context.section(spec) for spec in chosen_panels(wanted)]
         page = render_page(
             data, first, [*context.cells(), *sections], warnings(data), card(data), reproduce(data), found,
@@ -79,6 +86,7 @@ class ReportFiles:
     ) -> None:
         self.data, self.safe, self.folder, self.home = data, safe, folder, home or data.folder
         self.alone = home is None
+        """Whether the page is about one run, whose study lies beside it."""
         self.made_of = ""
         """What captions end with, where a page rests on several runs."""
         self.files: dict[str, str | bytes] = {}

@@ -186,9 +186,11 @@ MOST_FACETS = 6
 
 
 def findings(data: RunData) -> list[str]:
-    """The answer of the study in sentences."""
-    found = answers(data)
-    return [] if found is None else [line.sentence for line in found.lines]
+    """The answer of the study in sentences; its first one is kept for lists of runs."""
+    if (found := answers(data)) is None:
+        return []
+    data.keep_result(found.brief)
+    return [line.sentence for line in found.lines]
 
 
 def first_chart(data: RunData) -> Chart | None:

@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ostrom.ground import words
 
 LONGEST = 38
+LONGEST_QUESTION = 180
+"""A longer sentence is no headline."""
 IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)+")
 """A name as code writes it; pages write it as charts do."""
 
@@ -150,3 +152,24 @@ def share(value: float | None) -> str:
     if 0 < value < 0.001:
         return "< 0.1 %"
     return f"{100 * value:.1f} %"
+
+
+def question(study: Mapping[str, Any]) -> tuple[str, str]:
+    """The question of a study, and what else its text says.
+
+    >>> question({"name": "m", "title": "Memory", "about": "It is long. Does it help? It may."})
+    ('Does it help?', 'It is long. It may.')
+    >>> question({"name": "m", "title": "Does it help?", "about": "Who knows?"})
+    ('Does it help?', 'Who knows?')
+    """
+    title, about = (
+        study.get("title") or pretty(study["name"]),
+        " ".join(str(study.get("about") or "").split()),
+    )
+    if title.endswith("?"):
+        return title, about
+    sentences = about.replace("? ", "?\n").replace(". ", ".\n").split("\n")
+    asked = next((one for one in sentences if one.endswith("?") and len(one) <= LONGEST_QUESTION), None)
+    if asked is None:
+        return title, about
+    return asked, " ".join(one for one in sentences if one != asked)

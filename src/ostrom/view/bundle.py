@@ -7,6 +7,7 @@ person wrote any.
 """
 
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -19,13 +20,18 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from markupsafe import escape
 
 from ostrom.answers import Choice, Mixture
+from ostrom.data.rundata import RunData, run_data
 from ostrom.features.transcript.transcript import transcript
-from ostrom.ground.errors import UsageError
-from ostrom.ground.terminal import escaped, without_passwords
+from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.terminal import escaped, one_line, without_passwords
 from ostrom.ground.version import __version__
 from ostrom.models.redaction import redact
+from ostrom.reports.build import build_report
+from ostrom.reports.card import findings, warnings
+from ostrom.reports.figures import need_extras
 from ostrom.studies.run import Run, open_run
 from ostrom.view.index import RunIndex
 from ostrom.view.index_writer import update
@@ -98,7 +104,7 @@ LONGEST = 200_000
 """Characters of one text that are copied; the rest is counted."""
 MARK = "ostrom-bundle.json"
 STATIC = ("style.css", "view.css", "bundle.js", "icon.svg")
-PARTS = frozenset({"index.html", "run.js", MARK, "matches", "decisions", "words", *STATIC})
+PARTS = frozenset({"index.html", "run.js", MARK, "matches", "decisions", "words", "report", *STATIC})
 """What a bundle consists of: a folder that holds anything else is not replaced."""
 SECRET_NAMES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 ROW = (
@@ -123,6 +129,8 @@ class BundleResult:
     """Matches whose words were left out, because a person wrote some of them."""
     masked: int
     """Texts in which something was masked."""
+    without_report: str
+    """Why the report was left out; empty where it is there."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -137,11 +145,16 @@ class Cleaner:
 
     def text(self, text: str) -> str:
         """A text with secrets masked, escaped, and cut to ``LONGEST`` characters."""
-        clean = without_passwords(redact(text, self.secrets))
-        self.masked += clean != text
+        clean = self.mask(text)
         if len(clean) > LONGEST:
             clean = f"{clean[:LONGEST]}\n[{len(clean) - LONGEST:,} more characters are left out of this copy]"
         return escaped(clean)
+
+    def mask(self, text: str) -> str:
+        """A text with secrets masked, also as markup spells them."""
+        clean = without_passwords(redact(text, self.secrets))
+        self.masked += clean != text
+        return clean
 
     def data(self, data: Any) -> Any:
         """Plain data with every text in it cleaned, keys included."""
@@ -154,7 +167,8 @@ class Cleaner:
 
 def secrets_here() -> tuple[str, ...]:
     """The values of environment variables that hold keys and passwords."""
-    return tuple(value for name, value in sorted(os.environ.items()) if name.endswith(SECRET_NAMES) and value)
+    known = [value for name, value in sorted(os.environ.items()) if name.endswith(SECRET_NAMES) and value]
+    return tuple(dict.fromkeys([*known, *(str(escape(value)) for value in known)]))
 
 
 def write_bundle(
@@ -162,9 +176,13 @@ def write_bundle(
     out: Path,
     *,
     per_cell: int | None = None,
+    report: bool = True,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> BundleResult:
-    """Write a static copy of a run; ``per_cell``: only the first so many matches of every cell."""
+    """Write a static copy of a run; ``per_cell``: only the first so many matches of every cell.
+
+    Without ``report`` it has neither findings nor the report, which take most of the time.
+    """
     place = out.resolve()
     if place.exists() and (not place.is_dir() or any(place.iterdir())) and not (place / MARK).is_file():
         raise UsageError(f"-o {out}: exists and is no bundle (name another folder)")
@@ -185,7 +203,7 @@ def write_bundle(
         with tempfile.TemporaryDirectory() as spare:
             update(run.folder.path, path=Path(spare) / "view.db")
             with RunIndex(Path(spare) / "view.db") as index:
-                made = _Bundle(run, index, draft, per_cell, progress).write(Path(spare))
+                made = _Bundle(run, index, draft, per_cell, progress, report).write(Path(spare))
         if place.exists():
             shutil.rmtree(place)
         draft.replace(place)
@@ -200,16 +218,18 @@ def write_bundle(
 
 class _Bundle:
     def __init__(
-        self, run: Run, index: RunIndex, out: Path, per_cell: int | None, progress: Callable[[int, int], None]
-    ) -> None:
+        self, run: Run, index: RunIndex, out: Path, per_cell: int | None, progress: Callable[[int, int], None],
+        report: bool,
+    ) -> None:  # fmt: skip
         self.run, self.index, self.out, self.per_cell, self.progress = run, index, out, per_cell, progress
+        self.without_report = "" if report else "it was not wanted"
         self.clean = Cleaner(secrets_here())
         self.chunks: list[int] = []
         """The number of the first call in every chunk."""
         self._chunk: list[Any] = []
         self._size = self._first = self.calls = self.decisions = self.without_words = 0
 
-    def write(self, spare: Path) -> tuple[int, int, int, int, int]:
+    def write(self, spare: Path) -> tuple[int, int, int, int, int, str]:
         for folder in ("matches", "decisions", "words"):
             (self.out / folder).mkdir()
         shards = WordShards(spare / "words.db")
@@ -231,7 +251,14 @@ class _Bundle:
         self._flush()
         self._put("words/matches.js", "starts", starts)
         self._pages(starts, shards.write(self.out / "words", self._put))
-        return len(starts), self.decisions, self.calls, self.without_words, self.clean.masked
+        return (
+            len(starts),
+            self.decisions,
+            self.calls,
+            self.without_words,
+            self.clean.masked,
+            self.without_report,
+        )
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         """The matches that are copied, in order."""
@@ -313,6 +340,34 @@ class _Bundle:
         body = orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
         (self.out / path).write_bytes(b"bundle(" + orjson.dumps(name) + b"," + body + b");\n")
 
+    def _found(self) -> dict[str, Any]:
+        """Findings and warnings of the run, and whether its report lies beside the page."""
+        found: dict[str, Any] = {"findings": [], "warnings": []}
+        if not self.without_report:
+            try:
+                need_extras()
+                with run_data(self.run.rows, self.run.folder.path, self.run.manifest) as data:
+                    found = self.clean.data({"findings": findings(data), "warnings": warnings(data)})
+                    if data.study.get("people"):
+                        self.without_report = "people took part, and it may tell one from another"
+                    else:
+                        self._report(data)
+            except OstromError as problem:
+                self.without_report = one_line(str(problem))
+        return {**found, "report": not self.without_report}
+
+    def _report(self, data: RunData) -> None:
+        """Write the report, masked; without its PNG files, in which nothing can be masked (the SVG files are there)."""
+        build_report(data, home=self.out)
+        for path in sorted(path for path in (self.out / "report").rglob("*") if path.is_file()):
+            if path.suffix == ".png":
+                path.unlink()
+                continue
+            text = self.clean.mask(path.read_text(encoding="utf-8"))
+            if path.suffix == ".html":
+                text = re.sub(r' <a href="figures/[^"]+\.png">PNG</a>', "", text)
+            path.write_text(text, encoding="utf-8")
+
     def _pages(self, starts: list[list[int]], firsts: list[str]) -> None:
         study = self.run.manifest["study"]
         title = self.clean.text(str(study.get("title") or study["name"]))
@@ -326,7 +381,7 @@ class _Bundle:
         }  # fmt: skip
         self._put("run.js", "run", facts)
         shown = {k: v for k, v in self.clean.data(study).items() if k != "people"}
-        page = draw("bundle", title=title, facts=facts, study=shown)
+        page = draw("bundle", title=title, facts=facts, study=shown, found=self._found())
         (self.out / "index.html").write_text(page, encoding="utf-8")
         for name in STATIC:
             (self.out / name).write_bytes(files("ostrom.web").joinpath("static", name).read_bytes())

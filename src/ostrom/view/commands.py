@@ -86,6 +86,7 @@ def bundle(
     per_cell: Annotated[
         int | None, typer.Option(help="Only the first so many matches of every cell.", min=1)
     ] = None,
+    report: Annotated[bool, typer.Option(help="With the findings and the report of the run.")] = True,
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> None:
@@ -107,7 +108,7 @@ def bundle(
             told = time.monotonic()
             say(f"{done:,} of {total:,} matches")
 
-    made = make(run, runs, out, per_cell=per_cell, progress=progress)
+    made = make(run, runs, out, per_cell=per_cell, report=report, progress=progress)
     if json:
         print_json({**made.as_dict(), "open": str(out / "index.html")})
         return
@@ -120,3 +121,5 @@ def bundle(
         say(f"masked: keys or passwords in {made.masked:,} texts")
     if made.without_words:
         say(f"left out: the words of {made.without_words:,} matches in which people wrote some")
+    if report and made.without_report:
+        say(f"left out: the report ({made.without_report})")

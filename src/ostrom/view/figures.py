@@ -20,7 +20,7 @@ from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
 from ostrom.ground.registry import refresh
 from ostrom.ground.terminal import one_line
-from ostrom.reports.answers import headline_measure
+from ostrom.reports.answers import headline_measure, tied
 from ostrom.reports.card import card, findings, first_chart, headline, warnings
 from ostrom.reports.cells import levels, levels_met
 from ostrom.reports.page import shown_table
@@ -105,6 +105,8 @@ def columns(data: RunData) -> dict[str, list[Any]]:
     """What cells can be told apart by, each with its levels: factors first."""
     names = dict.fromkeys([*data.factors, "agent", "game", "mechanism", "model", "role"])
     known = data.columns("matches")
+    if tied(data, "agent", "model"):  # the one tells the other
+        names.pop("model" if "model" not in data.factors else "agent")
     found = {name: levels(data, name) for name in names if name in known}
     return {
         name: of

@@ -175,6 +175,17 @@ class RunIndex:
         query = f"SELECT DISTINCT p.value FROM matches, json_each({column}) p WHERE {column} IS NOT NULL ORDER BY 1"
         return [name for (name,) in self._all(query) if name is not None]
 
+    def models_tell_agents(self) -> bool:
+        """Whether every agent that is a model has one of its own: a choice of models then is one of agents."""
+        query = (
+            "SELECT DISTINCT a.value, m.value FROM matches, json_each(agents) a, json_each(models) m "
+            "WHERE a.key = m.key AND agents IS NOT NULL AND models IS NOT NULL"
+        )
+        pairs = self._all(query)
+        models = {agent for agent, model in pairs if model is not None}
+        own = [pair for pair in pairs if pair[0] in models]
+        return len(own) == len(models) == len({model for _, model in own})
+
     def known(self, column: str) -> list[Any]:
         """The values of a column of matches that occur: state, outcome, kind."""
         if column not in ("state", "outcome", "kind"):

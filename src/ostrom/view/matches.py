@@ -129,10 +129,8 @@ def choices_of(index: RunIndex) -> dict[str, list[Any]]:
         "reading": list(index.readings()),
         "kind": index.known("kind"),
     }
-    if len(found.get("model", ())) == len(
-        found.get("agent", ())
-    ):  # as many models as agents: the one tells the other
-        found.pop("model", None)
+    if index.models_tell_agents():
+        del found["model"]
     return {name: values for name, values in found.items() if len(values) > 1}
 
 

@@ -23,6 +23,17 @@ SQUARES = 60
 """Rounds up to which a strip has a mark for each; a longer one has a mark for each stretch of the same action."""
 
 
+THEMES = {
+    "cooperation": "trust and cooperation",
+    "defection": "betrayal",
+    "forward_looking": "the future",
+    "history_following": "what happened before",
+    "normative": "duty and fairness",
+    "paranoia": "fear and suspicion",
+}
+"""What the words of a group are about."""
+
+
 def draw(template: str, **context: Any) -> str:
     """A page or a part of one, by the name of its template."""
     return environment().get_template(f"view/{template}.html").render(context)
@@ -40,6 +51,7 @@ def environment() -> jinja2.Environment:
         number=number, pretty=pretty, short=shortened, duration=duration, size=size, money=money, spark=spark,
         compact=compact, address=address, lanes=lanes, model=model, levels=levels, tried=tried,
         paid=payment, odds=odds,
+        theme=lambda group: f"about {THEMES.get(group, pretty(group))}",
     )  # fmt: skip
     made.globals.update(version=__version__, query=query, without=without)
     return made

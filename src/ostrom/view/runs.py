@@ -54,7 +54,17 @@ SORTS: dict[str, Callable[[dict[str, Any]], Any]] = {
 def _words(row: dict[str, Any]) -> str:
     """What a search of the list looks at."""
     status = row["status"]
-    return " ".join((row["name"], status.study, status.title, status.state, *status.models)).lower()
+    return " ".join(
+        (
+            row["name"],
+            status.study,
+            status.title,
+            status.question,
+            status.result,
+            status.state,
+            *status.models,
+        )
+    ).lower()
 
 
 def _row(viewer: Viewer, name: str) -> dict[str, Any]:

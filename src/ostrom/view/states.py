@@ -16,12 +16,14 @@ from typing import Any
 
 import orjson
 
+from ostrom.data.rundata import FRESHNESS, kept_result
 from ostrom.engine.folder import MANIFEST, Folder
 from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.journal import connect_read_only
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
 from ostrom.ground.terminal import one_line
 from ostrom.ground.words import how_many
+from ostrom.reports.words import question
 from ostrom.view.shelf import Shelf, read_run
 
 RUNNING, FINISHED, INTERRUPTED, DAMAGED, UNKNOWN = "running", "finished", "interrupted", "damaged", "unknown"
@@ -53,6 +55,9 @@ class RunStatus:
     """What a command would print about a damaged run."""
     study: str = ""
     title: str = ""
+    question: str = ""
+    result: str = ""
+    """The main result in a few words, as a report or the page of the run left it."""
     models: tuple[str, ...] = ()
     created: str = ""
     noun: str = "matches"
@@ -134,6 +139,7 @@ class RunGauge:
             most = [unit.mechanism.most_decisions(unit.game) for unit in sample]
             return RunStatus(
                 self.folder.path.name, study=str(study.get("name") or ""), title=str(study.get("title") or ""),
+                question=question(study)[0],
                 models=run.plan.models, noun=how_many(2, run.plan.counts).partition(" ")[2],
                 stride=getattr(run.plan, "stride", 1),
                 created=str(run.manifest.get("created") or ""), planned=planned, budget_usd=budget.usd,
@@ -149,6 +155,7 @@ class RunGauge:
             if before.stride > 1:  # visits arise while it is played
                 came = "SELECT count(DISTINCT unit) FROM answers WHERE unit % ? = 0"
                 before = replace(before, planned=connection.execute(came, (before.stride,)).fetchone()[0])
+            entries = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
             totals, more = self._calls(connection)
             decisions, at = before.decisions, self._counted
             if now - at[0] > SHARE * at[1]:
@@ -162,6 +169,7 @@ class RunGauge:
         return replace(
             before, **totals, line=None, counting=more, decisions=decisions, done=done, skipped=skipped, failed=failed,
             state=RUNNING if playing else FINISHED if whole else INTERRUPTED,
+            result=kept_result(self.folder.path, entries[0]) if entries else "",
             rate=self._rate() if playing else None,
             left=self._left(before.planned - done - skipped - failed) if playing else None,
             spark=in_flight(self._flights, time.time() if playing else None),
@@ -209,7 +217,7 @@ class RunGauge:
         return (now - first[0]) / taken * more if taken > 0 and more > 0 else None
 
 
-_FILES = (MANIFEST, "journal.db", "journal.db-wal", "journal.db.tally")
+_FILES = (MANIFEST, "journal.db", "journal.db-wal", "journal.db.tally", FRESHNESS)
 
 
 def _seen(path: Path) -> tuple[int, int]:

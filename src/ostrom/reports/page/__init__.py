@@ -12,11 +12,11 @@ from markupsafe import Markup
 from ostrom.data.rundata import RunData
 from ostrom.ground.terminal import escaped
 from ostrom.ground.version import __version__
-from ostrom.reports.answers import MOST_LINES, ReportAnswers, facts, question
+from ostrom.reports.answers import MOST_LINES, ReportAnswers, facts
 from ostrom.reports.card import made_of
 from ostrom.reports.files import is_number
 from ostrom.reports.panel import Table
-from ostrom.reports.words import column_texts, pretty
+from ostrom.reports.words import column_texts, pretty, question
 
 SHORT = 26
 RUN = ("Matches done", "Models", "Begun", "Versions", "Git commit", "Parent")

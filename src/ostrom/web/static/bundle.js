@@ -67,9 +67,14 @@ function strip(text) {
   box.append(...lanes(signs).map(([kind, path]) => fill(made("path"), { class: kind, d: path })));
   return box;
 }
-async function matchesPage(run, number) {
-  const pages = Math.ceil(run.matches / run.together);
-  const rows = pages ? await load(`matches/${number}.js`, `matches${number}`) : [];
+async function matchesPage(run, number, cell) { // of one cell where it is named
+  const starts = await load("words/matches.js", "starts"), rows = [];
+  const places = starts.map((_, at) => at).filter((at) => cell === undefined || String(starts[at][1]) === cell);
+  const pages = Math.ceil(places.length / run.together), end = cell === undefined ? "" : `/${cell}`;
+  for (const at of places.slice(number * run.together, (number + 1) * run.together)) {
+    const file = Math.floor(at / run.together);
+    rows.push((await load(`matches/${file}.js`, `matches${file}`))[at % run.together]);
+  }
   const body = rows.map((row) => h("tr", {},
     h("th", { scope: "row" }, h("a", { class: "row", href: `#/match/${row.match}` }, String(row.match))),
     h("td", { class: "wrap", "data-label": "Cell" }, Object.entries(run.cells[row.cell] || {}).map(([k, v]) => [h("span", { class: "tag", title: pretty(k) }, pretty(v)), " "]).flat(), h("span", { class: "quiet" }, `seed ${row.seed}`)),
@@ -78,11 +83,12 @@ async function matchesPage(run, number) {
     h("td", { class: "n", "data-label": "Scores" }, (row.scores || []).map((s) => Number(s.toPrecision(4))).join(" / ")),
     h("td", { "data-label": "State" }, row.state, " ", row.reason ? h("span", { class: "quiet reason" }, row.reason) : "")));
   const heads = ["Match", "Cell", "Actions", "Cooperation", "Scores", "State"];
-  return [h("div", { class: "head" }, h("h1", {}, "Matches"), h("p", { class: "quiet" }, `Page ${number + 1} of ${Math.max(1, pages)}`)),
+  return [h("div", { class: "head" }, h("h1", {}, "Matches"), h("p", { class: "quiet" }, `Page ${number + 1} of ${Math.max(1, pages)}`,
+    cell === undefined ? "" : [` · ${levels(run, cell) || "the only cell"} · `, h("a", { href: "#/matches/0" }, "All matches")])),
     h("div", { class: "scroll sheet", tabindex: "0", role: "region", "aria-label": "Matches" }, h("table", { class: "matches stack" },
       h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col", class: /^(Coop|Sc)/.test(head) ? "n" : null }, head)))), h("tbody", {}, body))),
-    h("p", { class: "steps" }, number > 0 ? h("a", { href: `#/matches/${number - 1}` }, "← Previous") : "", " ",
-      number + 1 < pages ? h("a", { href: `#/matches/${number + 1}` }, "Next →") : "")];
+    h("p", { class: "steps" }, number > 0 ? h("a", { href: `#/matches/${number - 1}${end}` }, "← Previous") : "", " ",
+      number + 1 < pages ? h("a", { href: `#/matches/${number + 1}${end}` }, "Next →") : "")];
 }
 async function rowOf(run, match) {
   const starts = await load("words/matches.js", "starts");
@@ -144,16 +150,17 @@ function marked(old, text) { // what the last prompt did not have is marked, wha
 }
 function decision([, step, round, player, told, calls], row, sign, before) {
   const made = [h("h2", {}, `${round === null ? `Step ${step}` : `Round ${round}`}, player ${player} `, h("span", { class: "quiet" }, row.agents[player - 1]))];
-  made.push(h("div", { class: `answer ${sign || "o"}` }, h("p", {}, h("span", { class: "quiet" }, pretty(told.stage ?? told.kind ?? "no answer")), " ", told.answer === null ? "" : h("strong", {}, String(told.said ?? told.answer)),
-    told.payoff === null ? "" : h("span", { class: "quiet" }, ` paid ${paid(told.payoff)}`)), told.answer === null ? "" : h("p", { class: "quiet" }, "read as ", h("b", {}, told.reading))));
+  const act = told.kind === "act" && !told.stage, facts = [told.complaints ? `after ${count(told.complaints, "reply", "replies")} that could not be read` : ""].filter(Boolean);
+  made.push(h("div", { class: `answer ${sign || "o"}` }, h("p", {}, act ? "chose" : h("span", { class: "quiet" }, pretty(told.stage ?? told.kind ?? "no answer")), " ", h("strong", {}, String(told.said ?? told.answer ?? "nothing")),
+    told.label ? ` (shown as ${told.label})` : "", told.payoff === null ? "" : [", got ", h("b", {}, paid(told.payoff))]), facts.length ? h("p", { class: "quiet" }, facts.join(" · ")) : ""));
   if (calls.length && before.length) made.push(h("p", { class: "legend quiet" }, h("ins", {}, "new since the last prompt")));
   for (const call of calls) {
     const facts = [call.latency !== undefined ? `${call.latency.toFixed(2)} s` : "", call.tokens_in !== undefined ? `${call.tokens_in.toLocaleString("en")} tokens in` : "", call.tokens_out !== undefined ? `${call.tokens_out.toLocaleString("en")} out` : "", call.finish ? `finish ${call.finish}` : ""];
     made.push(h("h3", {}, `${call.model} `, h("span", { class: "quiet" }, tried(call))), h("ul", { class: "chips" }, facts.filter(Boolean).map((fact) => h("li", {}, fact))));
-    call.messages.forEach(([role, content], i) => made.push(said(role, before[i] && before[i][0] === role ? marked(before[i][1], content) : content)));
-    before = call.messages;
     if (call.reasoning !== undefined) made.push(said("reasoning", call.reasoning));
     if (call.reply !== undefined) made.push(said("reply", call.reply));
+    call.messages.forEach(([role, content], i) => made.push(said(role, before[i] && before[i][0] === role ? marked(before[i][1], content) : content)));
+    before = call.messages;
     if (call.error !== undefined) made.push(h("p", { class: "line problem" }, h("code", {}, call.error)));
   }
   return made;
@@ -258,7 +265,7 @@ async function show() {
   let made = [];
   try {
     const run = await load("run.js", "run");
-    if (where === "matches") made = await matchesPage(run, Number(rest[0]) || 0);
+    if (where === "matches") made = await matchesPage(run, Number(rest[0]) || 0, rest[1]);
     else if (where === "match") made = await matchPage(run, Number(rest[0]), rest[1] === undefined ? null : Number(rest[1]), Number(rest[2]));
     else if (where === "search") made = await searchPage(run, decodeURIComponent(rest.slice(1).join("/")), Number(rest[0]) || 0);
   } catch (error) { made = [h("p", { class: "line problem" }, h("code", {}, error.message))]; }

@@ -350,6 +350,7 @@ def _state(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
     """What the table depends on: the run's tables, the version, and every word of the lexicons."""
     lists = [[x.name, x.mode, list(x.terms), list(x.labels)] for x in lexicons]
     tables = orjson.loads(read_plain(data.folder / FRESHNESS))
+    tables.pop("result", None)  # made from the tables: it says nothing about them
     return {
         "ostrom": __version__,
         "tables": tables,
