@@ -262,7 +262,7 @@ def test_the_curve_is_a_bar_chart_in_the_terminal_and_a_file(call: Call, kind: s
     assert head[:9] in (b"<!doctype", b"<svg xmln", b"\x89PNG\r\n\x1a\n\x00"), head[:20]
 
 
-def test_the_chart_shows_the_target_and_the_part_around_it(
+def test_the_chart_shows_the_power_that_is_wanted(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[dict[str, Any]] = []
@@ -283,12 +283,10 @@ def test_the_chart_shows_the_target_and_the_part_around_it(
         "--json",
     )
     done = call(*ask, "--power", "0.6")
-    needed = json.loads(done.out)["needed"]
+    assert done.code == 0
     (spec,) = drawn
     (goal,) = [one for one in spec["layer"] if one["encoding"]["y"].get("field") == "goal"]
     assert goal["data"]["values"] == [{"goal": 0.6}] and goal["mark"]["type"] == "rule"
-    seeds = {row["x"] for one in spec["layer"] for row in one["data"]["values"] if "x" in row}
-    assert needed == 20 and seeds == {5, 20}, "far beyond the number that suffices the curve is flat"
 
 
 @pytest.mark.parametrize(
