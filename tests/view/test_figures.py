@@ -83,3 +83,16 @@ def test_a_page_waits_for_its_figures_and_gets_them(folder: Path) -> None:
         assert "n = 6" in page
         missing = computed(server, "/run/talk/heat?measure=nonsense")
         assert "ostrom:" in missing and "nonsense" in missing
+
+
+@pytest.mark.pictures
+def test_the_chart_of_a_run_is_drawn_for_a_phone_as_well(folder: Path) -> None:
+    (figure,) = answered({"asked": "chart", "folder": str(folder)})["figures"]
+    wide, narrow = figure["svg"].split('<div class="narrow">')
+    sizes = [
+        float(found[1])
+        for part in (wide, narrow)
+        if (found := re.search(r'<svg[^>]*? width="([\d.]+)"', part))
+    ]
+    assert 'class="wide"' in wide and len(sizes) == 2
+    assert sizes[1] <= 359 < sizes[0]

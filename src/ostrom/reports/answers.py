@@ -185,10 +185,11 @@ def asked_factors(data: RunData) -> list[str]:
 
 
 def _compared_agents(data: RunData) -> list[str]:
-    """The agents that are compared: models with each other; all of them where nothing else varies."""
+    """The agents that are compared: models with each other; all agents where nothing varies and at most one plays."""
     models = data.records(f"SELECT agent FROM matches WHERE {DONE} AND model IS NOT NULL GROUP BY agent")
     known = {row["agent"] for row in models}
-    return [name for name in agents(data) if name in known] if varied(data) else agents(data)
+    among_models = bool(varied(data)) or len(known) > 1
+    return [name for name in agents(data) if name in known or not among_models]
 
 
 def answers(data: RunData) -> ReportAnswers | None:

@@ -34,10 +34,10 @@ from ostrom.analysis.estimate import Estimate, fixed, keyed
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.ground.registry import Registry, own_holders, package_folder, parse_spec, replications
-from ostrom.reports.cells import agents, drawn_values, levels, varied
+from ostrom.reports.cells import agents, drawn_values, levels, marks_told, varied
 from ostrom.reports.chart import Spec, chart_spec, charts, is_chart, rests_on
 from ostrom.reports.drawing import KINDS, Row
-from ostrom.reports.layout import named, tones
+from ostrom.reports.layout import cell_label, named, tones
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MAIN, MOST_COLOURS
 from ostrom.reports.words import Share, labels, listed, pretty, shortened, upper
@@ -93,8 +93,9 @@ def pick(of: Mapping[str, Any], keys: Iterable[str], other: Any = None, unknown:
 
 HELPERS: Mapping[str, Callable[..., Any]] = {
     "agents": agents,
+    "cell_label": cell_label,
     "by_key": lambda rows, column: {row[column]: row for row in rows},
-    "fixed": fixed, "join": named, "levels": levels, "listed": listed, "must_be": _must_be,
+    "fixed": fixed, "join": named, "levels": levels, "listed": listed, "marks_told": marks_told, "must_be": _must_be,
     "nested": nested, "ordered": ordered, "pick": pick, "pretty": pretty,
     "product": lambda *parts: list(product(*parts)),
     "quoted": lambda names: [quoted(name) for name in names],

@@ -50,6 +50,7 @@ def _curve(
     legend: str | None = None,
     domain: Sequence[float] | None = None,
     levels: Sequence[Any] | None = None,
+    zero: bool = False,
     tints: Mapping[str, str],
 ) -> Any:
     """Curves with bands; ``levels`` says which values of x there are, where they are no numbers."""
@@ -62,7 +63,7 @@ def _curve(
     facets = list(dict.fromkeys(row["facet"] for row in rows))
     return curves(
         rows, x=x_title, y=axis, facets=facets, series={name: tints[name] for name in series}, legend=legend,
-        levels=[str(level) for level in levels], domain=domain,
+        levels=[str(level) for level in levels], domain=domain, zero=zero,
     )  # fmt: skip
 
 

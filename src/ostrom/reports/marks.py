@@ -4,11 +4,24 @@ A row may hold ``points``: the values of its matches, where they are too few for
 rings with the mean as a tick.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ostrom.reports.axes import SHARES, Ticks, share_ticks, ticks_for, whole_ticks
-from ostrom.reports.theme import DASHES, INK, LINE, MAIN, RULE, SHAPES, SIZE, colours, shades
+from ostrom.reports.theme import (
+    DASHES,
+    INK,
+    LINE,
+    MAIN,
+    ON_DARK,
+    ON_LIGHT,
+    RULE,
+    SHAPES,
+    SIZE,
+    colours,
+    shades,
+)
 from ostrom.reports.words import is_bare
 
 Row = Mapping[str, Any]
@@ -150,11 +163,13 @@ def curves(
     domain: Sequence[float] | None = (0, 1),
     points: bool = True,
     target: float | None = None,
+    zero: bool = False,
 ) -> Any:
     """Curves with bands in small multiples: rows need x, mean, low, high, series, facet.
 
     With ``levels`` the axis is a row of levels at equal distances, else a scale of numbers. ``target`` is a value that
-    the curves are read against, drawn as a line across.
+    the curves are read against, drawn as a line across. Without a domain every multiple has a scale of its own; with
+    ``zero`` all have the same, which holds 0.
     """
     alt = import_altair()
     columns = _columns(len(facets))
@@ -165,7 +180,7 @@ def curves(
             "x:Q",
             title=x,
             scale=alt.Scale(nice=False, zero=False),
-            axis=alt.Axis(grid=False, values=list(whole_ticks([row["x"] for row in rows]))),
+            axis=alt.Axis(grid=False, values=list(whole_ticks([row["x"] for row in rows])), format=",d"),
         )
     else:
         across = alt.X(
@@ -177,7 +192,7 @@ def curves(
         len(facets) <= 1 < len(names) <= MOST_NAMED and max(map(text_width, names), default=0) <= LONGEST_NAME
     )
     # A line of its own for what the colours mean; a line has a line as its mark, whatever its dashes.
-    mark: dict[str, Any] = {} if points else {"symbolType": "stroke", "symbolSize": 220}
+    mark: dict[str, Any] = {"symbolDash": [1, 0]} if points else {"symbolType": "stroke", "symbolSize": 220}
     key = None if named or len(names) < 2 else alt.Legend(title=legend, symbolOpacity=1, **mark)
     encoded = {
         "x": across,
@@ -187,6 +202,7 @@ def curves(
     }
     told_apart = 1 < len(names) <= len(SHAPES)
     shares, cut = share_ticks([*_drawn_values(rows), target])
+    common = shares if domain else ticks_for(_drawn_values(rows), zero=True) if zero else None
     rows = _banded(rows, points)
 
     def layered(of: Sequence[Row], held: Ticks, **source: Any) -> Any:
@@ -213,6 +229,9 @@ def curves(
             dots = base.transform_filter("!datum.few").mark_point(filled=True, size=46, opacity=1)
             dots = dots.encode(y=alt.Y("mean:Q", **up))
             layers.append(dots.encode(shape=_by_name(alt.Shape, names, SHAPES, key)) if told_apart else dots)
+        elif any(row["alone"] for row in of):  # one round has no line
+            lone = base.transform_filter("datum.alone").mark_point(filled=True, size=46, opacity=1)
+            layers.append(lone.encode(y=alt.Y("mean:Q", **up)))
         if any(row["few"] for row in of) and points:
             ticked = base.transform_filter("datum.few").mark_tick(orient="horizontal", thickness=2.5, size=14)
             rings = alt.Chart(**source).transform_filter("isValid(datum.at)").encode(**encoded)
@@ -234,14 +253,14 @@ def curves(
         return alt.Data(values=[*_plain(of), *(_singles(of) if points else ())])
 
     def values(of: Sequence[Row]) -> Ticks:
-        return shares if domain else ticks_for(_drawn_values(of))
+        return common or ticks_for(_drawn_values(of))
 
     if len(facets) <= 1:
         only = facets[0] if facets and facets[0] else None
         chart = layered(rows, values(rows), data=data(rows))
         return chart.properties(title=only) if only else chart
-    if domain:
-        return layered(rows, shares).facet(
+    if common:
+        return layered(rows, common).facet(
             facet=alt.Facet("facet:N", sort=list(facets)), columns=columns, data=data(rows)
         )
     apart = []
@@ -259,10 +278,14 @@ def _banded(rows: Sequence[Row], points: bool) -> list[dict[str, Any]]:
             crowd.setdefault(row["facet"], set()).add(row["series"])
     few = all(len(of) <= MOST_BANDS for of in crowd.values())
     drawn = "band" if few else "whisker" if points else ""
+    lengths = Counter((row["facet"], row["series"]) for row in rows)
     return [
-        {**row, "few": bool(row.get("points")), "drawn": drawn if row["low"] is not None else ""}
+        {
+            **row, "few": bool(row.get("points")), "drawn": drawn if row["low"] is not None else "",
+            "alone": lengths[row["facet"], row["series"]] == 1,
+        }
         for row in rows
-    ]
+    ]  # fmt: skip
 
 
 def _ends(
@@ -453,7 +476,7 @@ def tiles(
         scale=alt.Scale(domain=[low, high], range=shades()),
         legend=_scale_of_shades(legend, ticks_for([low, high]), percent=percent),
     )
-    tone = alt.condition("datum.dark", alt.value("white"), alt.value(INK))
+    tone = alt.condition("datum.dark", alt.value(ON_DARK), alt.value(ON_LIGHT))
     number = ".0%" if percent else f".{digits}f"
     drawn = alt.layer(
         base.mark_rect(stroke="white", strokeWidth=1).encode(color=tone_of),

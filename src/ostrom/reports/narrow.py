@@ -4,7 +4,7 @@ It works on the specification of a chart (Vega-Lite), so that charts of every pa
 """
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -16,7 +16,7 @@ ROOM = 358
 BESIDE = 96
 """Names of rows up to so many pixels stand beside them; longer ones above."""
 LINE = SIZE + 4
-CHARACTER = 6.7
+CHARACTER, BOLD = 6.7, 7.4
 LEAST = 90
 
 Part = dict[str, Any]
@@ -56,13 +56,19 @@ def _narrow(spec: Part, room: int, columns: int = 1) -> Part:
     for key in ("hconcat", "concat", "vconcat"):
         if key in spec:
             many = spec[key]
-            side = 2 if key == "concat" and spec.get("columns", 1) > 1 and all(map(_is_small, many)) else 1
+            small = spec.get("columns", 1) > 1 and all(map(_is_small, many))
+            side = 2 if key == "concat" and small and _fit(part.get("title") for part in many) else 1
             rest = {name: value for name, value in spec.items() if name not in (key, "columns")}
             return {**rest, "concat": [_narrow(part, room, side) for part in many], "columns": side}
     if "facet" in spec and "spec" in spec:
-        side = 2 if spec.get("columns", 1) > 1 else 1
+        side = 2 if spec.get("columns", 1) > 1 and _fit(spec["facet"].get("sort") or ()) else 1
         return {**spec, "columns": side, "spec": _narrow(spec["spec"], room, side)}
     return _view(spec, room // columns - (14 if columns > 1 else 0))
+
+
+def _fit(titles: Iterable[Any]) -> bool:
+    """Whether two views can stand side by side with their titles above them."""
+    return max((len(str(title or "")) for title in titles), default=0) * BOLD <= ROOM / 2
 
 
 def _is_small(part: Part) -> bool:
@@ -110,7 +116,19 @@ def _view(part: Part, room: int) -> Part:
     step = part["height"] / max(len(names), 1) if isinstance(part.get("height"), int | float) else 2 * LINE
     above = {"labelAlign": "left", "labelPadding": 0, "labelOffset": 9 - step / 2, "labelLimit": room,
              "labelBaseline": "middle", "grid": False}  # fmt: skip
-    return _across(_with_labels(part, above), room - 16)
+    return _across(_below_names(_with_labels(part, above), step), room - 16)
+
+
+def _below_names(part: Part, step: float) -> Part:
+    """A view whose series stand below the name of their row, side by side as before."""
+
+    def changed(encoding: Part) -> Part:
+        offset = encoding.get("yOffset")
+        if not isinstance(offset, dict):
+            return encoding
+        return {**encoding, "yOffset": {**offset, "scale": {"range": [LINE - 3, step - 9]}}}
+
+    return _with_encodings(part, changed)
 
 
 def _is_filled(part: Part) -> bool:

@@ -10,6 +10,8 @@ from typing import Any
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 INK, QUIET, RULE, LINE = "#1d232b", "#5b6570", "#e3e7ec", "#9aa4ae"
 MAIN = "#0072B2"
+ON_LIGHT, ON_DARK = "#10151b", "#fefefe"
+"""Text on tiles, whose colours are the same on a light and on a dark page."""
 SIZE = 13
 """Pixels of every text in a chart: that of notes on the page."""
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
@@ -33,8 +35,8 @@ def colours(levels: Sequence[Any], *, ordered: bool = False) -> list[str]:
     ['#77acd0', '#3376ab', '#0d3355']
     """
     if ordered and len(levels) > 1:
-        # The lightest tones are kept for areas: a thin line of them would be lost on white.
-        return [_blend(0.42 + 0.58 * i / (len(levels) - 1)) for i in range(len(levels))]
+        # The lightest tones are lost on a light page as thin lines, the darkest on a dark one.
+        return [_blend(0.4 + 0.37 * i / (len(levels) - 1)) for i in range(len(levels))]
     if len(levels) > MOST_COLOURS:
         return [MAIN] * len(levels)
     return list(PALETTE[: len(levels)])

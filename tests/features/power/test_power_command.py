@@ -262,6 +262,33 @@ def test_the_curve_is_a_bar_chart_in_the_terminal_and_a_file(call: Call, kind: s
     assert head[:9] in (b"<!doctype", b"<svg xmln", b"\x89PNG\r\n\x1a\n\x00"), head[:20]
 
 
+def test_the_chart_shows_the_power_that_is_wanted(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[dict[str, Any]] = []
+    monkeypatch.setattr(
+        "ostrom.reports.build.write_chart_file",
+        lambda _, figure, *__, **___: drawn.append(figure.chart.to_dict()),
+    )
+    ask = (
+        "power",
+        "s.yaml",
+        *ASK,
+        "--seeds",
+        "5,20,400",
+        "--simulations",
+        "100",
+        "--chart",
+        "c.svg",
+        "--json",
+    )
+    done = call(*ask, "--power", "0.6")
+    assert done.code == 0
+    (spec,) = drawn
+    (goal,) = [one for one in spec["layer"] if one["encoding"]["y"].get("field") == "goal"]
+    assert goal["data"]["values"] == [{"goal": 0.6}] and goal["mark"]["type"] == "rule"
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

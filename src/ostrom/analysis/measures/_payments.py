@@ -175,6 +175,15 @@ def stock(data: RunData) -> Iterable[Mapping[str, Any]]:
         yield {"match": match, "round": number, "value": stock}
 
 
+def harvest(data: RunData) -> Iterable[Mapping[str, Any]]:
+    """What the players of a common stock take together in each round: wishes beyond the stock are not met."""
+    stocked = round_facts(data, "stock", "harvest_by_round")
+    taken = grouped(((row["match"], row["round"]), row["taken"]) for row in data.records(TAKEN))
+    for (match, number), amounts in sorted(taken.items()):
+        if (match, number) in stocked:
+            yield {"match": match, "round": number, "value": min(fsum(amounts), stocked[match, number])}
+
+
 def over_use(data: RunData) -> Iterable[Mapping[str, Any]]:
     """How often a player takes more than its equal part of the sustainable harvest."""
     sustainable = round_facts(data, "sustainable", "over_use")

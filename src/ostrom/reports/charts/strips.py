@@ -1,16 +1,20 @@
-"""Single matches as strips: one row per player, one square per round, coloured by what was done."""
+"""Single matches as strips: one row per player, one square per round, coloured by what was done.
+
+Amounts are numbers: a bar per round on an axis that all players of a match share.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ostrom.data.rundata import RunData, quoted
+from ostrom.ground.values import grouped
 from ostrom.reports.cells import DONE, spread, varied, why_nothing
 from ostrom.reports.layout import JOINT, cell_label
 from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel
-from ostrom.reports.theme import COOPERATES, DEFECTS, INK, MOST_COLOURS, PALETTE, SEQUENCE
-from ostrom.reports.words import shortened
+from ostrom.reports.theme import COOPERATES, DEFECTS, INK, MAIN, MOST_COLOURS, PALETTE, SEQUENCE
+from ostrom.reports.words import labels
 
 MOST_PLAYERS = 12
 SQUARES = 60
@@ -47,8 +51,10 @@ class Strips(Panel):
             nobody = f"There is no finished match of {self.who}."
             return Drawn(notes=[nobody if self.who else why_nothing(data)])
         these = f"match IN ({', '.join('?' * len(chosen))})"
+        # Runs without a game of amounts have no such columns.
+        named = ", stage, amount" if "amount" in data.columns("decisions") else ""
         rows = data.records(
-            "SELECT match, player, agent, round, action, cooperative, invalid FROM decisions "
+            f"SELECT match, player, agent, round, action, cooperative, invalid{named} FROM decisions "
             f"WHERE kind = 'act' AND action IS NOT NULL AND {these} ORDER BY match, player, round",
             *chosen,
         )
@@ -129,55 +135,104 @@ def _fits(pattern: re.Pattern[str], who: str, models: set[str]) -> bool:
 
 def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any], factors: list[str]) -> Any:
     alt = import_altair()
-    tones = _tones(rows)
+    tones = _tones([row for row in rows if row.get("amount") is None])
+    names = labels(list(dict.fromkeys(row["agent"] for row in rows)))
     longest = max(row["round"] for row in rows)
-    charts = []
+    ticks = list(range(1, longest + 1, 1 + (longest - 1) // 10))  # whole rounds, at most ten
+    below = alt.Axis(grid=False, values=ticks, format="d", domain=False)
+
+    def across(last: bool) -> Any:
+        return alt.X(
+            "start:Q",
+            scale=alt.Scale(domain=[0.5, longest + 0.5], nice=False, zero=False),
+            axis=below if last else None,
+            title="round" if last else None,
+        )
+
+    charts: list[Any] = []
     for match in chosen:
-        strips = _stretches([row for row in rows if row["match"] == match], longest)
-        lanes = list(dict.fromkeys(s["lane"] for s in strips))
+        own = [row for row in rows if row["match"] == match]
+        strips = _stretches([row for row in own if row.get("amount") is None], longest, names)
         head = heads[match]
         title = JOINT.join(
             filter(None, [f"match {match}", cell_label(head, factors), f"seed {head['seed']}"])
         )
-        base = alt.Chart(alt.Data(values=strips)).encode(
-            y=alt.Y(
-                "lane:N", sort=lanes, title=None, scale=alt.Scale(padding=0.14), axis=alt.Axis(grid=False)
-            )
-        )
-        ticks = list(range(1, longest + 1, 1 + (longest - 1) // 10))  # whole rounds, at most ten
-        across = alt.X(
-            "start:Q",
-            scale=alt.Scale(domain=[0.5, longest + 0.5], nice=False, zero=False),
-            axis=alt.Axis(grid=False, values=ticks, format="d", domain=False)
-            if match == chosen[-1]
-            else None,
-            title="round" if match == chosen[-1] else None,
-        )
-        boxes = base.mark_rect(
-            stroke="white" if longest <= SQUARES else None, strokeWidth=1.5 if longest <= 30 else 0.8
-        ).encode(
-            x=across,
-            x2="end:Q",
-            color=alt.Color(
-                "did:N",
-                scale=alt.Scale(domain=list(tones), range=list(tones.values())),
-                legend=alt.Legend(title=None) if len(tones) <= MOST_COLOURS else None,
-            ),
-        )
-        marks = (
-            base.transform_filter("datum.invalid")
-            .mark_point(filled=True, size=16, color=INK, opacity=1)
-            .encode(x=alt.X("middle:Q"))
-        )
-        height = max(18, 15 * len(lanes))
-        charts.append(
-            alt.layer(boxes, marks).properties(
-                width=min(WIDTH, 22 * longest),
-                height=height,
-                title=alt.TitleParams(title, fontSize=11, offset=4, frame="group"),
-            )
-        )
+        parts = _amounts([row for row in own if row.get("amount") is not None], names)
+        drawn = [_bars(part, across, match == chosen[-1] and part is parts[-1]) for part in parts]
+        if strips:
+            drawn.append(_squares(strips, across(match == chosen[-1]), tones, longest))
+        wide = min(WIDTH, 22 * longest)
+        drawn[0] = drawn[0].properties(title=alt.TitleParams(title, offset=4, frame="group"))
+        charts += [chart.properties(width=wide) for chart in drawn]
     return alt.vconcat(*charts, spacing=12)
+
+
+def _squares(strips: list[dict[str, Any]], across: Any, tones: dict[str, str], longest: int) -> Any:
+    """What players did, as squares in the colours of their actions."""
+    alt = import_altair()
+    lanes = list(dict.fromkeys(s["lane"] for s in strips))
+    base = alt.Chart(alt.Data(values=strips)).encode(
+        y=alt.Y("lane:N", sort=lanes, title=None, scale=alt.Scale(padding=0.14), axis=alt.Axis(grid=False))
+    )
+    boxes = base.mark_rect(
+        stroke="white" if longest <= SQUARES else None, strokeWidth=1.5 if longest <= 30 else 0.8
+    ).encode(
+        x=across,
+        x2="end:Q",
+        color=alt.Color(
+            "did:N",
+            scale=alt.Scale(domain=list(tones), range=list(tones.values())),
+            legend=alt.Legend(title=None) if len(tones) <= MOST_COLOURS else None,
+        ),
+    )
+    marks = (
+        base.transform_filter("datum.invalid")
+        .mark_point(filled=True, size=16, color=INK, opacity=1)
+        .encode(x=alt.X("middle:Q"))
+    )
+    return alt.layer(boxes, marks).properties(height=max(18, 15 * len(lanes)))
+
+
+def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str]) -> list[list[dict[str, Any]]]:
+    """The amounts of each player, at each stage where there are several; all of a match have one scale."""
+    stages = grouped((row["player"], row["stage"]) for row in rows)
+    top = max((row["amount"] for row in rows), default=0.0)
+    lanes: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        lane = f"{row['player']} {names[row['agent']]}"
+        if len({*stages[row["player"]]}) > 1:
+            lane = f"{lane}, {row['stage']}"
+        at = row["round"]
+        lanes.setdefault(lane, []).append(
+            {"lane": lane, "amount": row["amount"], "top": top, "invalid": bool(row["invalid"]), "start": at - 0.5,
+             "end": at + 0.5, "middle": at}
+        )  # fmt: skip
+    return list(lanes.values())
+
+
+def _bars(rows: list[dict[str, Any]], across: Any, last: bool) -> Any:
+    """The amounts of one player as bars from zero."""
+    alt = import_altair()
+    top = rows[0]["top"] or 1.0
+    lane = {
+        "titleAngle": 0,
+        "titleAlign": "right",
+        "titleBaseline": "middle",
+        "titlePadding": 10,
+        "titleLimit": 170,
+    }
+    up = alt.Y(
+        "amount:Q",
+        title=rows[0]["lane"],
+        scale=alt.Scale(domain=[0, top], nice=False),
+        axis=alt.Axis(values=[0, top], format=",.2~f", **lane),
+    )
+    base = alt.Chart(alt.Data(values=rows)).encode(y=up)
+    bars = base.mark_rect(color=MAIN, stroke="white", strokeWidth=1).encode(
+        x=across(last), x2="end:Q", y2=alt.datum(0)
+    )
+    marks = base.transform_filter("datum.invalid").mark_point(filled=True, size=16, color=INK, opacity=1)
+    return alt.layer(bars, marks.encode(x=alt.X("middle:Q"))).properties(height=24)
 
 
 def _predicted(data: RunData, these: str, chosen: list[int]) -> list[dict[str, Any]]:
@@ -195,12 +250,12 @@ def _predicted(data: RunData, these: str, chosen: list[int]) -> list[dict[str, A
     return rows
 
 
-def _stretches(rows: list[dict[str, Any]], longest: int) -> list[dict[str, Any]]:
+def _stretches(rows: list[dict[str, Any]], longest: int, names: Mapping[str, str]) -> list[dict[str, Any]]:
     """Squares of a short match; of a long one, stretches in which a player did the same."""
     made: list[dict[str, Any]] = []
     for row in rows:
         arrow = "\u21b3 " if "by" in row else ""
-        lane = f"{row['player']} {arrow}{shortened(row['agent'], 24)}"
+        lane = f"{row['player']} {arrow}{names[row['agent']]}"
         did, invalid, at = _did(row), bool(row["invalid"]), row["round"]
         last = made[-1] if made else None
         same = last is not None and (last["lane"], last["did"], last["invalid"]) == (lane, did, invalid)
