@@ -245,7 +245,7 @@ def test_a_battery_file_names_a_study_of_the_example_package_and_a_file_beside_i
         f"- {{name: package, title: Package, study: river, {shape}}}\n"
         f"- {{name: file, title: File, study: beside.yaml, {shape}}}\n"
     )
-    line = "profile|--model|embedded/smollm2-135m|--battery|theirs/b.yaml|--dry-run|--json"
+    line = "more|profile|--model|embedded/smollm2-135m|--battery|theirs/b.yaml|--dry-run|--json"
     ((code, out, err),) = commands(line, installed=[place])
     assert code == 0, err
     rows = json.loads(out)["parts"]

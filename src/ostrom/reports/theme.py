@@ -32,7 +32,7 @@ def colours(levels: Sequence[Any], *, ordered: bool = False) -> list[str]:
     >>> colours(["a", "b"])
     ['#0072B2', '#D55E00']
     >>> colours([1, 2, 3], ordered=True)
-    ['#77acd0', '#3376ab', '#0d3355']
+    ['#7dafd2', '#4d8dbc', '#2969a0']
     """
     if ordered and len(levels) > 1:
         # The lightest tones are lost on a light page as thin lines, the darkest on a dark one.

@@ -18,7 +18,7 @@ from ostrom.testing.small_run import amounts_run
 
 ABOUT_AMOUNTS = {f"decisions.{column}" for column in RULE_COLUMNS}
 OTHER_RUNS = set(
-    "approves approves_own assortment "
+    "advice_followed guided_cooperation stable_designs approves approves_own assortment "
     "best_reply_to_prediction cluster_size coordination_with_alternation delegates first_option forgiveness "
     "genome_diversity genome_similarity in_force keyword_rate keyword_share largest_cluster latency lineages "
     "memory_forward_ratio prediction_accuracy prediction_settled reasoning_index said_agreement said_divergence "

@@ -262,9 +262,7 @@ def test_the_curve_is_a_bar_chart_in_the_terminal_and_a_file(call: Call, kind: s
     assert head[:9] in (b"<!doctype", b"<svg xmln", b"\x89PNG\r\n\x1a\n\x00"), head[:20]
 
 
-def test_the_chart_shows_the_power_that_is_wanted(
-    call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_chart_shows_the_power_that_is_wanted(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[dict[str, Any]] = []
     monkeypatch.setattr(
         "ostrom.reports.build.write_chart_file",
