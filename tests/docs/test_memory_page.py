@@ -26,7 +26,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("page", "command"), COMMANDS)
 def test_every_command_of_a_page_parses(page: str, command: str) -> None:
-    name, *arguments = shlex.split(command)[1:]
+    name, *arguments = shlex.split(command, comments=True)[1:]
     root = typer.main.get_command(app)
     with root.make_context("ostrom", [], resilient_parsing=True) as context:
         found = root.get_command(context, name)  # type: ignore[attr-defined]

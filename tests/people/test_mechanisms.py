@@ -22,6 +22,7 @@ RULES: dict[str, dict[str, Any]] = {
     "repetition": {"rounds": 2},
     "cheap_talk": {"rounds": 2},
     "in_turn": {},
+    "shared_code": {},
     "similarity": {},
     "punishment": {"rounds": 2},
     "disarmament": {"sweeps": 1},
@@ -61,7 +62,7 @@ def people_study(seats: int, people: int, games: dict[str, Any], **section: Any)
 
 @pytest.mark.slow
 def test_two_people_and_a_script_play_every_mechanism_in_one_visit(tmp_path: Path) -> None:
-    elsewhere = {"reputation", "society", "evolution"}
+    elsewhere = {"advice", "reputation", "society", "evolution"}
     assert {*RULES} | elsewhere == set(mechanisms.names()), "a new mechanism belongs here, too"
     games: dict[str, Any] = {name: {"mechanism": {"name": name, **rules}} for name, rules in RULES.items()}
     games["in_turn"]["mechanism"]["talk"] = {"private": True, "order": "in_turn"}

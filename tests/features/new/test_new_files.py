@@ -121,22 +121,22 @@ def test_prompts_in_our_words(call: Call) -> None:
 
 
 def test_a_replication(call: Call, tmp_path: Path) -> None:
-    assert call("new", "replication", "sixth-paper").code == 0
-    package = Path("sixth-paper")
+    assert call("new", "replication", "newest-paper").code == 0
+    package = Path("newest-paper")
     files = {
-        str(p.relative_to(package)): p.read_text() for p in package.rglob("sixth_paper/**/*") if p.is_file()
+        str(p.relative_to(package)): p.read_text() for p in package.rglob("newest_paper/**/*") if p.is_file()
     }
-    points = "[ostrom.replications]\nsixth_paper = sixth_paper\n"
-    assert 'sixth_paper = "sixth_paper"' in (package / "pyproject.toml").read_text()
-    site = install(tmp_path / "site", "sixth", files, points)
+    points = "[ostrom.replications]\nnewest_paper = newest_paper\n"
+    assert 'newest_paper = "newest_paper"' in (package / "pyproject.toml").read_text()
+    site = install(tmp_path / "site", "newest", files, points)
     sys.path.insert(0, str(site))
     refresh()
     try:
-        assert "sixth" in call("list", "replications").out
-        assert call("validate", "sixth-paper-main").code == 0 and call("run", "sixth-paper-main").code == 0
-        assert "cooperation" in call("compare", "sixth-paper-main").out
+        assert "newest" in call("list", "replications").out
+        assert call("validate", "newest-paper-main").code == 0 and call("run", "newest-paper-main").code == 0
+        assert "cooperation" in call("compare", "newest-paper-main").out
         with LoopbackServer() as server:
-            done = call("replicate", "sixth-paper", "--preset", "smoke", "--model", server.model, "--json")
+            done = call("replicate", "newest-paper", "--preset", "smoke", "--model", server.model, "--json")
         assert done.code == 0 and "more often than not" in done.out, done.err
     finally:
         sys.path.remove(str(site))

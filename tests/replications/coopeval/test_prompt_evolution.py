@@ -209,13 +209,17 @@ def test_a_condition_on_members_does_not_split_a_population(several: RunData) ->
 @pytest.mark.slow
 def test_the_paper_size_is_forecast_by_generation() -> None:
     plan = StudyPlan(load_study("prompt-evolution", models=["openai/some-model"]))
-    assert len(plan) == 5 * 3 * 15 * 3
+    assert len(plan) == 7 * 3 * 15 * 3
     last = plan.unit(14)
     assert last.cell["generation"] == 14 and last.needs == (13,)
     found = forecast(plan)
-    per_generation = 50 * 2 * (1 + 5 + 5 + 2 + 3)  # none, repetition, reputation, mediation, contracting
-    paraphrases = 50 * 5 * 2 * 14  # one of five sentences; five rules, two arms, all generations but the last
-    assert found.calls == 3 * (per_generation * 3 * 15 + paraphrases)
+    # None, repetition, reputation, mediation, contracting, and the last two with designs of the members.
+    per_generation = 50 * 2 * (1 + 5 + 5 + 2 + 3 + 2 + 3)
+    paraphrases = (
+        50 * 7 * 2 * 14
+    )  # one of five sentences; seven rules, two arms, all generations but the last
+    designs = 50 * 2 * 3 + 50 * 2 * 2 * 14  # founders in three arms, then whoever is born in two
+    assert found.calls == 3 * (per_generation * 3 * 15 + paraphrases + designs)
 
 
 def test_instructions_evolve_under_mediation_and_contracting(tmp_path: Path) -> None:

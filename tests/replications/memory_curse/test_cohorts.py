@@ -147,7 +147,6 @@ def test_every_exhibit_of_the_sweep_is_made(cohorts: tuple[Run, RunData]) -> Non
         "Appendix-Table-7",
         "Figure-2-cooperation",
         "Figure-3a-by_regime",
-        "Section-4.1-repair_rate",
     } <= files
     table = (made.path.parent / "tables" / "Appendix-Table-7.md").read_text(encoding="utf-8")
     assert "| rising (ours) |" in table and "| Mistral-7B | cursed | cursed | cursed | cursed |" in table

@@ -239,8 +239,7 @@ def test_every_exhibit_takes_the_arms_of_the_paper_and_pools_no_instruction(cros
     }  # fmt: skip
     page = (crossed.folder / "report" / "as-paper" / "index.html").read_text(encoding="utf-8")
     assert "20 of 28 matches are not of the paper&#39;s arms (another instruction)" in page
-    calls = [path.read_text(encoding="utf-8") for path in tables.glob("Figure-*.md")]
-    assert calls and all("32 model calls" in text for text in calls)
+    assert "32 model calls" in page
 
 
 @pytest.mark.slow
