@@ -329,7 +329,7 @@ def _level(data: RunData, measure: Measure) -> ReportAnswers:
 
 def _needs(data: RunData, e: Estimate, margin: float, together: float, reference: float = 0.0) -> str:
     """How many more seeds would decide it if the values stayed as they are, and their price."""
-    seeds = data.records(f"SELECT count(DISTINCT seed) AS n FROM matches WHERE {DONE}")[0]["n"]
+    seeds = _distinct(data, "seed")
     if not isinstance(e.inference, Combination):
         return ""
     if e.low is None:
@@ -378,29 +378,35 @@ def _about(n: int) -> int:
 
 def _price(data: RunData, times: float) -> str:
     """What so many times the run costs, where every call has a price."""
+    usd = _spent(data) * times
+    if not usd:
+        return ""
+    return f", {usd:,.2f} USD" if usd >= 0.01 else ", less than 0.01 USD"
+
+
+def _spent(data: RunData) -> float:
+    """What the run cost; nothing where the price of some call is not known."""
     (row,) = data.records(
         "SELECT sum(usd) AS usd, count(*) FILTER (error IS NULL AND usd IS NULL) AS unknown FROM calls"
     )
-    if not row["usd"] or row["unknown"]:
-        return ""
-    usd = row["usd"] * times
-    return f", {usd:,.2f} USD" if usd >= 0.01 else ", less than 0.01 USD"
+    return 0.0 if row["unknown"] else row["usd"] or 0.0
+
+
+def _distinct(data: RunData, column: str) -> int:
+    """How many values a column has in the finished matches."""
+    return int(data.records(f"SELECT count(DISTINCT {column}) AS n FROM matches WHERE {DONE}")[0]["n"])
 
 
 def facts(data: RunData) -> str:
     """What was run, in a few words: the study, models, matches and money."""
     models = data.records("SELECT count(DISTINCT model) AS n FROM matches WHERE model IS NOT NULL")[0]["n"]
-    done = data.records(f"SELECT count(DISTINCT match) AS n FROM matches WHERE {DONE}")[0]["n"]
-    seeds = data.records(f"SELECT count(DISTINCT seed) AS n FROM matches WHERE {DONE}")[0]["n"]
-    (spent,) = data.records(
-        "SELECT sum(usd) AS usd, count(*) FILTER (error IS NULL AND usd IS NULL) AS unknown FROM calls"
-    )
+    done, seeds, spent = _distinct(data, "match"), _distinct(data, "seed"), _spent(data)
     parts = [
         data.study["name"],
         how_many(models, "model") if models else "no model",
         f"{number(done)} {'match' if done == 1 else 'matches'}",
         how_many(seeds, "seed") if not data.study.get("people") else "",
-        f"{spent['usd']:.2f} USD" if spent["usd"] and not spent["unknown"] else "",
+        f"{spent:.2f} USD" if spent else "",
     ]
     return " · ".join(filter(None, parts))
 

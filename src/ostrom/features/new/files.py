@@ -40,21 +40,17 @@ def identifier(name: str) -> str:
 
 def study(name: str, like: str | None) -> dict[str, str]:
     """A study of scripts, or a built-in one with the texts that lie beside it."""
-    return (
-        {f"{name}.yaml": filled("study.yaml", name, f"{name}.yaml")} if like is None else _builtin(name, like)
-    )
+    return _study("study.yaml", name, like)
 
 
 def people(name: str, like: str | None) -> dict[str, str]:
     """A study with people, its texts inside it."""
-    return (
-        {f"{name}.yaml": filled("people.yaml", name, f"{name}.yaml")}
-        if like is None
-        else _builtin(name, like)
-    )
+    return _study("people.yaml", name, like)
 
 
-def _builtin(name: str, like: str) -> dict[str, str]:
+def _study(template: str, name: str, like: str | None) -> dict[str, str]:
+    if like is None:
+        return {f"{name}.yaml": filled(template, name, f"{name}.yaml")}
     from ostrom.ground.registry import replication_files
     from ostrom.studies.load import builtin_names, folder_of
 
