@@ -379,9 +379,7 @@ def _about(n: int) -> int:
 def _price(data: RunData, times: float) -> str:
     """What so many times the run costs, where every call has a price."""
     usd = _spent(data) * times
-    if not usd:
-        return ""
-    return f", {usd:,.2f} USD" if usd >= 0.01 else ", less than 0.01 USD"
+    return f", {usd:,.2f} USD" if usd >= 0.01 else ", less than 0.01 USD" if usd else ""
 
 
 def _spent(data: RunData) -> float:

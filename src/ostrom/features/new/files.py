@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -38,17 +39,8 @@ def identifier(name: str) -> str:
     return plain if plain.isidentifier() else f"_{plain}"
 
 
-def study(name: str, like: str | None) -> dict[str, str]:
-    """A study of scripts, or a built-in one with the texts that lie beside it."""
-    return _study("study.yaml", name, like)
-
-
-def people(name: str, like: str | None) -> dict[str, str]:
-    """A study with people, its texts inside it."""
-    return _study("people.yaml", name, like)
-
-
 def _study(template: str, name: str, like: str | None) -> dict[str, str]:
+    """A study by a template, or a built-in one with the texts that lie beside it."""
     if like is None:
         return {f"{name}.yaml": filled(template, name, f"{name}.yaml")}
     from ostrom.ground.registry import replication_files
@@ -134,12 +126,12 @@ def replication(name: str, like: str | None) -> dict[str, str]:
 
 
 KINDS: Mapping[str, Callable[[str, str | None], dict[str, str]]] = {
-    "study": study,
+    "study": partial(_study, "study.yaml"),
     "game": game,
     "memory": memory,
     "strategy": strategy,
     "measure": measure,
-    "people": people,
+    "people": partial(_study, "people.yaml"),
     "replication": replication,
 }
 NEXT = {
