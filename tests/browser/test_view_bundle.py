@@ -67,7 +67,7 @@ def test_a_copy_on_disk_is_read_and_searched(
     shown(page, "#/matches/0")
     assert page.locator("tbody svg.lane path").count() > 10 and axe(page) == [] and sideways(page) <= 0
     page.screenshot(path=screenshots / f"bundle-matches-{width}-{scheme}.png", full_page=True)
-    page.locator("a.row").first.click()
+    page.locator("table.matches a.row").first.click()
     shown(page, "#/match/0")
     assert "I trust them" in page.inner_text(".decision") or "betrayed" in page.inner_text(".decision")
     assert "<script>alert(1)</script>" in page.inner_text(".decision")
