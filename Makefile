@@ -21,7 +21,8 @@ STATED := pyproject.toml
 else
 $(error VERSIONS must be locked or newest (found '$(VERSIONS)'))
 endif
-WORKERS ?= auto
+# One worker more than cores: many tests wait for servers, signals and processes.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 SEED ?= 0
 BIN := $(VENV)/bin
 HASH := $(shell cat $(STATED) | $(PYTHON) -c "import hashlib,sys;print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest()[:12])")

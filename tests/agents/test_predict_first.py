@@ -61,6 +61,7 @@ def test_the_questions_of_styles_are_those_before_which_is_told_what_is_known() 
     assert asked == set(FIRST) and set(KNOWN) == set(mechanisms.names())
 
 
+@pytest.mark.slow
 @pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("style", "conversation"), [("social", "prompt"), ("social", "dialogue"), ("best_response", "dialogue")]

@@ -141,6 +141,7 @@ def test_a_permutation_moves_clusters_or_stays_within_them(run: RunData) -> None
     assert whole.results["comparisons"][0]["note"] == "whole clusters swap levels"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The MLE may be on the boundary")
 def test_models_are_those_of_statsmodels(run: RunData) -> None:
     import statsmodels.api as sm

@@ -152,6 +152,7 @@ def test_a_command_that_is_not_to_hear_ctrl_c_does_not(tmp_path: Path, ostrom_pr
     assert done.returncode == 70 and "went on" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_journal_without_its_manifest_is_not_taken_for_another_study(
     tmp_path: Path, ostrom: Command
 ) -> None:
@@ -169,6 +170,7 @@ def test_a_journal_without_its_manifest_is_not_taken_for_another_study(
             assert refused.stderr.count("\n") == 1 and "holds a journal but no run.json" in refused.stderr
 
 
+@pytest.mark.slow
 def test_prompts_can_be_replaced_by_files_of_ones_own(tmp_path: Path, ostrom: Command) -> None:
     mine = tmp_path / "mine" / "goals"
     mine.mkdir(parents=True)

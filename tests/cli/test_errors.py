@@ -134,6 +134,7 @@ def test_a_strategy_without_meaning_in_the_game_is_found_before_playing(
         )
 
 
+@pytest.mark.slow
 def test_unknown_study_run_model_and_format(ostrom: Command, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(GOOD)
     assert ostrom("run", "study.yaml").returncode == 0

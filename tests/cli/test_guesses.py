@@ -56,6 +56,7 @@ def test_a_guess_is_answered_with_what_to_do(call: Call, words: str, said: str) 
     assert done.code == 2 and said in done.err and done.err.count("\n") == 1, done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["studies", "measures"])
 def test_the_ten_that_matter_come_first(call: Call, kind: str) -> None:
     done = call("list", kind)

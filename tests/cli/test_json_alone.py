@@ -77,6 +77,7 @@ def test_no_command_is_forgotten() -> None:
     assert found == set(COMMANDS) | set(ELSEWHERE)
 
 
+@pytest.mark.slow
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_one_document_and_nothing_else(ostrom: Call, name: str) -> None:

@@ -77,6 +77,7 @@ def test_nohup_is_honoured(tmp_path: Path) -> None:
         assert process.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("how", ["replaced", "removed"])
 def test_a_run_folder_that_vanishes_stops_the_run_at_once(tmp_path: Path, how: str) -> None:

@@ -164,6 +164,7 @@ def test_a_wrong_word_gets_the_right_one(ostrom: Call, words: tuple[str, ...], s
     assert done.code == 2 and said in done.err and done.err.count("\n") == 1 and done.out == "", done
 
 
+@pytest.mark.slow
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "kind", ["game", "strategy", "mechanism", "memory", "style", "study", "prompt", "mapping"]

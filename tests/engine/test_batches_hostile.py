@@ -130,6 +130,7 @@ def test_an_edited_journal_is_refused_in_one_line(told: Any) -> None:
         read_batches(Edited(told))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_what_is_under_way_counts_against_the_budget_of_the_next_session(
     service: Service, small: Small, runs: Path, wire: str
 ) -> None:

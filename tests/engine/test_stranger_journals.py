@@ -376,6 +376,7 @@ def test_the_bounds_of_an_unchecked_journal_are_for_each_query(folder: Path) -> 
                     list(journal.call_rows(""))
 
 
+@pytest.mark.slow
 def test_steps_are_bounded_until_the_structure_is_checked(folder: Path) -> None:
     path = folder / "journal.db"
     count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT {}) SELECT count(*) FROM n"

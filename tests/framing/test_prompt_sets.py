@@ -258,6 +258,7 @@ def test_a_prompt_set_lies_beside_the_study(name: str, problem: str, tmp_path: P
         resolve(study(home, agent={"prompts": name}))
 
 
+@pytest.mark.slow
 def test_prompt_sets_are_a_factor_and_a_run_is_bound_to_each(tmp_path: Path, asked: list[Request]) -> None:
     write(tmp_path / "printed", OWN_WORDS)
     write(tmp_path / "short", {"turns/act.txt": "J? F?"})

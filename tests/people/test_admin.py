@@ -51,6 +51,7 @@ def test_the_admin_page_needs_its_password_and_is_blind_until_told_otherwise(tmp
     assert kinds == ["closed", "unblinded"]
 
 
+@pytest.mark.slow
 def test_links_are_those_of_the_server_that_ran_last(tmp_path: Path) -> None:
     with served(tmp_path, small_study()) as server:
         said = server.ostrom("people", "small", "links").stdout.split()

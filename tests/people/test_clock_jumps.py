@@ -51,6 +51,7 @@ def names(server: Served) -> list[str | None]:
         return [name for (name,) in register.execute("SELECT external FROM participants ORDER BY visit")]
 
 
+@pytest.mark.slow
 def test_a_clock_that_jumps_ends_no_visit_and_erases_nobody(tmp_path: Path) -> None:
     study = small_study(
         time={"decision": 600, "resume_within": "20min"}, keep={"people": "1d"}, pay={"base": 0}

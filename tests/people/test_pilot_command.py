@@ -33,6 +33,7 @@ def rows(folder: Path, name: str = "repeated-games-people-pilot") -> tuple[list[
         return list(run.rows.matches()), list(run.rows.decisions())
 
 
+@pytest.mark.slow
 def test_everybody_finishes_both_games_and_cells_are_balanced(ostrom: Command, tmp_path: Path) -> None:
     told = piloted(ostrom, "--people", "16")
     assert told["people"] == 16 and told["ends"] == {"done": 16}
@@ -110,6 +111,7 @@ def test_a_strategy_that_has_no_meaning_in_a_game_is_refused_before_anybody_come
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_a_pilot_that_everybody_went_through_is_complete_whatever_became_of_its_matches(
     ostrom: Command, tmp_path: Path
 ) -> None:

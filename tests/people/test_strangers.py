@@ -180,6 +180,7 @@ def test_streams_are_counted_and_their_places_come_back(server: Served) -> None:
     assert person.look() and person.title == "Consent"
 
 
+@pytest.mark.slow
 def test_requests_that_follow_each_other_on_a_line_are_answered_one_by_one(server: Served) -> None:
     person = server.visitor(join=True)
     ask = head(server, f"Cookie: {person.cookie}") + b"\r\n"

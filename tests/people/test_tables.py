@@ -118,6 +118,7 @@ def test_the_audit_counts_every_decision_and_finds_one_that_was_served_otherwise
     )
 
 
+@pytest.mark.slow
 def test_tables_hold_codes_and_nothing_that_names_a_person(tmp_path: Path) -> None:
     folder = piloted(tmp_path, people := "q")
     with open_run(folder) as run:

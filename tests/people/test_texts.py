@@ -189,6 +189,7 @@ def test_a_link_to_a_picture_elsewhere_is_refused(tmp_path: Path) -> None:
         resolve(file)
 
 
+@pytest.mark.slow
 def test_a_picture_is_served_with_headers_that_keep_it_a_picture(tmp_path: Path) -> None:
     file = file_of(tmp_path, 'See ![a <board> of "two"](images/a.png)', {"a.png": PNG})
     with served(tmp_path, str(file), "--name", "small") as server:

@@ -236,6 +236,7 @@ def test_an_idle_connection_stays_open_while_somebody_thinks(server: Served) -> 
     assert person.title == "Instructions" and person._connection is connection
 
 
+@pytest.mark.slow
 def test_personal_words_stay_in_the_register_and_are_gone_after_erasing(server: Served) -> None:
     person = arrive(server, "erase1session")
     finish(person, "my name is Habakkuk")

@@ -52,6 +52,7 @@ def rows(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_the_three_arms_of_a_run(played: Command, tmp_path: Path) -> None:
     asked = ("corpus", "talk", "--judge", "scripted/judge", "--out")
     bound = json.loads(played(*asked, "f", "--dry-run", "--json").stdout)

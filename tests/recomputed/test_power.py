@@ -25,6 +25,7 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
         yield caller(patch, folder)
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("cell", QUICK, ids=lambda cell: f"{cell.study}-{cell.measure}-{cell.seeds}")
 def test_power_and_error_are_those_of_a_second_simulation(call: Call, cell: Cell) -> None:

@@ -116,7 +116,7 @@ def test_every_builtin_study_has_golden_tables() -> None:
         assert f'"{name}"' in (Path(__file__).parent / file).read_text(), name
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", RUNS)
 def test_tables_are_as_they_were(name: str, tmp_path: Path) -> None:
     found = orjson.loads(orjson.dumps(tables_of(play_golden(name, tmp_path))))

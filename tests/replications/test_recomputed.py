@@ -67,6 +67,7 @@ def test_a_defector_takes_over_as_often_as_moran_says(tmp_path: Path) -> None:
     assert recomputed.fixation(size, 0.0, PD) == pytest.approx(1 / size)
 
 
+@pytest.mark.slow
 def test_a_large_population_follows_the_replicator(tmp_path: Path) -> None:
     size = 300
     tables = exported(

@@ -67,6 +67,7 @@ def test_strips_of_amounts_are_bars_on_one_scale(tmp_path: Path) -> None:
     assert lanes[1]["layer"][0]["encoding"]["x"]["title"] == "round"
 
 
+@pytest.mark.slow
 @pytest.mark.pictures
 def test_numbers_on_tiles_keep_their_colour_on_a_dark_page() -> None:
     from ostrom.reports.figures import both_widths

@@ -25,6 +25,7 @@ MIXED: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_answers_follow_the_order_of_vary_with_games_last(played: Played) -> None:
     found = answers(played(**MIXED))
     assert found is not None
@@ -37,6 +38,7 @@ def test_answers_follow_the_order_of_vary_with_games_last(played: Played) -> Non
     ]
 
 
+@pytest.mark.slow
 def test_a_line_is_the_contrast_with_the_first_level_and_no_other(played: Played) -> None:
     data = played(**MIXED)
     found = answers(data)
@@ -51,6 +53,7 @@ def test_a_line_is_the_contrast_with_the_first_level_and_no_other(played: Played
     )
 
 
+@pytest.mark.slow
 def test_the_interval_beside_a_word_is_the_one_that_it_rests_on(played: Played) -> None:
     """A clear difference has an interval without 0, an open one an interval with it: at the levels of Holm's method."""
     found = answers(played(**MIXED))
@@ -66,6 +69,7 @@ def test_the_interval_beside_a_word_is_the_one_that_it_rests_on(played: Played) 
     assert "Holm" in found.rule
 
 
+@pytest.mark.slow
 def test_an_open_answer_says_how_many_more_seeds_would_decide_it(played: Played) -> None:
     """Played with as many seeds as it names, the same values would leave 0 out or lie within the margin."""
     found = answers(played(**MIXED))
@@ -137,6 +141,7 @@ def test_the_page_asks_the_question_and_answers_it_before_anything_else(played: 
     assert [row.split(",")[0] for row in table[1:]] == ["chance", "chance", "k", "game"]
 
 
+@pytest.mark.slow
 def test_sentences_of_the_answer_are_those_of_the_viewer(played: Played) -> None:
     data = played(**MIXED)
     found = answers(data)

@@ -28,6 +28,7 @@ class Fixed(Panel):
         return self.drawn.pop(0) if len(self.drawn) > 1 else self.drawn[0]
 
 
+@pytest.mark.slow
 def test_panels_and_charts_pass_by_name_specification_object_and_class() -> None:
     with small_run() as runs:
         check_panel("cooperation", data=runs)

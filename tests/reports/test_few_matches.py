@@ -52,6 +52,7 @@ def test_below_five_matches_a_cell_shows_them_and_no_interval(played: Played, se
     assert all(row[low] < row[high] for row in drawn.tables[0].rows), "tables keep every interval"
 
 
+@pytest.mark.slow
 def test_intervals_are_drawn_on_request(played: Played, tmp_path: Path) -> None:
     data = played(seeds=3, **COIN)
     (one, _) = estimate(data, "cooperation", ["k"])
@@ -115,6 +116,7 @@ def test_an_axis_of_shares_is_cut_only_where_all_lies_in_a_tenth() -> None:
 LONG = "a name of a row that is far too long to stand beside it"
 
 
+@pytest.mark.slow
 @pytest.mark.pictures
 @pytest.mark.parametrize("labels", [["a", "b"], [LONG, f"{LONG}, too"]])
 def test_a_chart_is_drawn_for_a_phone_too(labels: list[str]) -> None:

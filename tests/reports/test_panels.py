@@ -169,6 +169,7 @@ def test_long_matches_are_drawn_as_stretches(played: Played) -> None:
     assert [(s["start"], s["end"]) for s in strips] == [(0.5, 90.5), (0.5, 90.5)]
 
 
+@pytest.mark.slow
 def test_agents_have_the_same_colour_in_every_chart(played: Played) -> None:
     data = played()
     for name in ("cooperation", "scores"):
@@ -222,6 +223,7 @@ def test_data_quality_counts_what_went_wrong(played: Played, shaky: None) -> Non
     assert [figure.name for figure in drawn.figures] == ["readings"]
 
 
+@pytest.mark.slow
 def test_a_run_with_only_invalid_answers_is_drawn_and_marked(played: Played, shaky: None) -> None:
     from ostrom.reports import build_report
 

@@ -105,6 +105,7 @@ def test_names_with_markup_and_quotes_stay_text(played: Played) -> None:
     assert 'a "b" \\| c' in table
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_panels_only")
 def test_a_long_name_is_shortened_in_charts_and_whole_in_tables(played: Played) -> None:
     long = "provider/" + "very-long-" * 9 + "model"
@@ -125,12 +126,14 @@ def test_a_run_without_any_match_says_so(played: Played) -> None:
     assert "0 of 24 matches are done" in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_panels_only")
 def test_an_incomplete_run_is_marked_before_any_figure(played: Played) -> None:
     text = page_of(build_report(played(limit=5)).path).text
     assert "The run is not complete: 5 of 24 matches are done (19 not begun)" in text
 
 
+@pytest.mark.slow
 def test_a_game_without_cooperative_action_has_scores_and_no_cooperation(played: Played) -> None:
     scripted.register("heads", "[A0]")
     try:
@@ -146,6 +149,7 @@ def test_a_game_without_cooperative_action_has_scores_and_no_cooperation(played:
     assert (report.path.parent / "figures" / "strips.svg").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_panels_only")
 def test_single_matches_have_no_interval(played: Played) -> None:
     report = build_report(
@@ -157,6 +161,7 @@ def test_single_matches_have_no_interval(played: Played) -> None:
     assert all(row["matches"] == "1" and row["low"] == row["high"] == "" for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_panels_only")
 def test_one_round_games_have_no_course(played: Played) -> None:
     report = build_report(played(mechanism="none"), ["cooperation_over_rounds"])
@@ -241,6 +246,7 @@ class Silent(Panel):
         return Drawn()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_panels_only")
 def test_a_panel_that_fails_is_a_box_on_the_page_and_a_failure_of_the_report(played: Played) -> None:
     panels.add("broken", Broken)
@@ -292,6 +298,7 @@ def test_panels_of_the_study_replace_defaults_by_name_and_others_come_first() ->
         chosen_panels([{"x": "k"}])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_panels_only")
 def test_a_report_keeps_what_others_put_beside_it_and_drops_its_own_old_figures(played: Played) -> None:
     data = played()
@@ -303,6 +310,7 @@ def test_a_report_keeps_what_others_put_beside_it_and_drops_its_own_old_figures(
     assert (folder / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_panels_only")
 def test_a_folder_that_cannot_be_written_gives_one_line(played: Played) -> None:
     data = played()

@@ -57,6 +57,7 @@ def test_what_only_cannot_mean_is_refused_in_one_line(only: Any, key: str, says:
     assert refused.value.key == key and says in str(refused.value) and "\n" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_a_large_grid_of_which_a_part_is_kept_is_checked_by_levels() -> None:
     many = {"set": "mechanism.rounds", "to": list(range(1, 1202))}
     vary = {"rounds": many, "who": {"a": {"agent.memory": "full"}, "b": {"agent.memory": "window:1"}}}

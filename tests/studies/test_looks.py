@@ -88,6 +88,7 @@ def test_interruptions_change_no_look_and_nothing_is_played_beyond_the_decision(
     )
 
 
+@pytest.mark.slow
 def test_looks_on_record_that_had_another_interval_stand(call: Call) -> None:
     """A run of an earlier release decided by its own interval; a changed value is refused all the same."""
     assert call("run", "w.yaml").code == 0
@@ -138,6 +139,7 @@ def test_a_kill_at_a_look_repeats_and_skips_none(call: Call, when: str) -> None:
     assert looks("killed") == whole and seeds("killed") == seeds("seq")
 
 
+@pytest.mark.slow
 def test_a_look_sees_whole_blocks_of_seeds_in_any_order(call: Call) -> None:
     """A run that has more seeds than a look is about gives the same look: only the first seeds count."""
     from ostrom.analysis.stopping import StopRule

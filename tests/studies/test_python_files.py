@@ -62,6 +62,7 @@ def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     return caller(monkeypatch, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_run_is_read_without_the_file_and_goes_on_with_it(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

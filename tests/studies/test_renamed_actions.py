@@ -49,6 +49,7 @@ def test_an_old_name_stands_for_the_action_in_files(call: Call, tmp_path: Path) 
     assert actions_of(tmp_path) == {"opera", "football"}
 
 
+@pytest.mark.slow
 def test_a_run_that_was_begun_with_the_old_names_keeps_them(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ def agents(
     return [tuple(str(row[column]) for column in by.split(",")) for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "expected"),
     [

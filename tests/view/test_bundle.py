@@ -96,6 +96,7 @@ def test_the_words_lead_to_the_calls_that_hold_them(tmp_path: Path, monkeypatch:
         assert count == made.calls == len(steps.split(","))
 
 
+@pytest.mark.slow
 def test_secrets_and_hostile_words_are_harmless_in_every_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +152,7 @@ def test_a_bundle_is_a_choice_of_matches_and_replaces_only_a_bundle(tmp_path: Pa
     assert {path.name for path in tmp_path.iterdir()} == {"runs", "out", "mine", "out.part", "linked"}
 
 
+@pytest.mark.slow
 def test_findings_the_report_and_links_to_cells_are_in_it(tmp_path: Path) -> None:
     folder = talk(tmp_path / "runs", seeds=2)
     made = bundle("talk", tmp_path / "runs", tmp_path / "out")
@@ -173,6 +175,7 @@ def test_findings_the_report_and_links_to_cells_are_in_it(tmp_path: Path) -> Non
     assert "Report</a>" not in (tmp_path / "out" / "index.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_command_says_how_large_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     talk(tmp_path / "runs")
     ostrom = caller(monkeypatch, tmp_path)

@@ -135,6 +135,7 @@ def test_models_are_offered_beside_agents_only_where_they_tell_more(tmp_path: Pa
             assert ("model" in choices_of(index)) is expected and "agent" in choices_of(index)
 
 
+@pytest.mark.slow
 def test_an_overview_offers_models_only_where_they_tell_more(tmp_path: Path) -> None:
     for name, models, expected in (("own", "ab", ["agent"]), ("shared", "abb", ["agent", "model"])):
         types = {f"agent{i}": {"model": f"scripted/{model}"} for i, model in enumerate(models)}

@@ -151,6 +151,7 @@ def test_a_copy_of_a_decision_is_whole(server: Viewed, monkeypatch: pytest.Monke
     assert server.page(f"/run/hostile/call/{told['id']}/reply?whole=1") == told["reply"]
 
 
+@pytest.mark.slow
 def test_a_run_with_people_is_finished_when_everybody_is(tmp_path: Path) -> None:
     """Most numbers of its units belong to nobody."""
     plan = resolve("repeated-games-people", preset="smoke").plan
@@ -169,6 +170,7 @@ def test_the_list_of_runs_is_searched_and_sorted(server: Viewed) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_list_shows_the_question_and_the_result_that_was_computed_last(tmp_path: Path) -> None:
     told: dict[str, Any] = {"title": "Long talks", "about": "They talk. Do longer talks help? They may."}
     folder = talk(tmp_path, name="asked", seeds=2, **told)

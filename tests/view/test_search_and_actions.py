@@ -101,6 +101,7 @@ def test_a_branch_stands_beside_its_parent_with_the_first_difference(tmp_path: P
         assert view.ask("/run/plain/beside/plain")[0] == 404
 
 
+@pytest.mark.slow
 def test_two_runs_pair_by_number_or_by_seed_and_cell(tmp_path: Path) -> None:
     talk(tmp_path, name="one")
     talk(tmp_path, lambda r: Reply("[A1]", said(r).reasoning, "raw", usage=Usage(1, 1)), name="two")

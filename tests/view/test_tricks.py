@@ -86,6 +86,7 @@ def test_a_strange_name_is_one_part_of_an_address_and_no_header(server: Viewed) 
     assert "Match 0" in server.page("/run/linked/match/0")  # a link to a run is a run
 
 
+@pytest.mark.slow
 def test_two_hosts_are_refused(server: Viewed) -> None:
     import http.client
 

@@ -169,6 +169,7 @@ def test_every_command_that_asks_through_the_engine_asks_in_batches(tmp_path: Pa
             assert listed.code == 0 and json.loads(listed.out)[0]["settled"], listed
 
 
+@pytest.mark.slow
 def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ostrom: Call) -> None:
     runs = ["--runs", str(tmp_path / "runs")]
     with LoopbackServer(batch_faults=BatchFaults(seconds=60)) as server:

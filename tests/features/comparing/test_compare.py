@@ -129,6 +129,7 @@ def test_without_a_choice_the_range_of_all_models_is_shown(sweep: Path) -> None:
     assert {f.model for f in one.figures} >= {"Mistral-7B", "Gemma-3-12B"}
 
 
+@pytest.mark.slow
 def test_models_in_doubt_are_left_out_of_the_range_and_named(sweep: Path) -> None:
     (one,) = line(compared(sweep), "r", *CELL)
     assert one.doubted == 3

@@ -110,6 +110,7 @@ def test_a_wrong_declaration_is_one_line(entry: str, problem: str) -> None:
     assert "exhibits.yaml" in str(told.value) and "\n" not in str(told.value)
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", sorted(replications()))
 def test_every_declared_name_column_panel_and_study_exists(name: str) -> None:
@@ -180,6 +181,7 @@ def test_several_runs_of_one_paper_stand_in_the_same_tables(tmp_path: Path) -> N
     assert said in alone.path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_table_of_one_study_is_not_filled_from_a_run_of_another(tmp_path: Path) -> None:
     scripted.register("third", lambda request: "[A0]")
     for name in ("memory", "memory-asymmetric"):

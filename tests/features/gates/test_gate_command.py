@@ -61,6 +61,7 @@ def test_the_exit_code_says_pass_fail_or_undecided(call: Call) -> None:
     assert ostrom.commands.gate("s", gates=gates(KIND, NOBODY))["answer"] == "undecided"
 
 
+@pytest.mark.slow
 def test_a_gate_has_the_estimate_of_the_command_estimate_and_its_interval_where_it_is_approximate(
     call: Call,
 ) -> None:

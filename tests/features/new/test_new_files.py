@@ -45,6 +45,7 @@ def test_a_study(call: Call) -> None:
         assert call("run", "mine.yaml", "--preset", "smoke", "--name", "m", "--model", server.model).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("like", ["memory", "pd-tournament"])
 def test_a_study_like_a_built_in_one(call: Call, like: str) -> None:
     assert call("new", "study", "mine", "--like", like).code == 0
@@ -120,6 +121,7 @@ def test_prompts_in_our_words(call: Call) -> None:
         assert "Think of the lake." in str(server.bodies())
 
 
+@pytest.mark.slow
 def test_a_replication(call: Call, tmp_path: Path) -> None:
     assert call("new", "replication", "newest-paper").code == 0
     package = Path("newest-paper")

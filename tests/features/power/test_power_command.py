@@ -84,6 +84,7 @@ def test_more_seeds_find_more_and_the_error_stays(call: Call) -> None:
     assert found["points"][1] != told(call, *asked, "--seed", "7", "--seeds", "10")["points"][0]
 
 
+@pytest.mark.slow
 def test_pairs_that_go_together_need_fewer_seeds(call: Call) -> None:
     tied, free, apart = (
         told(call, "--sd", "0.25", "--seeds", "10", f"--correlation={rho}")["points"][-1]["power"]
@@ -127,6 +128,7 @@ def test_cost_grows_with_the_seeds_and_time_comes_from_the_pace(call: Call) -> N
     assert four["usd"] == pytest.approx(2 * two["usd"]) and two["usd"] > 0
 
 
+@pytest.mark.slow
 def test_what_is_stated_replaces_what_a_pilot_says_and_effects_end_at_the_bound(call: Call) -> None:
     asked = ("--seeds", "2", "--simulations", "100", "--effect", "0.3")
     stated = ("--baseline", "0.9", "--sd", "0.2", "--correlation", "0.5")
@@ -253,6 +255,7 @@ def test_an_effect_that_a_bound_cuts_is_said(call: Call) -> None:
     assert "the effect of 0.2 ends at a bound of the measure: the true difference is 0.1" in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["svg", "html"])
 def test_the_curve_is_a_bar_chart_in_the_terminal_and_a_file(call: Call, kind: str) -> None:
     done = call("power", "s.yaml", *ASK, "--seeds", "5,20", "--simulations", "100", "--chart", f"c.{kind}")
@@ -262,6 +265,7 @@ def test_the_curve_is_a_bar_chart_in_the_terminal_and_a_file(call: Call, kind: s
     assert head[:9] in (b"<!doctype", b"<svg xmln", b"\x89PNG\r\n\x1a\n\x00"), head[:20]
 
 
+@pytest.mark.slow
 def test_the_chart_shows_the_power_that_is_wanted(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[dict[str, Any]] = []
     monkeypatch.setattr(

@@ -87,6 +87,7 @@ def profiled(call: Call, *more: str, code: int = 0) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_every_part_is_played_and_every_figure_has_an_interval_or_a_reason(call: Call) -> None:
     found = profiled(call, "--model", "scripted/mixed", "--out", "p")
     assert found["seeds"] == {"one": 4, "two": 4} and len(found["pages"]) == 3
@@ -274,6 +275,7 @@ def test_a_larger_budget_adds_seeds_and_a_smaller_one_takes_none_away(call: Call
         assert server.count == 32 and page["complete"] and not page["notes"]
 
 
+@pytest.mark.slow
 def test_a_preset_has_changes_seeds_and_a_folder_of_its_own(call: Call) -> None:
     found = profiled(call, "--preset", "smoke")
     (profile,) = found["profiles"]
@@ -284,6 +286,7 @@ def test_a_preset_has_changes_seeds_and_a_folder_of_its_own(call: Call) -> None:
     assert {path.name for path in runs.iterdir() if path.is_dir()} == {"one", "two"}
 
 
+@pytest.mark.slow
 def test_the_standard_battery_is_sound_at_every_preset() -> None:
     battery, _ = read_battery("standard")
     assert {

@@ -69,6 +69,7 @@ def test_the_papers_are_listed(call: Call) -> None:
     assert "memory-curse" in call("replicate", "--list").out
 
 
+@pytest.mark.slow
 def test_a_paper_is_played_judged_and_gone_on_with(
     call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
 ) -> None:
@@ -149,6 +150,7 @@ def _wordings(path: Path) -> None:
         csv.writer(file).writerows([header.split(","), *rows])
 
 
+@pytest.mark.slow
 def test_released_wordings_name_their_players_otherwise(call: Call, tmp_path: Path) -> None:
     _wordings(tmp_path / "wordings.csv")
     assert call("import", "wordings.csv", "--mapping", "repeated-games-pd-wordings").code == 0
@@ -205,6 +207,7 @@ def _tournaments(folder: Path) -> None:
             (place / "matchup_payoffs.json").write_text(text)
 
 
+@pytest.mark.slow
 def test_released_tournaments_are_judged_by_payoffs(call: Call, tmp_path: Path) -> None:
     _tournaments(tmp_path / "data")
     assert call("import", "data", "--mapping", "coopeval", "--name", "released").code == 0

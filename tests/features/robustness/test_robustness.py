@@ -119,6 +119,7 @@ def test_a_sign_that_chance_may_have_made_is_undecided(analysed: Any) -> None:
     assert [(c.agreeing, c.survives) for c in found.conclusions] == [(6, "undecided")] * 2
 
 
+@pytest.mark.slow
 def test_a_difference_of_nothing_is_no_conclusion(analysed: Any) -> None:
     found = analysed(lambda seed, **_: seed / 12)
     assert [c.survives for c in found.conclusions] == ["undecided"] * 2

@@ -109,6 +109,7 @@ def test_every_run_evolves_by_itself_and_the_spread_is_over_runs(tmp_path: Path)
     assert (one.own.low, one.own.high) == pytest.approx((over.low, over.high), abs=1e-5)
 
 
+@pytest.mark.slow
 def test_what_evolves_without_chance_is_exact_and_designs_have_an_interval(
     alone: Comparison, designed: Comparison
 ) -> None:

@@ -52,6 +52,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
         yield data
 
 
+@pytest.mark.slow
 def test_generations_follow_each_other_and_takers_spread_by_selection_alone(played: RunData) -> None:
     assert set(SYSTEMS) >= {"Give every time. Be open.", "Take every time. Be open."}
     found = {
@@ -201,6 +202,7 @@ def test_populations_of_several_models_mechanisms_and_paraphrasers_stay_apart(se
     assert {label.rpartition(" ")[2] for label in cells} == {"left", "right"}
 
 
+@pytest.mark.slow
 def test_a_condition_on_members_does_not_split_a_population(several: RunData) -> None:
     (found,) = estimate(several, "score", where="score >= 2 AND arm = 'drift' AND rules = 'none'")
     assert found.n == 4

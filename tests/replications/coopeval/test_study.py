@@ -81,6 +81,7 @@ def test_one_shot_mechanisms_know_the_exact_expectation(tournament: Path) -> Non
             assert row["score"] is not None
 
 
+@pytest.mark.slow
 def test_a_society_is_one_match_of_all_types(tournament: Path) -> None:
     rows = [r for r in rows_of(tournament) if r["mechanism"] == "reputation_first" and r["game"] == "trust"]
     assert [r["agent"] for r in rows] == ["tft", "tft", "all_d", "all_d", "br", "br"]

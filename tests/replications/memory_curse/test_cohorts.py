@@ -101,6 +101,7 @@ def test_intervals_decide_about_players_without_sampling_error(tmp_path: Path) -
     assert found == {"kind": "immune", "mean": "flat", "grim": "immune"}
 
 
+@pytest.mark.slow
 def test_mentions_against_cooperation_are_hand_counted(cohorts: tuple[Run, RunData]) -> None:
     chart = panel_of(
         {"chart": "scatter", "measure": "memory_cooperation",

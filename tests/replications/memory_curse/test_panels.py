@@ -82,6 +82,7 @@ def test_the_whole_report_is_drawn_and_escaped(sweep: RunData) -> None:
             "traces_defection_mentions"} <= names  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("spec", [*SWEEP, *WORDS])
 def test_every_panel_of_the_sweep_has_something_to_show(sweep: RunData, spec: str) -> None:

@@ -81,6 +81,7 @@ def test_the_report_shows_all_arms(data: RunData) -> None:
     assert "What training changed" in page and "forward - placebo" in page
 
 
+@pytest.mark.slow
 def test_the_published_table_is_compared_with_base_and_forward_alone(run: Run, data: RunData) -> None:
     lines = compare_run(data).lines
     found = {(line.cell[1], line.own.agent) for line in lines if "cooperation_rate" in line.cell}

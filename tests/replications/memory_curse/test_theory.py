@@ -264,6 +264,7 @@ def test_a_penalty_is_taken_at_the_longest_common_length(tmp_path: Path) -> None
     assert (found.length, found.matches) == (2, 4) and found.cost.value == 1.0
 
 
+@pytest.mark.slow
 def test_seats_of_equal_players_do_not_differ(sweep: RunData) -> None:
     for company in companies(sweep):
         assert company.gap is None and company.forgiver is None
@@ -310,6 +311,7 @@ def test_a_cleaned_past_gives_back_what_theory_says(tmp_path: Path) -> None:
     assert points[ROUNDS].gain is None and points[ROUNDS].recovered is None
 
 
+@pytest.mark.slow
 def test_without_an_own_baseline_the_plain_window_is_one(tmp_path: Path) -> None:
     cleaned = {"name": "sanitized", "mode": "ideal", "real": 1, "window": ROUNDS}
     vary = {"past": {

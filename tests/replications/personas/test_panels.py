@@ -82,6 +82,7 @@ def test_the_map_shows_the_rate_of_every_cell(data: RunData) -> None:
     assert found["all", "yes", "hidden"] == 5 / 8
 
 
+@pytest.mark.slow
 def test_selection_counts_every_profile_once(data: RunData) -> None:
     found = rows(draw(data, "personas_selection"), "personas_selection")
     assert sum(r["profiles"] for r in found if r["scenario type"] == "all") == 4 * 8 * 2
@@ -253,6 +254,7 @@ def test_claims_and_comparison_take_the_arms_of_the_paper(crossed: RunData) -> N
     assert shares == {0.0, 100.0}
 
 
+@pytest.mark.slow
 def test_a_condition_names_in_what_it_differs_from_the_paper(crossed: RunData) -> None:
     found = {e.key["condition"]: e.value for e in estimate(crossed, "green_rate", ["condition"])}
     assert len(found) == 14 and set(found.values()) == {0.0, 1.0}
@@ -334,6 +336,7 @@ def test_figure_6_keeps_the_labels_of_all_four_conditions(data: RunData) -> None
     assert axis["axis"]["labelOverlap"] is False and axis["axis"]["labelAngle"] == -40
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_page_shows_the_rates_of_the_four_arms(data: RunData) -> None:
     made = replication("personas", [PaperRun(data, 0, 0.0)])
     assert made.plan.picture is not None

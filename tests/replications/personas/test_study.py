@@ -155,6 +155,7 @@ def shown(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("presentation", PRESENTATIONS)
 def test_every_role_of_every_scenario_is_shown_what_is_scored(presentation: str) -> None:
@@ -270,6 +271,7 @@ def test_conditions_say_who_you_are_and_show_payoffs_as_they_should() -> None:
             assert all(number in text for number in numbers) == (seen == "visible")
 
 
+@pytest.mark.slow
 def test_rationales_are_short_explanations_without_a_bound_of_words() -> None:
     text = texts(plan())["yes", "visible"][0]
     assert 'and "rationale", a short explanation of your choice. Think step by step' in text
@@ -660,6 +662,7 @@ def test_contradictions_are_data_with_figures_from_the_tables() -> None:
     assert abs(max(table_1) - extremes[0]) < 0.11 and abs(min(table_1) - extremes[1]) < 0.11
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("speaking")
 def test_compare_sets_rates_and_effects_beside_the_published_ones_and_reports_contradictions(
     tmp_path: Path,

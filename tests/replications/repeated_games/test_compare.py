@@ -153,6 +153,7 @@ def test_games_are_told_by_their_payoffs_however_the_study_spells_them(tmp_path:
     assert (one.own.value, one.value) == (3.0, 0.0)
 
 
+@pytest.mark.slow
 def test_nine_wordings_of_which_two_cooperate(tmp_path: Path) -> None:
     labels = "labels: {set: agent.framing.labels, to: [JF, QX, RH]}"
     units = "units: {set: agent.framing.units, to: [points, dollars, coins]}"
@@ -277,6 +278,7 @@ def test_every_published_row_is_compared_or_named(tmp_path: Path) -> None:
         assert told in remarks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "expected"),
     [

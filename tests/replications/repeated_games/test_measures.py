@@ -107,6 +107,7 @@ def values(found: list[Estimate]) -> dict[Any, float]:
 
 
 class TestFamilies:
+    @pytest.mark.slow
     def test_ratios_are_points_over_the_best_rank_by_family(self, tmp_path: Path) -> None:
         every = {"game": {"from": "ordinal_2x2"}}
         with played(tmp_path, game="ordinal_2x2", types={"a": "constant:0"}, vary=every) as data:

@@ -126,6 +126,7 @@ def test_pairs_show_who_defected_against_whom(played: Played) -> None:
     assert pairs["echo", "kind"]["score1"] == 8
 
 
+@pytest.mark.slow
 def test_games_without_a_cooperative_action_show_coordination_and_the_own_favourite(played: Played) -> None:
     sweep = {
         "payoffs": {
@@ -222,6 +223,7 @@ def test_robustness_says_what_survives(played: Played) -> None:
     assert (row["difference"], row["holds in all"]) == (1, "yes")
 
 
+@pytest.mark.slow
 def test_the_matrices_of_the_families_show_what_the_games_pay(played: Played) -> None:
     (figure,) = draw(played(vary={}, seeds=1), "games_matrices").figures
     charts = figure.chart.to_dict()["concat"]

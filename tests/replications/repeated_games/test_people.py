@@ -78,6 +78,7 @@ def test_imported_and_own_people_are_in_the_same_panels(runs: Path, name: str) -
     assert ({"people_flow", "people_served"} <= tables) == (name == "own")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["human", "own"])
 def test_the_published_regressions_are_one_command_each(runs: Path, name: str) -> None:
     with open_run(runs / name) as run, run_data(run.rows, runs / name, run.manifest) as data:

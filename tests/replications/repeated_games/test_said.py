@@ -70,6 +70,7 @@ def data(folder: Path) -> Iterator[RunData]:
         yield found
 
 
+@pytest.mark.slow
 def test_truth_tellers_score_one_and_diverge_nowhere(data: RunData) -> None:
     told = [s for s in statements(data) if s.agent != "scripted/liar"]
     assert {s.when for s in told} == {"before", "during", "after"}

@@ -78,6 +78,7 @@ def test_a_run_of_trust_under_its_own_name_is_compared_and_people_are_named(tmp_
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_report_is_made_and_totals_are_whole(played: RunData) -> None:
     assert not build_report(played).failures
     found = {e.key["game"]: e.value for e in estimate(played, "efficiency", ["game"])}
