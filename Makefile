@@ -34,7 +34,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: blocks browser coverage demo test test-all fuzz newest lint format golden lock bench chaos chaos-short mutants cover docs notebooks package interop axelrod ray train probe clean help
+.PHONY: all blocks browser coverage demo test test-all fuzz newest lint format golden lock bench chaos chaos-short mutants cover docs notebooks package interop axelrod ray train probe clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -169,6 +169,9 @@ $(BENCH_READY):
 	$(BENCH)/bin/python $(INSTALL) 'torch==2.13.0'
 	$(BENCH)/bin/python $(INSTALL) -e '.[embedded,analysis,report,ray,bench]'
 	@rm -f $(BENCH)/.ready-*; touch $@
+
+all: ## run every target that checks or measures and print a table; hours on an idle machine (ONLY='lint test': some of them)
+	$(PYTHON) -m tools.every $(ONLY)
 
 clean: ## remove the virtual environments and caches
 	rm -rf .venv .venv-newest $(BENCH) $(INTEROP) .mypy_cache .ruff_cache .pytest_cache .hypothesis .browser

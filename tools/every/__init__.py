@@ -1,0 +1,1 @@
+"""Run every target of the Makefile that checks or measures, one after the other."""
