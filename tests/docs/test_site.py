@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tools.site import reference
-from tools.site.__main__ import _linked
+from tools.site.__main__ import REPOSITORY, _linked
 from tools.site.links import problems
 
 ROOT = Path(__file__).parents[2]
@@ -42,9 +42,7 @@ def test_the_reference_names_every_command_and_part() -> None:
 
 def test_links_to_files_outside_the_docs_lead_to_the_repository() -> None:
     text = _linked("[a](../examples/cooperation.R) [b](data.md#x) [c](../CHANGELOG.md)", ROOT / "docs")
-    assert text == (
-        "[a](https://github.com/ostrom-lab/ostrom/blob/main/examples/cooperation.R) [b](data.md#x) [c](changelog.md)"
-    )
+    assert text == f"[a]({REPOSITORY}/examples/cooperation.R) [b](data.md#x) [c](changelog.md)"
 
 
 def test_the_checker_finds_what_is_broken(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -29,7 +30,7 @@ def test_the_version_has_one_source() -> None:
 
 
 def test_the_metadata_is_complete() -> None:
-    assert {"Documentation", "Repository", "Issues", "Changelog"} <= set(PROJECT["project"]["urls"])
+    assert {"Repository", "Issues", "Changelog"} <= set(PROJECT["project"]["urls"])
     for name in (
         "SECURITY.md",
         "CODE_OF_CONDUCT.md",
@@ -41,6 +42,17 @@ def test_the_metadata_is_complete() -> None:
         assert (ROOT / name).is_file(), name
     for form in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"):
         assert yaml.safe_load(form.read_text(encoding="utf-8"))
+
+
+def test_the_address_of_the_repository_stands_in_one_file() -> None:
+    address = PROJECT["project"]["urls"]["Repository"].removeprefix("https://").encode()
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    named = [
+        path
+        for path in listed.splitlines()
+        if (ROOT / path).is_file() and address in (ROOT / path).read_bytes()
+    ]
+    assert not listed or named == ["pyproject.toml"]
 
 
 def test_images_of_the_readme_are_files_of_the_project() -> None:
@@ -75,6 +87,13 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
     run(sys.executable, "-m", "build", "--outdir", tmp_path / "dist", ROOT)
     files = sorted((tmp_path / "dist").iterdir())
     assert [f.suffix for f in files] == [".whl", ".gz"]
+    run(sys.executable, "-m", "build", "--outdir", tmp_path / "again", ROOT)
+    for file in files:
+        assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes(), file.name
+    with ZipFile(files[0]) as wheel:
+        held = wheel.namelist()
+    assert all(name.startswith(("ostrom/", f"ostrom-{ostrom.__version__}.dist-info/")) for name in held)
+    assert not [name for name in held if "__pycache__" in name or "golden" in name or name.endswith(".db")]
     assert "PASSED" in run(sys.executable, "-m", "twine", "check", "--strict", *files)
     run(sys.executable, "-m", "venv", tmp_path / "empty")
     python = tmp_path / "empty" / "bin" / "python"

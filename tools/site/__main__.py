@@ -6,13 +6,15 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from tools.site import gallery, reference
 from tools.site.links import problems
 
 ROOT = Path(__file__).parents[2]
-REPOSITORY = "https://github.com/ostrom-lab/ostrom/blob/main"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+REPOSITORY = f"{PROJECT['urls']['Repository']}/blob/main"
 WORK = ROOT / ".site"
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 
