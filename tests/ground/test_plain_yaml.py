@@ -49,6 +49,7 @@ BROKEN: dict[str, str | bytes] = {
     "very deep": "[" * 100_000,
     "contains itself": "name: &x [*x]",
     "unfolds without end": UNFOLDING,
+    "a key that unfolds without end": UNFOLDING.replace("name: *a59", "name: [*a59 : x]"),
     "half a surrogate pair": 'name: "\\ud800"',
     "not UTF-8": b"name: \xff\xfe",
     "several lines wrong": "name: [\n  a: b\n  c",
@@ -74,6 +75,11 @@ def test_no_text_gets_more_than_one_line_of_complaint(reader: str, broken: str, 
         ("a: .nan", "f: a: must be a finite number"),
         ("a: 1\nb: {c: 1, c: 2}", "line 2, column 11: .*the key 'c' is given twice"),
         (UNFOLDING, "aliases of aliases"),
+        (
+            UNFOLDING.replace("name: *a59", "name: {? *a59 : 1}"),
+            "line 60, column 6: .*a key must be plain text, found a sequence",
+        ),
+        ("{a: 1, null: 2}", "a key must be plain text, found 'null'"),
     ],
 )
 def test_what_is_not_plain_is_named(text: str, said: str) -> None:

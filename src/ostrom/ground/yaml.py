@@ -37,10 +37,12 @@ class _Loader(yaml.SafeLoader):
 def _no_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
     result: dict[Any, Any] = {}
     for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
+        # A list is never shown: with aliases of aliases its text has no end.
+        key = loader.construct_object(key_node) if isinstance(key_node, yaml.ScalarNode) else None
         if not isinstance(key, str | int | float | bool):
+            shown = repr(key_node.value)[:60] if isinstance(key_node, yaml.ScalarNode) else f"a {key_node.id}"
             raise yaml.constructor.ConstructorError(
-                None, None, f"a key must be plain text, found {key!r}", key_node.start_mark
+                None, None, f"a key must be plain text, found {shown}", key_node.start_mark
             )
         if key in result:
             raise yaml.constructor.ConstructorError(

@@ -233,14 +233,17 @@ def test_a_broken_file_is_refused(change: Change, key: str, reason: str, tmp_pat
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("name: a\ntitle: b: c\n", "line 2: is not valid YAML"),
+        ("name: a\ntitle: b: c\n", "line 2, column 9: is not valid YAML"),
         ("name: [", "is not valid YAML"),
         ("name: 2024-13-45", "is not valid YAML: month must be in 1..12"),
-        ("name: &x [*x]", "name"),
+        ("name: &x [*x]", "line 1, column 7: is not valid YAML: found unconstructable recursive node"),
         ("- a list", "must hold keys with values"),
         ("", "must hold keys with values"),
-        ("name: a\nname: b\n", "name: is given twice, again on line 2"),
-        ("payoffs:\n  A B: [1, 2]\n  A B: [3, 4]\n", "payoffs.A B: is given twice, again on line 3"),
+        ("name: a\nname: b\n", "line 2, column 1: is not valid YAML: the key 'name' is given twice"),
+        (
+            "payoffs:\n  A B: [1, 2]\n  A B: [3, 4]\n",
+            "line 3, column 3: is not valid YAML: the key 'A B' is given twice",
+        ),
         ("name: \x07", "is not valid YAML"),
     ],
 )

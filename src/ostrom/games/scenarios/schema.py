@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
-import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -20,7 +19,7 @@ from pydantic import (
 
 from ostrom.games.scenarios.scenario import Claim, ScenarioClass
 from ostrom.ground.errors import StudyError
-from ostrom.ground.yaml import YAML_TROUBLE, check_depth, check_plain
+from ostrom.ground.yaml import read_yaml
 
 NARRATIVE_WORDS = (60, 120)
 PERSONA_WORDS = (25, 60)
@@ -158,7 +157,6 @@ def _refuse_repeats(what: str, keys: list[str]) -> None:
             raise ValueError(f"duplicate {what} {key!r}")
 
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LONGEST_FINDING = 60
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -166,49 +164,13 @@ Form = TypeVar("Form", bound=BaseModel)
 
 def parse(form: type[Form], text: str, file: str) -> Form:
     """Read YAML ``text`` into ``form`` or refuse it with a :class:`StudyError`."""
-    data = _mapping(text, file)
+    data = read_yaml(text, file, numbers=False, compiled=True)
+    if not isinstance(data, dict):
+        raise StudyError("must hold keys with values", file=file, found=_short(data))
     try:
         return form.model_validate(data)
     except ValidationError as refused:
         raise _explained(form, refused, file) from None
-
-
-def _mapping(text: str, file: str) -> dict[Any, Any]:
-    try:
-        # YAML readers let the last of two equal keys win, which would hide a row that was pasted twice.
-        check_depth(text, file, _LOADER)
-        _refuse_duplicates(yaml.compose(text, Loader=_LOADER), "", file, set())
-        data = yaml.load(text, Loader=_LOADER)
-    except yaml.MarkedYAMLError as broken:
-        where = f"line {broken.problem_mark.line + 1}" if broken.problem_mark else None
-        raise StudyError(f"is not valid YAML: {broken.problem}", file=file, key=where) from None
-    except YAML_TROUBLE as broken:
-        raise StudyError(f"is not valid YAML: {' '.join(str(broken).split())}", file=file) from None
-    if not isinstance(data, dict):
-        raise StudyError("must hold keys with values", file=file, found=_short(data))
-    check_plain(data, file, numbers=False)
-    return data
-
-
-def _refuse_duplicates(node: Any, path: str, file: str, visited: set[int]) -> None:
-    # An alias leads to a node that was seen before, possibly to one of its own parents.
-    if id(node) in visited:
-        return
-    visited.add(id(node))
-    if isinstance(node, yaml.SequenceNode):
-        for position, child in enumerate(node.value):
-            _refuse_duplicates(child, f"{path}[{position}]", file, visited)
-    elif isinstance(node, yaml.MappingNode):
-        seen = set()
-        for key, child in node.value:
-            name = str(key.value)
-            here = f"{path}.{name}" if path else name
-            if name in seen:
-                raise StudyError(
-                    f"is given twice, again on line {key.start_mark.line + 1}", file=file, key=here
-                )
-            seen.add(name)
-            _refuse_duplicates(child, here, file, visited)
 
 
 def _explained(form: type[BaseModel], refused: ValidationError, file: str) -> StudyError:

@@ -1,0 +1,35 @@
+"""Options of the commands for people that no other test names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.people.served import served, small_study
+
+
+def test_visits_of_a_trial_never_count_and_few_join_at_once(tmp_path: Path) -> None:
+    with served(tmp_path, small_study(), "--test", "--joins-a-minute", "2") as server:
+        statuses = [server.visitor(join=True).status for _ in range(3)]
+        assert statuses == [200, 200, 429]
+        people = json.loads(server.ostrom("people", "small", "list", "--json").stdout)
+        assert [one["test"] for one in people] == [True, True]
+
+
+def test_recruiting_is_closed_and_opened_again(tmp_path: Path) -> None:
+    with served(tmp_path, small_study()) as server:
+        assert "closed" in server.ostrom("people", "small", "close").stderr
+        assert "open" in server.ostrom("people", "small", "close", "--open").stderr
+        assert server.visitor(join=True).status == 200
+
+
+def test_a_pilot_keeps_the_waiting_times_of_the_study_where_it_is_told_to(tmp_path: Path) -> None:
+    study = small_study(time={"reveal": [0.01, 0.02]})
+    with served(tmp_path, study) as server:
+        kept = {}
+        for name, options in (("short", ()), ("real", ("--real-time",))):
+            done = server.ostrom("pilot", "study.yaml", "--people", "1", "--name", name, *options)
+            assert done.returncode == 0, done.stderr
+            manifest = json.loads((tmp_path / "runs" / name / "run.json").read_text())
+            kept[name] = manifest["study"]["people"]["time"].get("reveal")
+        assert kept == {"short": None, "real": [0.01, 0.02]}
