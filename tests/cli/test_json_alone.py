@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "play": ("play", "prisoners_dilemma", "--rounds", "1"),
     "evolve": ("evolve", "own"),
     "compare": ("compare", "own"),
-    "traces": ("traces", "own"),
+    "traces": ("traces", "own", "--sensitivity"),
     "branch": ("branch", "own", "--match", "0", "--at", "2"),
     "attribute": ("attribute", "own", "--match", "0", "--round", "2"),
     "estimate": ("estimate", "own", "cooperation"),

@@ -126,3 +126,15 @@ def test_two_judges_agree_or_not(played: Command) -> None:
 def test_wrong_use_is_one_line(played: Command, more: tuple[str, ...], message: str) -> None:
     done = played("more", "corpus", "talk", "--out", "f", "--judge", "scripted/judge", *more)
     assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_thresholds_shares_and_games_are_those_that_are_asked_for(played: Command) -> None:
+    asked = ("corpus", "talk", "--judge", "scripted/judge", "--json", "--out")
+    few = json.loads(played(*asked, "few", "--sample", "5", "--dry-run").stdout)
+    assert few["scoring"][0]["due"] == 5
+    half = json.loads(played(*asked, "half", "--held-out", "0.5").stdout)
+    assert half["train"] + half["val"] == 24 and 6 <= half["val"] <= 18
+    strict = json.loads(played(*asked, "strict", "--quality", "10").stdout)
+    assert (strict["train"], strict["val"]) == (0, 0)
+    without = json.loads(played(*asked, "without", "--leave-out", "public_goods").stdout)
+    assert (without["train"], without["val"]) == (0, 0)

