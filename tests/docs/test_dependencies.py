@@ -36,8 +36,10 @@ def test_the_licence_is_the_one_that_the_package_states(name: str) -> None:
     except PackageNotFoundError:
         pytest.skip("is not installed here")
     # What a package states as a whole; the text of a licence may speak of others that it leaves alone.
-    stated_as = " ".join([stated.get("License-Expression") or "", *(stated.get_all("Classifier") or [])])
-    text = stated_as + " " + (stated.get("License") or "")
+    stated_as = " ".join(
+        [*(stated.get_all("License-Expression") or []), *(stated.get_all("Classifier") or [])]
+    )
+    text = stated_as + " " + " ".join(stated.get_all("License") or [])
     own, theirs = (
         {family for family in ("MIT", "BSD", "Apache", "Mozilla|MPL") if re.search(family, words)}
         for words in (ROWS[name][1], text)
