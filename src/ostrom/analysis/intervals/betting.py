@@ -10,8 +10,8 @@ depends on a value, so the order of the values does not matter, and looking agai
 Values need not have one mean, and conditions that the design fixes may differ as they like. For the mean of values
 with weights w_i, the product has 1 - c_i + c_i x_i / m where c_i is c times w_i over the largest weight. Over all means
 that values can have at a weighted mean of m its average is largest where each is m (its logarithm is concave, and its
-slopes there are in the proportion of the weights), and is 1 there. So what hardly weighs is hardly bet on: the middle of
-a line costs its slope nothing. A difference is the weighted mean of the values of one side and of 1 - value of the
+slopes there are in the proportion of the weights), and is 1 there. So what hardly weighs is hardly bet on: the middle
+of a line costs its slope nothing. A difference is the weighted mean of the values of one side and of 1 - value of the
 other.
 """
 
