@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from tests.analysis.conftest import PlayedRun
 
-from ostrom.analysis.estimate import Estimate, contrast, estimate, estimated, fixed, minus, trend
+from ostrom.analysis.estimate import Estimate, Query, contrast, estimate, estimated, fixed, minus, trend
 from ostrom.analysis.intervals import Exact, mean_of
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.units import Observation, Observations, paired
+from ostrom.analysis.units import Observation, Observations, TwoSides, paired
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.models.base import Request
@@ -199,6 +199,35 @@ def test_balance_makes_levels_weigh_the_same(small: RunData, play_run: PlayedRun
     value = measure("SELECT match, (game = 'stag_hunt')::INTEGER AS value FROM matches GROUP BY match, game")
     plain, even = (estimate([small, other], value, balance=balance)[0].value for balance in ((), ("game",)))
     assert plain == pytest.approx(36 / 108) and even == pytest.approx(0.5)
+
+
+def test_balance_makes_levels_weigh_the_same_in_a_contrast(small: RunData, play_run: PlayedRun) -> None:
+    levels = {"game": ["prisoners_dilemma"], "k": {"set": "agent.memory.k", "to": [1, 16]}}
+    other = play_run(name="other", vary=levels, seeds=9)
+    value = measure(
+        "SELECT match, (game = 'stag_hunt' AND k = 16)::INTEGER AS value FROM matches GROUP BY match, game, k"
+    )
+    plain, even = (contrast([small, other], value, "k", "16 - 1", balance=of)[0] for of in ((), ("game",)))
+    assert plain.value < 0.4 and even.value == pytest.approx(0.5) and plain.n == even.n
+    assert even.method.startswith("paired") and even.low is not None and even.low < 0.5
+    query = Query(measure="cooperation", contrast="k=16-1", balance=("game",))
+    wanted = contrast([small, other], "cooperation", "k", "16 - 1", balance=["game"])
+    assert query.ask([small, other]) == wanted
+    with pytest.raises(UsageError, match="nowhere"):
+        contrast(small, "cooperation", "k", "16 - 1", balance=["nowhere"])
+
+
+@pytest.mark.parametrize("certain", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("paired_sides", [True, False])
+def test_weights_of_a_comparison_count_on_each_side(certain: tuple[bool, bool], paired_sides: bool) -> None:
+    first, second, weights = [0.2, 0.4, 0.9, 0.7], [0.1, 0.1, 0.5, 0.3], [3.0, 3.0, 1.0, 1.0]
+    sides = TwoSides(
+        first, second, [(0,), (1,), (2,), (3,)] if paired_sides else None, ((), ()),
+        ((), ()) if paired_sides else (range(4), range(4, 8)), None, certain, (0.0, 1.0), "match", "",
+        (weights, weights),
+    )  # fmt: skip
+    mean = [math.fsum(w * x for w, x in zip(weights, side, strict=True)) / 8 for side in (first, second)]
+    assert sides.inference().limits().value == pytest.approx(mean[0] - mean[1])
 
 
 def test_weights_and_units_of_a_measure(small: RunData) -> None:

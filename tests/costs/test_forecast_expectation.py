@@ -193,3 +193,19 @@ def test_measured_lengths_of_texts_are_those_that_were_written() -> None:
     # One act in two quotes two messages, each 92 characters shorter than the usual 100.
     acts, quoted = usual.likely_calls / 2, 2
     assert usual.likely_tokens_in - short.likely_tokens_in == pytest.approx(acts * quoted * 92 / 4, rel=0.05)
+
+
+def test_later_generations_make_few_designs_anew() -> None:
+    """Founders make a design each; of the newborn a fifth does, and the others take over their parent's."""
+    told = forecast(
+        plan_of(
+            mechanism={
+                "name": "evolution", "under": "mediation", "population": 40, "generations": 6, "genomes": ["Be fair."],
+                "mutation": {"share": 0.0, "design": 0.2},
+            },
+            seeds=1,
+        )
+    )  # fmt: skip
+    matches, designs = 6 * 40 * 2, 40 + 5 * 0.2 * 40
+    assert told.likely_calls == pytest.approx(matches + designs, rel=0.05)
+    assert told.calls == matches + 6 * 40

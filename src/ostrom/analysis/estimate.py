@@ -39,6 +39,7 @@ from ostrom.analysis.units import (
     Runs,
     UnitValue,
     Where,
+    balanced,
     bounds_of,
     compared,
     independent,
@@ -82,9 +83,8 @@ class Query(BaseModel):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Query:
-        kinds = [name for name in ("contrast", "over", "balance") if getattr(self, name)]
-        if len(kinds) > 1:
-            raise ValueError(f"{' and '.join(kinds)} exclude each other")
+        if self.over and (self.contrast or self.balance):
+            raise ValueError(f"{'contrast' if self.contrast else 'balance'} and over exclude each other")
         if self.log and not self.over:
             raise ValueError("log needs over")
         if self.contrast and not all(part.strip() for part in self.contrast.partition("=")):
@@ -142,7 +142,8 @@ class Query(BaseModel):
 
         picked = self.condition(data)
         if self.contrast:
-            return contrast(data, self.part, *self.pair, self.by, where=picked, level=level)
+            how = {"where": picked, "balance": self.balance, "level": level}
+            return contrast(data, self.part, *self.pair, self.by, **how)
         if self.over:
             return trend(data, self.part, self.over, self.by, log=self.log, where=picked, level=level)
         return estimate(data, self.part, self.by, where=picked, balance=self.balance, level=level)
@@ -252,15 +253,16 @@ def contrast(
     by: Sequence[str] = (),
     *,
     where: Where = None,
+    balance: Sequence[str] = (),
     level: float = 0.95,
 ) -> list[Estimate]:
     """The mean at one level of a factor minus that at another: ``contrast(run, "cooperation", "k", "80 - 2")``.
 
     ``"* - 2"`` compares every other level with 2. Paired wherever units pair: in the same match, or in the same
-    cell otherwise with the same seed.
+    cell otherwise with the same seed. ``balance`` names columns whose levels weigh the same, as in ``estimate``.
     """
     found = observations(data, measures.named(measure), where)
-    found.need([factor])
+    found.need([factor, *balance])
     made: list[Estimate] = []
     if not found.rows:
         return made
@@ -269,7 +271,7 @@ def contrast(
         for first, second in pairs:
             sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
             if all(sides):
-                inference, n, unit, note = compared(found, sides[0], sides[1], factor, by)
+                inference, n, unit, note = compared(found, sides[0], sides[1], factor, by, balance)
                 named = {**dict(zip(by, key, strict=True)), factor: f"{first} - {second}"}
                 made.append(estimated(named, inference, n, unit, note, level))
     return made
@@ -350,7 +352,7 @@ def _mean(
     found: Observations, rows: Sequence[Observation], by: Sequence[str], balance: Sequence[str]
 ) -> tuple[Inference, int, str, str]:
     units = list(per_match(rows).values())
-    weights = _balanced(units, balance)
+    weights = balanced(units, [unit.weight for unit in units], balance)
     names = [independent(found.measure, unit) for unit in units]
     unit = "match" if found.measure.unit == "decision" else found.measure.unit
     n, note = len(set(names)), "; ".join(filter(None, (_pooled(units, by), _generations(units))))
@@ -393,25 +395,6 @@ def _slope(
 
 def _stratum(found: Observations, unit: UnitValue, by: Sequence[str]) -> tuple[Any, ...]:
     return tuple(sorted({found.cell(row, by) for row in unit.rows}, key=repr))
-
-
-def _balanced(units: Sequence[UnitValue], balance: Sequence[str]) -> list[float]:
-    """Weights under which all levels of a column count the same, within levels of the columns before it."""
-    weights = [unit.weight for unit in units]
-    for depth in range(len(balance), 0, -1):
-        outer = [tuple(u.rows[0][name] for name in balance[: depth - 1]) for u in units]
-        inner = [tuple(u.rows[0][name] for name in balance[:depth]) for u in units]
-        mass: dict[Any, float] = {}
-        for weight, cell in zip(weights, inner, strict=True):
-            mass[cell] = mass.get(cell, 0.0) + weight
-        count: dict[Any, set[Any]] = {}
-        for cell, around in zip(inner, outer, strict=True):
-            count.setdefault(around, set()).add(cell)
-        weights = [
-            weight / mass[cell] / len(count[around])
-            for weight, cell, around in zip(weights, inner, outer, strict=True)
-        ]
-    return weights
 
 
 def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:

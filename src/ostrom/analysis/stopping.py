@@ -45,8 +45,8 @@ class StopRule(Query):
     def _whole(self) -> StopRule:
         if not self.contrast:
             raise ValueError("a stopping rule needs a contrast, FACTOR=A-B")
-        if self.by or "*" in self.contrast:
-            raise ValueError("a stopping rule has one contrast: without by and without *")
+        if self.by or self.balance or "*" in self.contrast:
+            raise ValueError("a stopping rule has one contrast: without by, balance and *")
         if (self.width is None) == (self.bayes_factor is None):
             raise ValueError("a stopping rule needs exactly one of width and bayes_factor")
         if self.at_least > self.at_most:

@@ -4,6 +4,7 @@ Two sides of a comparison are paired wherever their units pair.
 """
 
 import math
+import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -384,6 +385,8 @@ class TwoSides:
     bounds: Bounds
     unit: str
     note: str
+    weights: tuple[Sequence[float] | None, Sequence[float] | None] = (None, None)
+    """What every value counts where not all count the same; partners of a pair count alike."""
 
     @property
     def n(self) -> int:
@@ -394,7 +397,7 @@ class TwoSides:
         """The mean of the first side minus that of the second."""
         one, two, sure = self.first, self.second, self.certain
         if all(sure):
-            a, b = _average(one), _average(two)
+            a, b = _average(one, self.weights[0]), _average(two, self.weights[1])
             return Exact(without_rounding(a - b, abs(a) + abs(b)))
         if any(sure):
             sign, side = (1.0, 0) if sure[1] else (-1.0, 1)
@@ -402,12 +405,17 @@ class TwoSides:
             how: dict[str, Any] = {"strata": self.strata}
             if self.pairs is None:
                 how = {"clusters": self.names[side]}
-            made = mean_of(drawn, bounds=self.bounds, unit=self.unit, **how)
+            made = mean_of(drawn, bounds=self.bounds, weights=self.weights[side], unit=self.unit, **how)
             scaled = tuple(sign * a for a in made.coefficients)
-            return replace(made, coefficients=scaled, offset=-sign * _average(known))
+            offset = -sign * _average(known, self.weights[1 - side])
+            return replace(made, coefficients=scaled, offset=offset)
         if self.pairs is None:
-            return difference_of(one, two, bounds=self.bounds, clusters=self.names, unit=self.unit)
-        return paired_difference_of(one, two, bounds=self.bounds, strata=self.strata, unit=self.unit)
+            return difference_of(
+                one, two, bounds=self.bounds, weights=self.weights, clusters=self.names, unit=self.unit
+            )
+        return paired_difference_of(
+            one, two, bounds=self.bounds, weights=self.weights[0], strata=self.strata, unit=self.unit
+        )
 
 
 def compared(
@@ -416,9 +424,13 @@ def compared(
     second: Sequence[Observation],
     factor: str,
     by: Sequence[str],
+    balance: Sequence[str] = (),
 ) -> tuple[Inference, int, str, str]:
     """The mean of one side minus that of the other: inference, number of units, unit, and a note."""
     made = comparison(found, first, second, factor, by)
+    if balance:
+        counts = [balanced([of[0] for of in side], [1.0] * len(side), balance) for side in made.units]
+        made = replace(made, weights=(counts[0], counts[1]))
     return made.inference(), made.n, made.unit, made.note
 
 
@@ -552,5 +564,26 @@ def _mean(units: Sequence[UnitValue]) -> float:
     return _average([unit.value for unit in units])
 
 
-def _average(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
+def _average(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
+    if weights is None:
+        return math.fsum(values) / len(values)
+    return math.fsum(map(operator.mul, values, weights)) / math.fsum(weights)
+
+
+def balanced(units: Sequence[UnitValue], weights: Sequence[float], balance: Sequence[str]) -> list[float]:
+    """Weights under which all levels of a column count the same, within levels of the columns before it."""
+    weights = list(weights)
+    for depth in range(len(balance), 0, -1):
+        outer = [tuple(u.rows[0][name] for name in balance[: depth - 1]) for u in units]
+        inner = [tuple(u.rows[0][name] for name in balance[:depth]) for u in units]
+        mass: dict[Any, float] = {}
+        for weight, cell in zip(weights, inner, strict=True):
+            mass[cell] = mass.get(cell, 0.0) + weight
+        count: dict[Any, set[Any]] = {}
+        for cell, around in zip(inner, outer, strict=True):
+            count.setdefault(around, set()).add(cell)
+        weights = [
+            weight / mass[cell] / len(count[around])
+            for weight, cell, around in zip(weights, inner, outer, strict=True)
+        ]
+    return weights

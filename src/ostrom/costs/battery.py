@@ -12,6 +12,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostrom.costs.forecast import Forecast, forecast
+from ostrom.engine.folder import Folder
 from ostrom.engine.gate import Spending
 from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
@@ -21,7 +22,6 @@ from ostrom.ground.files import read_plain, write_whole
 from ostrom.studies.factors import Factor
 from ostrom.studies.load import builtin_names
 from ostrom.studies.resolve import Resolved, resolve
-from ostrom.studies.run import open_run
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 Models = Sequence[str]
@@ -204,13 +204,16 @@ def play_jobs(
 ) -> tuple[list[tuple[BatteryRun, Result]], bool]:
     """Play jobs in their order within one budget; what ended, and whether somebody interrupted it."""
     results: list[tuple[BatteryRun, Result]] = []
+    bounded = options.budget_usd is not None and options.budget_usd > 0
+    usd = {job.folder: spent(job.folder, options)[0] if bounded else 0.0 for job in jobs}
     for job in jobs:
         tell(job.title)
         limit = None
-        if options.budget_usd is not None and options.budget_usd > 0:
-            others = sum(spent(other.folder, options)[0] for other in jobs if other is not job)
+        if options.budget_usd is not None and bounded:
+            others = math.fsum(of for folder, of in usd.items() if folder != job.folder)
             limit = max(0.0, options.budget_usd - others)
         results.append((job, play(job.plan(replace(options, budget_usd=limit)), job.folder)))
+        usd[job.folder] = spent(job.folder, options)[0] if bounded else 0.0
         if results[-1][1].interrupted:
             return results, True
     return results, False
@@ -218,12 +221,14 @@ def play_jobs(
 
 def spent(folder: Path, options: PlayOptions) -> tuple[float, int]:
     """Money and calls of a run so far; what no server reported counts by the same upper estimate as in a run."""
-    if not (folder / "run.json").exists():
+    place = Folder(folder)
+    if not (place.exists and place.journal.exists()):
         return 0.0, 0
-    with open_run(folder) as opened:
-        known, tally = opened.journal.spent(), Tally()
+    # What a study plays need not be worked out again to add up what it cost.
+    with place.open_journal(place.manifest(), checked=False) as journal:
+        known, tally = journal.spent(), Tally()
         spending = Spending(tally, Budget(usd=math.inf), options.rates, batch=bool(options.batch))
-        spending.recall(opened.journal)
+        spending.recall(journal)
     return known["usd"] + tally.assumed_usd, int(known["calls"])
 
 

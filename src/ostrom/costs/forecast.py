@@ -159,9 +159,9 @@ def forecast(
         if not any(_asks(seated.config) for seated in unit.players):
             decisions += seeds * taking_place * most
             continue
-        # Prompts of generations have the same length; only the last one breeds no other.
+        # Prompts of generations have the same length; the first makes its designs, and the last breeds no other.
         told = tuple(words.of(seated.config, measured) for seated in unit.players)
-        key = (cell_of(unit), unit.kind, unit.game.name, told, unit.seat, most)
+        key = (cell_of(unit), unit.kind, unit.game.name, told, unit.seat, most, bool(unit.needs))
         if key not in known:
             known[key] = rehearsed(plan, unit, lengths, plan.cells)
         match = known[key]

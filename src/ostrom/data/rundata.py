@@ -46,6 +46,16 @@ CALLS = (
 )
 
 
+def names_of(folders: Sequence[Path]) -> dict[Path, str]:
+    """What tells runs apart: the last part of a folder, or the whole path where another run is called alike.
+
+    >>> list(names_of([Path("a/sweep"), Path("b/sweep"), Path("b/rest")]).values()) == ["a/sweep", "b/sweep", "rest"]
+    True
+    """
+    last = [folder.name for folder in folders]
+    return {folder: folder.name if last.count(folder.name) == 1 else folder.as_posix() for folder in folders}
+
+
 def columns(
     table: str, factors: Mapping[str, type], more: Mapping[str, Mapping[str, type]] = {}
 ) -> dict[str, type]:

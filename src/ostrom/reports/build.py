@@ -4,7 +4,7 @@ A single chart can also be written as a file of its own: SVG, PNG, or a page tha
 """
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -82,9 +82,12 @@ class ReportFiles:
     """Collects the files of a report and writes them at the end, in the folder of its run or in ``home``."""
 
     def __init__(
-        self, data: RunData, *, safe: bool, folder: str = "report", home: Path | None = None
-    ) -> None:
+        self, data: RunData, *, safe: bool, folder: str = "report", home: Path | None = None,
+        names: Mapping[Path, str] | None = None,
+    ) -> None:  # fmt: skip
         self.data, self.safe, self.folder, self.home = data, safe, folder, home or data.folder
+        self.names = names or {}
+        """What runs are called on the page, by their folders."""
         self.alone = home is None
         """Whether the page is about one run, whose study lies beside it."""
         self.made_of = ""
@@ -98,7 +101,7 @@ class ReportFiles:
 
     def take(self, data: RunData, *, named: bool) -> None:
         """Draw from another run now; captions say which where it is ``named``."""
-        self.data, self.made_of = data, f"Run: {data.folder.name}." if named else ""
+        self.data, self.made_of = data, f"Run: {self.names[data.folder]}." if named else ""
 
     def first(self) -> Section:
         """The chart of the first screen."""

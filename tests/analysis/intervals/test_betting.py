@@ -19,7 +19,7 @@ from ostrom.analysis.intervals import (
     paired_difference_of,
     slope_of,
 )
-from ostrom.analysis.intervals.betting import BETS, MASS, exceeds, lower_bound
+from ostrom.analysis.intervals.betting import BETS, MASS, exceeds, least_multiple, lower_bound
 
 UNIT = (0.0, 1.0)
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Any]
@@ -180,11 +180,20 @@ def test_differences_and_slopes_bet_on_all_units_at_once() -> None:
     of_twenty = mean_of([1.0] * 20, bounds=UNIT).guaranteed().ends[0]
     assert low == pytest.approx(2 * of_twenty - 1)
     few = difference_of([1.0] * 3, [0.0] * 30, bounds=UNIT).guaranteed().ends[0]
-    assert few == pytest.approx(mean_of([1.0] * 3, bounds=UNIT).guaranteed().ends[0], abs=0.02)
+    assert 0.1 < few < mean_of([1.0] * 3, bounds=UNIT).guaranteed().ends[0]
     pairs = paired_difference_of([1.0] * 10, [0.0] * 10, bounds=UNIT).guaranteed().ends[0]
     assert pairs == pytest.approx(2 * mean_of([1.0] * 10, bounds=UNIT).guaranteed().ends[0] - 1)
     slope = slope_of([0] * 10 + [1] * 10, [0.0] * 10 + [1.0] * 10, bounds=UNIT).guaranteed().ends[0]
     assert slope == pytest.approx(low)
+
+
+def test_the_middle_of_a_line_costs_its_slope_nothing() -> None:
+    """Values that hardly weigh are hardly bet on, however they vary."""
+    ends = ([0.0] * 10 + [1.0] * 10, [0.9] * 10 + [0.1] * 10)
+    whole = slope_of([*ends[0], *[0.5] * 40], [*ends[1], *[0.0, 1.0] * 20], bounds=UNIT).guaranteed().ends
+    assert whole == pytest.approx(slope_of(*ends, bounds=UNIT).guaranteed().ends, abs=1e-6)
+    near = slope_of([*ends[0], *[0.52] * 40], [*ends[1], *[0.0, 1.0] * 20], bounds=UNIT).guaranteed().ends
+    assert near[1] < -0.2
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.9, 1.0), (-math.inf, 0.2), (0.4, 0.6), (0.8, 0.95)])
@@ -214,6 +223,9 @@ def test_a_weight_counts_by_how_much_it_can_move_the_mean() -> None:
 def test_one_look_at_the_capital_says_what_the_search_does_whatever_the_weights(value: float) -> None:
     weights = np.array([0.001] * 10 + [0.099] * 10)
     values = np.full(20, value)
+    assert math.ceil(1e6 * least_multiple(weights, 0.4, 1.0, 0.025)) == math.ceil(
+        1e6 * least_multiple(7 * weights, 0.4, 1.0, 0.025)
+    )
     bound = lower_bound(values, weights, 0.025)
     assert exceeds(values, weights, bound - 1e-6, 0.025)
     assert not exceeds(values, weights, bound + 1e-6, 0.025)

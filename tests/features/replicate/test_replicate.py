@@ -100,6 +100,22 @@ def test_a_paper_is_played_judged_and_gone_on_with(
     assert small.code == 2 and "named twice" in small.err
 
 
+def test_runs_that_are_called_alike_are_told_apart(
+    call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
+) -> None:
+    for name in ("a", "b"):
+        shutil.copytree(played[0] / "runs" / "personas", tmp_path / name / "personas")
+    done = call("replicate", "personas", "--runs", "a/personas,b/personas", "--out", "both", "--json")
+    assert done.code == 0, done.err
+    made = json.loads(done.out)
+    assert [run["run"] for run in made["runs"]] == ["a/personas", "b/personas"]
+    assert {claim["run"] for claim in made["claims"]} == {"a/personas", "b/personas"}
+    page = (tmp_path / "both" / "page" / "index.html").read_text(encoding="utf-8")
+    assert "Run a/personas: 32 calls. Run b/personas: 32 calls." in page and "Run: b/personas." in page
+    again = call("replicate", "personas", "--runs", "a/personas,./a/personas", "--out", "both")
+    assert again.code == 2 and "named twice" in again.err and len(again.err.splitlines()) == 1
+
+
 @pytest.mark.slow
 def test_a_figure_is_judged_beside_the_model_that_is_chosen(
     call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]

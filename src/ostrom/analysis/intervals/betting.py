@@ -7,11 +7,12 @@ which the capital exceeds 1 / a. It is shared among fixed bets c (a universal po
 everything, which is best where all values are 1, the rest is spread over smaller bets for values that vary. No bet
 depends on a value, so the order of the values does not matter, and looking again after more of them costs nothing.
 
-Values need not have one mean. For the mean of values with weights w_i, the product has 1 - c + c x_i / m_i with
-m_i = min(1, k / w_i), where k makes m the weighted mean of the m_i. Over all means that values can have at a weighted
-mean of m its average is largest where they are the m_i (its logarithm is concave, and the conditions of Karush, Kuhn
-and Tucker hold there), and is 1 there. With equal weights all m_i are m: conditions that the design fixes may differ as
-they like. A difference is the weighted mean of the values of one side and of 1 - value of the other.
+Values need not have one mean, and conditions that the design fixes may differ as they like. For the mean of values
+with weights w_i, the product has 1 - c_i + c_i x_i / m where c_i is c times w_i over the largest weight. Over all means
+that values can have at a weighted mean of m its average is largest where each is m (its logarithm is concave, and its
+slopes there are in the proportion of the weights), and is 1 there. So what hardly weighs is hardly bet on: the middle
+of a line costs its slope nothing. A difference is the weighted mean of the values of one side and of 1 - value of the
+other.
 """
 
 import math
@@ -40,41 +41,32 @@ def lower_bound(values: Floats, weights: Floats, tail: float) -> float:
         return 0.0
     pairs, many = np.unique(np.column_stack([values, weights]), axis=0, return_counts=True)
     (x, w), counts = pairs.T, many.astype(np.float64)
-    goal, at = -math.log(tail), math.log(float(w.max())) - FAR
-    # The logarithm of the capital is convex in ln k and falls, so Newton's method from the left never passes the root.
+    goal, at = -math.log(tail), -FAR
+    # The logarithm of the capital is convex in ln m and falls, so Newton's method from the left never passes the root.
     for _ in range(200):
-        capital, slope = _capital(x, w, counts, at)
+        capital, slope = _capital(x, w / w.max(), counts, at)
         step = (capital - goal) / -slope if slope < 0 else 0.0
         if step <= 1e-12:
             break
         at += step
-    return float(np.minimum(w, math.exp(at)) @ counts) if capital >= goal - 1e-9 else 0.0
+    return math.exp(at) if capital >= goal - 1e-9 else 0.0
 
 
 def exceeds(values: Floats, weights: Floats, mean: float, tail: float) -> bool:
     """Whether the lower bound is at least ``mean``: one look at the capital instead of a search."""
     if not 0 < mean < 1:
         return mean <= 0
-    return _capital(values, weights, np.ones(values.size), math.log(_mark(weights, mean)))[0] >= -math.log(
-        tail
-    )
-
-
-def _mark(weights: Floats, mean: float) -> float:
-    """The k for which min(1, k / w) has this weighted mean."""
-    ordered = np.sort(weights)
-    before = np.concatenate([[0.0], np.cumsum(ordered)[:-1]])
-    marks = (mean - before) / np.arange(ordered.size, 0, -1)
-    return float(marks[int(np.argmax(marks <= ordered))])
+    capital, _ = _capital(values, weights / weights.max(), np.ones(values.size), math.log(mean))
+    return capital >= -math.log(tail)
 
 
 def _capital(x: Floats, w: Floats, counts: Floats, at: float) -> tuple[float, float]:
-    """The logarithm of the capital against the means min(1, k / w) with ln k = ``at``, and its slope."""
-    ratio = x * np.maximum(1.0, w * math.exp(-at))
-    factors = 1 - BETS[:, None] + BETS[:, None] * ratio
+    """The logarithm of the capital against a mean whose logarithm is ``at``, and its slope; the largest weight is 1."""
+    gains = BETS[:, None] * (w * x * math.exp(-at))
+    factors = 1 - BETS[:, None] * w + gains
     with np.errstate(divide="ignore"):  # a value of 0 ends the bet of everything
         logs = np.log(MASS) + np.log(factors) @ counts
-    falls = BETS[:, None] * ratio / np.maximum(factors, 1e-300) * (w > math.exp(at))
+    falls = gains / np.maximum(factors, 1e-300)
     top = float(logs.max())
     shares = np.exp(logs - top)
     total = float(shares.sum())
@@ -110,9 +102,8 @@ def least_multiple(weights: Floats, low: float, high: float, tail: float) -> flo
 
 def _multiple(weights: Floats, mean: float, against: float, tail: float) -> float:
     units, counts = np.unique(weights, return_counts=True)
-    ratio = mean * np.maximum(1.0, units / _mark(weights, against))
     with np.errstate(divide="ignore"):
-        growth = np.log(1 - BETS[:, None] + BETS[:, None] * ratio) @ counts
+        growth = np.log(1 + BETS[:, None] * (units / units.max()) * (mean / against - 1)) @ counts
     if growth.max() <= 0:
         return math.inf
     low, high, goal = 0.0, -math.log(tail * float(MASS.min())) / float(growth.max()), -math.log(tail)

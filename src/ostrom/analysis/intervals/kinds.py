@@ -117,14 +117,15 @@ def difference_of(
     second: Numbers,
     *,
     bounds: Bounds = (None, None),
+    weights: tuple[Numbers | None, Numbers | None] = (None, None),
     clusters: tuple[Iterable[Hashable], Iterable[Hashable]] | None = None,
     unit: str = "match",
 ) -> Combination:
     """The mean of one sample minus that of another, independent one."""
     inside = (None, None) if clusters is None else tuple(map(list, clusters))
     groups = [
-        group_of(values, bounds=bounds, clusters=of, name=name)
-        for values, of, name in zip((first, second), inside, ("first", "second"), strict=True)
+        group_of(values, bounds=bounds, weights=mass, clusters=of, name=name)
+        for values, mass, of, name in zip((first, second), weights, inside, ("first", "second"), strict=True)
     ]
     return replace(combination_of(groups, (1.0, -1.0), unit=unit), doubt=_doubt(inside, unit))
 
@@ -134,6 +135,7 @@ def paired_difference_of(
     second: Numbers,
     *,
     bounds: Bounds = (None, None),
+    weights: Numbers | None = None,
     clusters: Iterable[Hashable] | None = None,
     strata: Labels | None = None,
     unit: str = "match",
@@ -147,6 +149,8 @@ def paired_difference_of(
     -0.42
     """
     a, b = paired_samples(first, second)
+    mass = np.ones(a.size) if weights is None else sample(weights, "weights")
+    same_length("weights", mass.size, "pairs", a.size)
     low, high = checked_bounds(bounds)
     labels = None if clusters is None else list(clusters)
     members, note = _conditions(a.size, strata, labels, unit)
@@ -155,10 +159,12 @@ def paired_difference_of(
     off[np.abs(off) <= ROUNDING * max(float(np.abs(a).max()), float(np.abs(b).max()))] = 0.0
     # Differences have twice the range of values, and what is nearly alike is no more than it is for values.
     groups = [
-        group_of(off[of], bounds=between, clusters=_picked(labels, of), together=TOGETHER / 2)
+        group_of(
+            off[of], bounds=between, weights=mass[of], clusters=_picked(labels, of), together=TOGETHER / 2
+        )
         for of in members
     ]
-    shares = tuple(of.size / a.size for of in members)
+    shares = tuple(float(mass[of].sum() / mass.sum()) for of in members)
     method = "paired bounded t" if None not in (low, high) else "paired t"
     doubt = _doubt([_picked(labels, of) for of in members], unit)
     return Combination(tuple(groups), shares, unit, method + _over(labels, members), note, doubt=doubt)

@@ -62,7 +62,6 @@ def estimate(
         )
     _one_of(json=json, csv=csv)
     _one_of(contrast=contrast, over=over)
-    _one_of(contrast=contrast, balance=balance)
     _one_of(over=over, balance=balance)
     if log and not over:
         raise UsageError("--log needs --over")
@@ -143,7 +142,8 @@ def _estimates(
         factor, equals, pair = contrast.partition("=")
         if not equals:
             raise UsageError(f"--contrast must be FACTOR=A-B (found {contrast!r})")
-        found = asked.contrast(data, part, factor.strip(), pair.strip(), by, where=picked, level=level)
+        levels = (factor.strip(), pair.strip())
+        found = asked.contrast(data, part, *levels, by, where=picked, balance=balance, level=level)
     elif over:
         found = asked.trend(data, part, over, by, log=log, where=picked, level=level)
     else:

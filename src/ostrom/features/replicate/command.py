@@ -87,17 +87,20 @@ def replicate(
             raise UsageError("--runs plays nothing: leave --dry-run and --preset out")
         folders, complete = [Path(one.strip()) for one in runs.split(",") if one.strip()], True
     from ostrom.costs.battery import spent
-    from ostrom.data.rundata import run_data
+    from ostrom.data.rundata import names_of, run_data
     from ostrom.features.replicate.pages import write_page
     from ostrom.studies.run import open_run
 
     with ExitStack() as stack:
-        taken = []
-        for one in folders:
-            opened = stack.enter_context(open_run(one, Path("runs")))
-            data = stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest))
-            usd, calls = spent(opened.folder.path, options)
-            taken.append(PaperRun(data, calls, usd, released_as(plan, data)))
+        opened = [stack.enter_context(open_run(one, Path("runs"))) for one in folders]
+        places = [one.folder.path for one in opened]
+        if twice := next((one for one in places if sum(map(one.samefile, places)) > 1), None):
+            raise UsageError(f"--runs: {twice} is named twice")
+        names, taken = names_of(places), []
+        for one, place in zip(opened, places, strict=True):
+            data = stack.enter_context(run_data(one.rows, place, one.manifest))
+            usd, calls = spent(place, options)
+            taken.append(PaperRun(data, calls, usd, released_as(plan, data), names[place]))
         check_runs(taken, name, plan)
         made = replication(name, taken, as_ or ())
         about = "A smoke test: too few matches to say anything about a model." if preset == "smoke" else ""

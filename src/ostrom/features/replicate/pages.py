@@ -50,7 +50,8 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
     """Write ``index.html`` with figures and tables beside it."""
     need_extras()
     first = made.runs[0].data
-    files = ReportFiles(first, safe=safe, folder="page", home=out)
+    names = {run.data.folder: run.name for run in made.runs}
+    files = ReportFiles(first, safe=safe, folder="page", home=out, names=names)
     published = made.paper.published()
     start = _first(files, made, published)
     sections = [_section(files, made, one, cells, published) for one, cells in made.exhibits]

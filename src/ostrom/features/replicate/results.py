@@ -38,11 +38,11 @@ class PaperRun:
     usd: float
     released: Released | None = None
     """What the run is where it holds released data."""
+    name: str = ""
+    """What tells it apart from the other runs; the last part of its folder by default."""
 
-    @property
-    def name(self) -> str:
-        """The folder of the run."""
-        return self.data.folder.name
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or self.data.folder.name)
 
     @property
     def study(self) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ostrom.analysis.claims import games_of, mapping_of, named_reference
 from ostrom.analysis.references import Own, Published, Reference
-from ostrom.data.rundata import RunData
+from ostrom.data.rundata import RunData, names_of
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.reports.build import Report, ReportFiles
 from ostrom.reports.card import card, made_of, reproduce, warnings
@@ -35,11 +35,8 @@ def write_as_paper(
     if not found:
         raise UsageError(f"the replication {paper.name} declares no tables and figures ({FILE})")
     check_exhibits(found, paper, f"{paper.name}/{FILE}")
-    folders = [of.folder for of in (data, *more)]
-    runs = {
-        folder.name if [one.name for one in folders].count(folder.name) == 1 else str(folder): of
-        for folder, of in zip(folders, (data, *more), strict=True)
-    }
+    names = names_of([of.folder for of in (data, *more)])
+    runs = {names[of.folder]: of for of in (data, *more)}
     published: list[Published] = list(paper.published())
     own: dict[str, list[Own]] = {}
     remarks: dict[str, list[str]] = {}
@@ -60,7 +57,7 @@ def write_as_paper(
         mapping |= mapping_of(
             published, [figure for figures in own.values() for figure in figures], of, chosen
         )
-    context = ReportFiles(data, safe=safe, folder=FOLDER)
+    context = ReportFiles(data, safe=safe, folder=FOLDER, names=names)
     studies = {study for one in found for study in one.study}
     sections = [
         _section(context, one, paper, published, own, mapping, runs, studies - {*one.study}) for one in found
