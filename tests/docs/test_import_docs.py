@@ -28,7 +28,7 @@ def mappings() -> list[dict[str, Any]]:
 
 
 def test_every_example_of_a_mapping_is_valid() -> None:
-    assert len(mappings()) == 5
+    assert len(mappings()) == 4
     for example in mappings():
         Mapping.model_validate(example)
 

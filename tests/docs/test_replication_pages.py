@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import typer.main
+from tools.site import reference
 
 from ostrom.analysis.measure import measures
 from ostrom.cli.app import app
@@ -42,12 +43,13 @@ def test_every_command_parses_and_names_what_there_is(page: Path) -> None:
             assert any(part in measures for part in told), args
 
 
-@pytest.mark.parametrize(("page", "replication"), [("personas", "personas"), ("coopeval", "coopeval")])
-def test_every_exhibit_and_every_panel_of_the_page_is_there(page: str, replication: str) -> None:
-    (path,) = [p for p in PAGES if p.stem == page]
-    text = path.read_text(encoding="utf-8")
-    for one in exhibits_of(replication):
-        if re.match(r"(Table|Figure) ", one.name):
-            assert re.search(rf"{one.name.rstrip('ab')}[ab, ]*\b", text), one.name
-    for name in re.findall(r"panels? (?:`(\w+)`(?:, )?)+", text):
-        assert name in panels, name
+def test_every_exhibit_has_a_line_and_every_panel_of_a_page_exists() -> None:
+    lines = reference.pages()["exhibits"].splitlines()
+    for replication in ("coopeval", "memory_curse", "personas", "repeated_games"):
+        start = lines.index(f"## {replication}")
+        for one in exhibits_of(replication):
+            line = next(line for line in lines[start:] if line.startswith(f"| {one.name} |"))
+            assert all(study in line for study in one.study) and ("Not given: " in line) == bool(one.without)
+    for page in PAGES:
+        for name in re.findall(r"panels? (?:`(\w+)`(?:, )?)+", page.read_text(encoding="utf-8")):
+            assert name in panels, name

@@ -144,11 +144,18 @@ def keeper(request: Request) -> str:
     )
 
 
+AMOUNTS: Mapping[str, tuple[str, ...]] = {
+    "commons": ("types={sparing: 'proportional:0.1', greedy: 'proportional:0.3', coin: random}", "seeds=5"),
+    "sharing": ("types={coin: random, best: best_response}", "seeds=5"),
+}
+"""Studies of amounts, which no word of ``keeper`` answers: who plays them."""
+
+
 def play_any(name: str, runs: Path) -> Path:
     """Play any built-in study, as small as it can be, and give its folder."""
     if name in RUNS:
         return play_golden(name, runs)
-    study = load_study(name, preset="smoke")
+    study = load_study(name, preset="smoke", changes=AMOUNTS.get(name, ()))
     if not study.types:
         study = load_study(name, preset="smoke", models=["scripted/keeper"])
     if study.people is not None:

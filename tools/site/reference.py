@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import Any
 
 from ostrom.ground.commands import every_command, spoken
+from ostrom.ground.registry import replications
+from ostrom.reports.exhibits.declared import exhibits_of
 
 CATALOGUES = {
     "games": ("ostrom.games", "games", "Games"),
@@ -22,7 +24,8 @@ PYTHON = ("study", "play", "play_async", "open_run", "game", "Study", "Run", "Me
 
 def pages() -> dict[str, str]:
     """Every page by its name."""
-    return {"commands": _commands(), "python": _python(), **{name: _catalogue(name) for name in CATALOGUES}}
+    catalogues = {name: _catalogue(name) for name in CATALOGUES}
+    return {"commands": _commands(), "python": _python(), "exhibits": _exhibits(), **catalogues}
 
 
 def _first(doc: str | None) -> str:
@@ -85,6 +88,22 @@ def _python() -> str:
     return "\n".join(parts)
 
 
+def _exhibits() -> str:
+    parts = [
+        "# Exhibits",
+        "",
+        "What each paper prints, in its order, and which study gives ours; `ostrom report RUN --as-paper` writes them.",
+    ]
+    for name in replications():
+        if exhibits := exhibits_of(name):
+            parts += ["", f"## {name}", "", "| exhibit | what | study | remarks |", "|---|---|---|---|"]
+        for one in exhibits:
+            remark = one.note or (f"Not given: {one.without}" if one.without else "")
+            cells = (one.name, one.title, ", ".join(one.study), remark)
+            parts.append(f"| {' | '.join(_cell(_plain(cell)) for cell in cells)} |")
+    return "\n".join([*parts, ""])
+
+
 def _described(name: str, part: Any, level: str) -> list[str]:
     try:
         signature = re.sub(r"<[^>]* at 0x[0-9a-f]+>", "...", str(inspect.signature(part)))
@@ -114,13 +133,15 @@ def _catalogue(kind: str) -> str:
         "",
         f"Found by name; `ostrom list {kind}` prints the same.",
         "",
-        "| name | what | parameters |",
-        "|---|---|---|",
+        "| name | what | parameters | source |",
+        "|---|---|---|---|",
     ]
     for name in registry.names():
         part = registry.get(name)
         what = getattr(part, "definition", None) or _first(part.__doc__)
-        parts.append(f"| `{name}` | {_cell(_plain(what))} | {_cell(', '.join(_parameters(part)))} |")
+        source = str(getattr(part, "citation", None) or "")
+        cells = (_plain(what), ", ".join(_parameters(part)), _plain(source))
+        parts.append(f"| `{name}` | {' | '.join(map(_cell, cells))} |")
     return "\n".join([*parts, ""])
 
 

@@ -17,7 +17,7 @@ from ostrom.ground.files import refuse_link, write_whole
 from ostrom.ground.values import grouped
 from ostrom.reports.answers import answers
 from ostrom.reports.card import calls_table, card, first_chart, headline, reproduce, warnings
-from ostrom.reports.cells import INTERVALS
+from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
 from ostrom.reports.declared import panel_name, panel_of
 from ostrom.reports.figures import both_widths, need_extras, render
@@ -140,12 +140,17 @@ class ReportFiles:
         """One panel, drawn; whatever goes wrong in it stays in it."""
         name = panel_name(spec)
         section = Section(self._name("ids", name), pretty(name).capitalize())
+        panel = None
         try:
             panel = panel_of(spec)
             section.title = panel.title
             self.fill(section, name, panel.draw(self.data))
         except OstromError as error:
-            section.error = str(error)
+            # Tables without a finished match lack the columns that a panel asks for.
+            if panel is not None and (why := unfinished(self.data)):
+                section.notes.append(why)
+            else:
+                section.error = str(error)
         except Exception as error:
             section.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return section

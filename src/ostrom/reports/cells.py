@@ -112,8 +112,8 @@ def policy_warnings(data: RunData, least: float = 0.05) -> list[str]:
     ]
 
 
-def why_nothing(data: RunData, measure: str = "cooperation") -> str:
-    """Why there is no mean to show."""
+def unfinished(data: RunData) -> str:
+    """Why a run has no finished match; empty where it has one."""
     states = {r["state"]: r["n"] for r in data.records(
         "SELECT state, count(DISTINCT match) AS n FROM matches WHERE unit = 'match' GROUP BY state"
     )}  # fmt: skip
@@ -122,6 +122,13 @@ def why_nothing(data: RunData, measure: str = "cooperation") -> str:
     if not states.get("done"):
         told = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
         return f"No match is finished ({told}), so there is nothing to show."
+    return ""
+
+
+def why_nothing(data: RunData, measure: str = "cooperation") -> str:
+    """Why there is no mean to show."""
+    if why := unfinished(data):
+        return why
     if measure == "cooperation":
         games = listed_games(data)
         return f"No finished match is of a game with a cooperative action (played: {games})."

@@ -205,6 +205,12 @@ class Chart(Panel):
         return [f"{pools} levels of {listed(names)}." for pools, names in sorted(pooled.items())]
 
     def _why_empty(self, data: RunData) -> str:
+        for name, wanted in self.where.items() if isinstance(self.where, Mapping) else ():
+            values = observations(data, self.measure)
+            if values.rows and not observations(data, self.measure, {name: wanted}).rows:
+                # The value of a match has the levels of all its players: "1 + 2" for the seats of two.
+                levels = listed([str(level) for level in dict.fromkeys(row[name] for row in values.rows)])
+                return f"No value of {pretty(self.measure.name)} has {pretty(name)} {wanted} (there are: {levels})."
         if self.measure.name in ("cooperation", "score"):
             return why_nothing(data, self.measure.name)
         return f"No finished match has a value of {pretty(self.measure.name)}."

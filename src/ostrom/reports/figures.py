@@ -13,7 +13,7 @@ from markupsafe import Markup
 from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import escaped
 from ostrom.reports.narrow import ROOM, narrow_spec, narrower
-from ostrom.reports.theme import INK, LINE, QUIET, RULE, config
+from ostrom.reports.theme import INK, LINE, PALETTE, QUIET, RULE, config
 
 PAGE = 976
 """The width of the page's column in pixels."""
@@ -27,6 +27,7 @@ TONES: Mapping[str, str] = {
     f'="{RULE}"': '="var(--rule)"',
     f'="{LINE}"': '="var(--line)"',
     '="white"': '="var(--paper)"',
+    f'="{PALETTE[-1].lower()}"': '="var(--grey)"',
 }
 """Colours of text, lines and paper follow the page, so that a chart can be read in light and dark."""
 

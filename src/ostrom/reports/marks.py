@@ -4,8 +4,9 @@ A row may hold ``points``: the values of its matches, where they are too few for
 rings with the mean as a tick.
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ostrom.reports.axes import SHARES, Ticks, share_ticks, ticks_for, whole_ticks
@@ -192,7 +193,7 @@ def curves(
         len(facets) <= 1 < len(names) <= MOST_NAMED and max(map(text_width, names), default=0) <= LONGEST_NAME
     )
     # A line of its own for what the colours mean; a line has a line as its mark, whatever its dashes.
-    mark: dict[str, Any] = {"symbolDash": [1, 0]} if points else {"symbolType": "stroke", "symbolSize": 220}
+    mark: dict[str, Any] = {} if points else {"symbolType": "stroke", "symbolSize": 220}
     key = None if named or len(names) < 2 else alt.Legend(title=legend, symbolOpacity=1, **mark)
     encoded = {
         "x": across,
@@ -216,7 +217,9 @@ def curves(
         line = base.mark_line().encode(y=alt.Y("mean:Q", **up))
         if told_apart:
             # Dashes and shapes repeat the colours, for grey print and for colour-blind readers.
-            line = line.encode(strokeDash=_by_name(alt.StrokeDash, names, DASHES, None if points else key))
+            line = line.encode(
+                strokeDash=_dashes(names) if points else _by_name(alt.StrokeDash, names, DASHES, key)
+            )
         layers = [line]
         known = base.transform_filter("isValid(datum.low)")
         if any(row["drawn"] == "band" for row in of):
@@ -270,14 +273,19 @@ def curves(
     return alt.concat(*apart, columns=columns)
 
 
+def drawn_as_bands(places: Iterable[tuple[Any, Any]]) -> bool:
+    """Whether intervals at these (facet, series) are bands: where at most two overlap.
+
+    >>> drawn_as_bands([("g", "a"), ("g", "b"), ("h", "c")]), drawn_as_bands([("g", "a"), ("g", "b"), ("g", "c")])
+    (True, False)
+    """
+    return max(Counter(facet for facet, _ in set(places)).values(), default=0) <= MOST_BANDS
+
+
 def _banded(rows: Sequence[Row], points: bool) -> list[dict[str, Any]]:
     """Rows with how their interval is drawn: as a band where at most two overlap, else as a whisker at its point."""
-    crowd: dict[Any, set[Any]] = {}
-    for row in rows:
-        if row["low"] is not None:
-            crowd.setdefault(row["facet"], set()).add(row["series"])
-    few = all(len(of) <= MOST_BANDS for of in crowd.values())
-    drawn = "band" if few else "whisker" if points else ""
+    bands = drawn_as_bands((row["facet"], row["series"]) for row in rows if row["low"] is not None)
+    drawn = "band" if bands else "whisker" if points else ""
     lengths = Counter((row["facet"], row["series"]) for row in rows)
     return [
         {
@@ -307,6 +315,15 @@ def _ends(
     for end in reversed(ends):  # names that were pushed over the top move down together
         end["end"] -= over
     return ends
+
+
+def _dashes(names: Sequence[str]) -> Any:
+    """Dashes of lines alone: those of a scale would also cut the outlines of the legend's shapes."""
+    tests = [
+        {"test": f"datum.series === {json.dumps(name)}", "value": dash}
+        for name, dash in zip(names, DASHES, strict=False)
+    ]
+    return import_altair().StrokeDashValue([1, 0], condition=tests)
 
 
 def _by_name(channel: Any, names: Sequence[str], looks: Sequence[Any], legend: Any) -> Any:

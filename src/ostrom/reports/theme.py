@@ -82,7 +82,7 @@ def config() -> dict[str, Any]:
             "gridColor": RULE,
             "gridWidth": 1,
         },
-        "axisY": {"domain": False, "ticks": False, "labelPadding": 6},
+        "axisY": {"domain": False, "ticks": False, "labelPadding": 10},
         "axisX": {"labelAngle": 0, "labelPadding": 3, "labelFlush": False},
         "legend": {
             "orient": "top",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tools.site import reference
 
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategies._dilemma import ZDExtortion
@@ -251,7 +251,6 @@ def test_tolerance_that_would_forgive_everything_is_refused() -> None:
         strategies.build("tit_for_tat:tolerance=1").odds(view_of(PRISONERS_DILEMMA, []))
 
 
-def test_every_strategy_is_in_the_documentation() -> None:
-    table = (Path(__file__).parents[3] / "docs" / "strategies.md").read_text()
-    documented = set(re.findall(r"^\| `(\w+)", table, re.MULTILINE))
-    assert documented == set(strategies.names())
+def test_the_documentation_lists_every_strategy_with_its_source() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", reference.pages()["strategies"], re.MULTILINE)
+    assert dict(rows) == {name: strategies.get(name).citation for name in strategies.names()}

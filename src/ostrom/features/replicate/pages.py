@@ -14,6 +14,7 @@ from ostrom.features.replicate.papers import Picture
 from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, counted
 from ostrom.ground.errors import OstromError
 from ostrom.ground.values import grouped
+from ostrom.ground.words import how_many
 from ostrom.reports.build import Report, ReportFiles
 from ostrom.reports.card import states
 from ostrom.reports.exhibits.declared import Exhibit
@@ -55,6 +56,11 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
     published = made.paper.published()
     start = _first(files, made, published)
     sections = [_section(files, made, one, cells, published) for one, cells in made.exhibits]
+    if made.remarks:
+        careful = files.begin("careful", f"Careful ({how_many(len(made.remarks), 'remark')})")
+        remarks = Markup("").join(Markup("<li>{}</li>").format(remark) for remark in made.remarks)
+        careful.html.append(Markup("<ul>{}</ul>").format(remarks))
+        sections.append(careful)
     spent = sum(run.usd for run in made.runs)
     agents = list(dict.fromkeys(agent for run in made.runs for agent in run.agents))
     wordings = dict.fromkeys(run.wording for run in made.runs)
@@ -78,7 +84,6 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
             ("Printed spread", made.paper.spread),
             ("Margins", ", ".join(f"{pretty(name)} {margin:g}" for name, margin in made.plan.margins.items())),
             ("Verdicts", RULE),
-            *(("Careful", remark) for remark in made.remarks),
         ],
     )  # fmt: skip
     path = files.write(page)
@@ -122,20 +127,31 @@ def _claims(lines: Iterable[ClaimLine]) -> Markup:
 
 
 def _ours(line: ClaimLine) -> str:
-    one, scale = line.estimate, line.claim.scale
+    one = line.estimate
     if one is None:
         return ""
-    ends = "" if one.low is None or one.high is None else f" [{scale * one.low:.3g}, {scale * one.high:.3g}]"
-    return f"{line.agent}: {scale * one.value:+.3g}{ends}{f' {line.claim.unit}' if line.claim.unit else ''}"
+    ends = (
+        ""
+        if one.low is None or one.high is None
+        else f" [{_number(line, one.low)}, {_number(line, one.high)}]"
+    )
+    return f"{line.agent}: {_number(line, one.value)}{ends}{f' {line.claim.unit}' if line.claim.unit else ''}"
 
 
 def _theirs(line: ClaimLine) -> str:
-    values = [line.claim.scale * value for _, value in line.published]
+    values = [value for _, value in line.published]
     if not values:
         return line.claim.note
-    if len(values) == 1:
-        return f"{values[0]:+.3g}"
-    return f"{fmean(values):+.3g} (models from {min(values):+.3g} to {max(values):+.3g})"
+    mean, low, high = (_number(line, value) for value in (fmean(values), min(values), max(values)))
+    return mean if len(values) == 1 else f"{mean} (models from {low} to {high})"
+
+
+def _number(line: ClaimLine, value: float) -> str:
+    """A figure of a claim in its unit; a sign belongs to differences and slopes alone."""
+    claim = line.claim
+    sign = "+" if claim.contrast or claim.over else ""
+    # Adding zero turns -0.0 into 0.0.
+    return f"{claim.scale * value + 0.0:{sign}{'.1f' if claim.scale == 100 else '.3g'}}"
 
 
 def claim_row(line: ClaimLine) -> list[Any]:
@@ -158,6 +174,7 @@ def _section(
     counts = counted(cells)
     ending = f" ({', '.join(f'{n} {answer}' for answer, n in counts.items())})" if counts else ""
     section = files.begin(one.name, f"{one.name}: {one.title}{ending}")
+    section.short = one.name
     others = {study for other, _ in made.exhibits for study in other.study} - {*one.study}
     own = [run for run in made.runs if run.study not in others]
     files.take(made.runs[0].data, named=False)

@@ -6,10 +6,10 @@ from typing import Any
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
-from ostrom.reports.cells import levels_met
+from ostrom.reports.cells import drawn_values, levels_met, marks_told
 from ostrom.reports.chart import Chart
 from ostrom.reports.layout import tones
-from ostrom.reports.marks import curves
+from ostrom.reports.marks import curves, drawn_as_bands
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import is_bare, labels, pretty
 
@@ -30,7 +30,16 @@ class Curve(Chart):
         """How value and interval are drawn; what stands for numbers says that distances are equal."""
         (x,) = self.x
         even = all(is_bare(e.key[x]) for e in found) and x != "round"
-        return super().drawn_as(found) + (" Levels stand at equal distances." if even else "")
+        places = (
+            (e.key.get(self.facet or ""), e.key.get(self.colour or ""))
+            for e in found
+            if drawn_values(e)["low"] is not None
+        )
+        if self.bands != "sd" and drawn_as_bands(places):
+            told = marks_told(found, interval="bands 95 % intervals")
+        else:
+            told = super().drawn_as(found)
+        return told + (" Levels stand at equal distances." if even else "")
 
     def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
         """Curves with bands."""

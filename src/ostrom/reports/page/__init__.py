@@ -47,6 +47,8 @@ class Section:
     tables: list[dict[str, Any]] = field(default_factory=list)
     html: list[Any] = field(default_factory=list)
     error: str | None = None
+    short: str = ""
+    """What the list of contents calls it, where the title is long."""
 
     @property
     def headline(self) -> str:
