@@ -71,6 +71,13 @@ class Unreported(NamedTuple):
     status: int | None
 
 
+CALL_NAMES = (
+    "match", "id", "step", "player", "part", "try", "at", "model", "params", "reply", "reasoning", "reasoning_kind",
+    "finish", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning", "usd", "logprobs", "version", "latency",
+    "source", "error", "status",
+)  # fmt: skip
+
+
 class UnitRecord(NamedTuple):
     """How a unit ended, and its rows as they are kept."""
 
@@ -461,16 +468,19 @@ class Journal:
 
     def call_rows(self, run: str, unit: int | None = None) -> Iterator[dict[str, Any]]:
         """All tries at calls (of one unit) in the order of matches, without their prompts."""
-        names = (
-            "id unit step player part try at model params reply reasoning reasoning_kind finish tokens_in "
-            "tokens_out tokens_cached tokens_reasoning usd logprobs version latency source error status"
-        ).split()
-        which, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
-        query = f"SELECT {', '.join(names)} FROM calls {which}ORDER BY unit, step, player, id"
-        for row in self._rows(query, *values):
+        source = self.call_columns(unit)
+        names = next(source)
+        for row in source:
             named = dict(zip(names, row, strict=True))
             named["player"] += 1
-            yield {"run": run, "match": named.pop("unit"), **named}
+            yield {"run": run, **named}
+
+    def call_columns(self, unit: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """The names of the columns of calls, then all tries (of one unit) in the order of matches; players from 0."""
+        yield CALL_NAMES
+        which, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
+        names = ", ".join(CALL_NAMES).replace("match", "unit AS match")
+        yield from self._rows(f"SELECT {names} FROM calls {which}ORDER BY unit, step, player, id", *values)
 
     def prompt(self, call: int) -> list[list[str]] | None:
         """The messages of one call as [role, content] pairs."""
