@@ -129,6 +129,7 @@ class Journal:
                 raise RunError(explain(path, error)) from None
             raise
         self._asked = {number: text for text, number in self._questions.items()}
+        self.closed = False
         self.has_rows = has_rows(self._read)
         """Whether it keeps the rows of units."""
         self._writer: Writer | None = None
@@ -329,6 +330,7 @@ class Journal:
             self._entries = self._writer.entries
             self._writer = None
         self._read.close()
+        self.closed = True
 
     def __enter__(self) -> Self:
         return self
