@@ -65,7 +65,7 @@ _KINDS = {1: "<i1", 2: "<i2", 4: "<i4"}
 """Whole numbers by their bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class UnitRows:
     """The rows of one unit: steps and rounds, and for every decision a code into each of three tables."""
 
@@ -79,6 +79,18 @@ class UnitRows:
     came: list[tuple[Any, ...]]
     came_codes: Codes
     players: list[tuple[Any, ...]]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all rows are the same, answers included as far as both have them."""
+        if not isinstance(other, UnitRows):
+            return NotImplemented
+        numbers = ["steps", "rounds", "asked_codes", "came_codes"]
+        tables = ["asked", "came", "players"]
+        if self.said is not None and other.said is not None:
+            numbers.append("said_codes"), tables.append("said")
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in numbers) and all(
+            repr(getattr(self, name)) == repr(getattr(other, name)) for name in tables
+        )
 
     def kept(self) -> bytes | None:
         """The rows as they are kept; None for more of them than are read at once."""
