@@ -95,6 +95,8 @@ class UnitRecord(NamedTuple):
     rows: bytes | None = None
     refused: Mapping[str, int] = MappingProxyType({})
     """Calls that were declined, by player."""
+    play: tuple[int, bytes] | None = None
+    """Rounds and packed moves of a match that was played as arrays."""
 
 
 class Journal:
@@ -384,17 +386,22 @@ class Journal:
     def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
         """Every unit that has ended (or one), in order, with its rows where they are kept."""
         where, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
-        kept = self._entries_of("unit_rows", f"{where}ORDER BY unit", *values) if self.has_rows else iter(())
-        rows = next(kept, None)
+        tables = [self._entries_of("plays", f"{where}ORDER BY unit", *values)]
+        if self.has_rows:
+            tables.append(self._entries_of("unit_rows", f"{where}ORDER BY unit", *values))
+        heads = [next(table, None) for table in tables]
         for number, state, reason, _, scores, facts, _ in self._entries_of(
             "units", f"{where}ORDER BY unit", *values
         ):
-            while rows is not None and rows[0] < number:
-                rows = next(kept, None)
-            made, refused = rows[1:3] if rows is not None and rows[0] == number else (None, None)
+            for at, table in enumerate(tables):
+                while (head := heads[at]) is not None and head[0] < number:
+                    heads[at] = next(table, None)
+            own = [head if head is not None and head[0] == number else None for head in (*heads, None)]
+            made, refused = (None, None) if own[1] is None else own[1][1:3]
             yield UnitRecord(
-                number, state, reason, _shaped(scores, list), facts, made, _shaped(refused, dict) or {}
-            )
+                number, state, reason, _shaped(scores, list), facts, made, _shaped(refused, dict) or {},
+                None if own[0] is None else own[0][1:3],
+            )  # fmt: skip
 
     def sample(self, count: int) -> list[int]:
         """Some units whose rows are kept; which ones depends on what they were made from."""

@@ -103,8 +103,12 @@ class Rows:
         for unit, end in self._begun(match):
             yield self._table(unit, end, kept=kept)
 
+    def _is_kept(self, end: UnitRecord) -> bool:
+        """Whether the rows of a unit are read from the journal; people may take back what they did."""
+        return end.rows is not None and end.play is None and end.state == "done" and self.people is None
+
     def _table(self, unit: Unit, end: UnitRecord, *, kept: bool) -> UnitTable:
-        if kept and end.rows is not None and end.state == "done" and self.people is None:
+        if kept and end.rows is not None and self._is_kept(end):
             rows = UnitRows.read(end.rows, f"{self.journal.path}: match {unit.index}")
             if len(rows.players) != len(unit.players):
                 raise RunError(
@@ -112,11 +116,26 @@ class Rows:
                 )
             refused = {int(player): count for player, count in end.refused.items()}
             return UnitTable(unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None)
+        if kept and end.play is not None and end.state == "done" and self.people is None:
+            return UnitTable(
+                unit, end.state, end.reason, self._moved(unit, end), end.scores or (), end.facts, {}, None
+            )
         steps, outcome, answers = self.replayed(unit)
         rows, refused = rows_of(unit, steps, outcome, answers), self.journal.refusals(unit.index)
         scores = outcome.scores if outcome else ()
         facts = dump(dict(outcome.facts)) if outcome and outcome.facts else None
         return UnitTable(unit, end.state, end.reason, rows, scores, facts, refused, answers)
+
+    def _moved(self, unit: Unit, end: UnitRecord) -> UnitRows:
+        """The rows of a unit that was played as arrays, from its moves."""
+        assert end.play is not None
+        try:
+            rows, scores = self._arrays.rows(unit, *end.play)
+            compare_end(unit.index, "scores", end.scores or [], scores)
+            compare_end(unit.index, "facts", load(end.facts) or {}, {})
+        except ReplayDiffers as error:
+            raise RunError(f"{self.journal.path}: {error} ({self.journal.played_by})") from None
+        return rows
 
     def matches(self, match: int | None = None) -> Iterator[Row]:
         """One row per match and player (of one match): its score and how the match went."""
@@ -264,8 +283,10 @@ class Rows:
         """Replay a unit that has ended; rows that say anything else than its replay are refused."""
         for unit, end in self._begun(match):
             replayed = self._table(unit, end, kept=False)
-            kept = self._table(unit, end, kept=True)
-            if kept.answers is None and (why := self._difference(kept, replayed)) is not None:
+            if not self._is_kept(end):
+                continue
+            why = self._difference(self._table(unit, end, kept=True), replayed)
+            if why is not None:
                 raise RunError(
                     f"{self.journal.path}: match {match}{why} (ostrom check RUN --rows makes its rows anew)"
                 )
