@@ -120,10 +120,15 @@ def _schema(connection: sqlite3.Connection) -> Schema:
     return tuple(sorted(found))
 
 
-FORMAT = 4
-"""Goes up when the tables change; kept in the database itself."""
-WITH_BATCHES = 5
-"""The format of a journal that has the table of batches; a run without batches keeps the older one."""
+FORMATS = {
+    4: ("schema.sql",),
+    5: ("schema.sql", "batches.sql"),
+    6: ("schema.sql", "rows.sql"),
+    7: ("schema.sql", "rows.sql", "batches.sql"),
+}
+"""The tables of each format that is read; kept in the database itself. Runs of 0.1 have no rows (4 and 5)."""
+FORMAT = 6
+"""The format of a new journal; one that gets the table of batches has the next."""
 
 MOST_TALLY = 64
 """Bytes of a tally."""
@@ -142,20 +147,28 @@ COLUMNS = {
     "plays": "unit, rounds, intended",
     "units": "unit, state, reason, steps, scores, facts",
     "batches": "batch, at, event, told, keys",
+    "unit_rows": "unit, made, refused, of",
 }
 """What the seal of a row covers, by table, in the order of the table."""
 
 _NUMBERS = {
     "unit", "step", "player", "complaints", "question", "id", "try", "prompt", "nth", "tokens_in", "tokens_out",
-    "tokens_cached", "tokens_reasoning", "status", "rounds", "steps", "batch",
+    "tokens_cached", "tokens_reasoning", "status", "rounds", "steps", "batch", "of",
 }  # fmt: skip
-_REALS, _BYTES = {"at", "usd", "latency"}, {"key", "texts", "intended", "keys"}
+_REALS, _BYTES = {"at", "usd", "latency"}, {"key", "texts", "intended", "keys", "made"}
 _MAY_MISS = {
     "probabilities", "note", "facts", "question", "reply", "reasoning", "reasoning_kind", "finish", "tokens_in",
     "tokens_out", "tokens_cached", "tokens_reasoning", "usd", "logprobs", "version", "latency", "error", "status",
-    "reason", "scores",
+    "reason", "scores", "refused",
 }  # fmt: skip
 """SQLite keeps a value of any type in any column; these are the types that ours have."""
+
+
+SEALS = " + ".join(
+    f"(SELECT coalesce(sum(seal), 0) FROM {table} WHERE unit={{unit}})"
+    for table in ("answers", "plays", "units")
+)
+"""What the rows of a unit were made from, as one number."""
 
 
 def seal(row: tuple[Any, ...]) -> int:
@@ -172,33 +185,46 @@ def sealed(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*row, seal(row))
 
 
-def check(connection: sqlite3.Connection, path: Path, tally: Path) -> int:
-    """The number of entries of an intact journal; any other is refused with what is wrong."""
+def check(
+    connection: sqlite3.Connection, path: Path, tally: Path, *, most: int | None = None
+) -> tuple[int, bool]:
+    """The number of entries of an intact journal, and whether all seals were checked; else what is wrong is raised.
+
+    Of a journal with more than ``most`` entries, structure, counts and the origin of rows are checked: whoever reads an
+    entry checks its seal then (``require_sealed``).
+    """
     # Read the tally before the journal: a process that plays this run may add entries in between.
     acknowledged = _acknowledged(tally)
     connection.execute("BEGIN")
     try:
-        return _check(connection, path, tally, acknowledged)
+        return _check(connection, path, tally, acknowledged, most)
     finally:
         connection.rollback()
 
 
-def _check(connection: sqlite3.Connection, path: Path, tally: Path, acknowledged: int | None) -> int:
+def _check(
+    connection: sqlite3.Connection, path: Path, tally: Path, acknowledged: int | None, most: int | None
+) -> tuple[int, bool]:
     require_format(connection, path)
-    check_structure(connection, path, "integrity_check")
+    stated = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+    every = most is None or stated is None or type(stated[0]) is not int or stated[0] <= most
+    check_structure(connection, path, "integrity_check" if every else "quick_check")
     lift(connection)
     meta = dict(connection.execute("SELECT key, value FROM meta"))
     entries, closed = meta.get("entries"), meta.get("closed")
     if type(entries) is not int or closed not in (0, 1):
         raise RunError(f"{path}: the journal has no count of its entries; it is not one of ours")
     _check_promise(path, tally, entries, acknowledged, bool(closed))
-    held = _check_rows(connection, path)
+    if every:
+        _check_rows(connection, path)
+    held = _held(connection)
     if held != entries:
         missing = f"{entries - held} are missing" if held < entries else f"{held - entries} too many"
         raise RunError(
             f"{path}: the journal is damaged: it holds {held} entries and counted {entries}; {missing}"
         )
-    return entries
+    check_origin(connection, path)
+    return entries, every
 
 
 def check_structure(connection: sqlite3.Connection, path: Path, how: str = "quick_check") -> None:
@@ -224,22 +250,34 @@ def check_format(path: Path) -> None:
 def require_format(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a database whose tables are not those of a released format."""
     found = connection.execute("PRAGMA main.user_version").fetchone()[0]
-    if found not in (FORMAT, WITH_BATCHES):
-        raise RunError(f"{path}: is no journal of this version (format {found}, this one reads {FORMAT})")
-    require_schema(connection, path, [_schemas()[found]])
+    if found not in FORMATS:
+        known = f"{min(FORMATS)} to {max(FORMATS)}"
+        raise RunError(f"{path}: is no journal of this version (format {found}, this one reads {known})")
+    require_schema(connection, path, [_schema_of_format(found)])
 
 
-@lru_cache(maxsize=1)
-def _schemas() -> dict[int, Schema]:
-    tables, more = (
-        files("ostrom.engine").joinpath(name).read_text() for name in ("schema.sql", "batches.sql")
-    )
-    return {FORMAT: schema_of(tables), WITH_BATCHES: schema_of(tables + more)}
+def statements_of(name: str) -> str:
+    """The statements that make some tables of a journal."""
+    return files("ostrom.engine").joinpath(name).read_text()
+
+
+@lru_cache(maxsize=len(FORMATS))
+def _schema_of_format(number: int) -> Schema:
+    return schema_of("".join(map(statements_of, FORMATS[number])))
+
+
+def _has(connection: sqlite3.Connection, tables: str) -> bool:
+    return tables in FORMATS[connection.execute("PRAGMA user_version").fetchone()[0]]
 
 
 def has_batches(connection: sqlite3.Connection) -> bool:
     """Whether a journal has the table of batches."""
-    return bool(connection.execute("PRAGMA user_version").fetchone()[0] == WITH_BATCHES)
+    return _has(connection, "batches.sql")
+
+
+def has_rows(connection: sqlite3.Connection) -> bool:
+    """Whether a journal has the table of rows."""
+    return _has(connection, "rows.sql")
 
 
 def _acknowledged(tally: Path) -> int | None:
@@ -267,26 +305,69 @@ def _check_promise(path: Path, tally: Path, entries: int, acknowledged: int | No
         )
 
 
-def _check_rows(connection: sqlite3.Connection, path: Path) -> int:
-    """How many entries the tables hold; a row whose seal is broken is named."""
-    held, broken, first = 0, 0, ""
-    for table, columns in COLUMNS.items():
-        if table == "batches" and not has_batches(connection):
-            continue
-        names, known = columns.split(", "), set()
-        for row in connection.execute(f"SELECT {columns}, seal FROM {table}"):
-            held += 1
-            if (kinds := tuple(map(type, row))) not in known and _are_ours(names, kinds):
-                known.add(kinds)
-            if seal(row[:-1]) != row[-1] or kinds not in known:
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    """The tables of entries that a journal has, and that of its rows."""
+    absent = {"batches": not has_batches(connection), "unit_rows": not has_rows(connection)}
+    return [table for table in COLUMNS if not absent.get(table)]
+
+
+def _held(connection: sqlite3.Connection) -> int:
+    """How many entries the tables hold; rows are derived from entries."""
+    counts = (f"(SELECT count(*) FROM {table})" for table in _tables(connection) if table != "unit_rows")
+    again = "(SELECT coalesce(sum(times - 1), 0) FROM units)"
+    return int(connection.execute(f"SELECT {' + '.join(counts)} + {again}").fetchone()[0])
+
+
+def _check_rows(connection: sqlite3.Connection, path: Path) -> None:
+    """Check the seal of every row; the first that is broken is named."""
+    broken, first = 0, ""
+    for table in _tables(connection):
+        intact = Seals(table)
+        for row in connection.execute(f"SELECT {COLUMNS[table]}, seal FROM {table}"):
+            if not intact(row):
                 broken += 1
-                shown = names[: 3 if table in ("answers", "calls") else 1]
-                place = ", ".join(f"{name} {value!r:.20}" for name, value in zip(shown, row, strict=False))
-                first = first or f"{table}: {place}"
-    again = connection.execute("SELECT coalesce(sum(times - 1), 0) FROM units").fetchone()[0]
+                first = first or f"{table}: {intact.place(row)}"
     if broken:
         raise RunError(f"{path}: the journal is damaged: {broken} of its entries changed, first {first}")
-    return held + int(again)
+
+
+class Seals:
+    """Whether rows of one table are as this package wrote them: their seal comes behind their columns."""
+
+    def __init__(self, table: str) -> None:
+        self.table, self._names = table, COLUMNS[table].split(", ")
+        self._known: set[tuple[type, ...]] = set()
+
+    def __call__(self, row: tuple[Any, ...]) -> bool:
+        """Whether the seal of a row and the types of its values are ours."""
+        if (kinds := tuple(map(type, row))) not in self._known and _are_ours(self._names, kinds):
+            self._known.add(kinds)
+        return seal(row[:-1]) == row[-1] and kinds in self._known
+
+    def place(self, row: tuple[Any, ...]) -> str:
+        """Which row it is."""
+        shown = self._names[: 3 if self.table in ("answers", "calls") else 1]
+        return ", ".join(f"{name} {value!r:.20}" for name, value in zip(shown, row, strict=False))
+
+    def require(self, row: tuple[Any, ...], path: Path) -> None:
+        """Refuse a row that is not as it was written."""
+        if not self(row):
+            raise RunError(
+                f"{path}: the journal is damaged: entries changed, first {self.table}: {self.place(row)}"
+            )
+
+
+def check_origin(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse rows that were not made from the entries that the journal holds."""
+    if has_rows(connection):
+        query = (
+            f"SELECT unit FROM unit_rows r WHERE of <> {SEALS.format(unit='r.unit')} ORDER BY unit LIMIT 1"
+        )
+        for (unit,) in connection.execute(query):
+            raise RunError(
+                f"{path}: the rows of match {unit} were not made from its entries "
+                "(ostrom check RUN says more, and with --rows makes them anew)"
+            )
 
 
 def _are_ours(names: list[str], kinds: tuple[type, ...]) -> bool:

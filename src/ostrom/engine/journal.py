@@ -6,10 +6,10 @@ back with fewer entries (a lost write-ahead log, a restored copy), or with other
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import orjson
@@ -35,22 +35,29 @@ from ostrom.engine.entries import (
     whole,
 )
 from ostrom.engine.integrity import (
+    COLUMNS,
     DAMAGE,
     FORMAT,
-    WITH_BATCHES,
+    FORMATS,
     Guard,
+    Seals,
     check,
     check_structure,
     explain,
     guard,
     has_batches,
+    has_rows,
     lift,
     require_format,
     require_plain,
+    statements_of,
 )
 from ostrom.ground.errors import RunError
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Usage
+
+MOST_AT_ONCE = 20_000
+"""Entries whose seals are all checked when a journal is opened; of a larger one, those that are read."""
 
 
 class Unreported(NamedTuple):
@@ -69,6 +76,29 @@ class Unreported(NamedTuple):
     status: int | None
 
 
+CALL_NAMES = (
+    "match", "id", "step", "player", "part", "try", "at", "model", "params", "reply", "reasoning", "reasoning_kind",
+    "finish", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning", "usd", "logprobs", "version", "latency",
+    "source", "error", "status",
+)  # fmt: skip
+
+
+class UnitRecord(NamedTuple):
+    """How a unit ended, and its rows as they are kept."""
+
+    unit: int
+    state: str
+    reason: str | None = None
+    scores: list[float] | None = None
+    facts: str | None = None
+    """JSON object."""
+    rows: bytes | None = None
+    refused: Mapping[str, int] = MappingProxyType({})
+    """Calls that were declined, by player."""
+    play: tuple[int, bytes] | None = None
+    """Rounds and packed moves of a match that was played as arrays."""
+
+
 class Journal:
     """The database of one run. Open it for reading, or ``start`` it inside an event loop for writing.
 
@@ -82,6 +112,8 @@ class Journal:
     def __init__(
         self, path: Path, *, create: bool = False, identity: str | None = None, checked: bool = True
     ) -> None:
+        self._under_way = 0
+        """Queries whose rows are being read."""
         self.path = path
         self.tally_path = path.with_name(path.name + ".tally")
         require_plain(path)
@@ -96,9 +128,11 @@ class Journal:
         except DAMAGE as error:
             raise RunError(explain(path, error)) from None
         try:
+            self.doubtful = False
+            """Whether the seals of entries are checked when they are read: all at once would take too long."""
             self._entries = self._checked(create, identity) if checked else self._counted(identity)
             self._questions: dict[str, int] = {
-                text: number for number, text in self._read.execute("SELECT id, asked FROM questions")
+                text: number for number, text, _ in self._entries_of("questions")
             }
         except BaseException as error:
             self._read.close()
@@ -106,10 +140,13 @@ class Journal:
                 raise RunError(explain(path, error)) from None
             raise
         self._asked = {number: text for text, number in self._questions.items()}
+        self.closed = False
+        self.has_rows = has_rows(self._read)
+        """Whether it keeps the rows of units."""
         self._writer: Writer | None = None
+        self._refused: dict[int, dict[str, int]] = {}
+        """Calls that were declined, by unit and player, of units that have not ended."""
         self._texts: dict[int, tuple[Answer, Row]] = {}
-        self._under_way = 0
-        """Queries whose rows are being read."""
         self._package = Packages(self._packed)
 
     def _check_identity(self, identity: str | None) -> None:
@@ -168,13 +205,14 @@ class Journal:
         """How many entries a sound journal of this study holds; a new one is given its tables first."""
         if create and self._is_new():
             # One transaction: a process killed here leaves an empty file, not a partial schema.
-            schema = files("ostrom.engine").joinpath("schema.sql").read_text()
+            schema = "".join(map(statements_of, FORMATS[FORMAT]))
             meta = (
                 f"INSERT INTO meta VALUES ('entries', 0), ('closed', 1), ('study', '{identity or ''}'), "
                 f"('ostrom', '{__version__}');\nPRAGMA user_version={FORMAT};"
             )
             self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\n{meta}\nCOMMIT;")
-        entries = check(self._read, self.path, self.tally_path)
+        entries, every = check(self._read, self.path, self.tally_path, most=MOST_AT_ONCE)
+        self.doubtful = not every
         self._check_identity(identity)
         return entries
 
@@ -197,6 +235,10 @@ class Journal:
             with self._read:
                 told = " ".join(self.versions)
                 self._read.execute("INSERT OR REPLACE INTO meta VALUES ('ostrom', ?)", (told,))
+        for unit in self.begun():
+            refused = self.refusals(unit)
+            if refused:
+                self._refused[unit] = {str(player): count for player, count in refused.items()}
         self._writer = Writer(self.path, self.tally_path, self._entries, self._connect_unbounded)
 
     def answer(
@@ -232,15 +274,17 @@ class Journal:
 
     def call(self, record: CallRecord) -> None:
         """Queue a try at a call."""
+        if record.reply is not None and record.reply.finish == "filter":
+            refused = self._refused.setdefault(record.unit, {})
+            refused[str(record.player)] = refused.get(str(record.player), 0) + 1
         self._put(CALL, record)
 
     def keep_batches(self) -> None:
         """Give the journal its table of batches; call before the first ``batch``."""
         if not has_batches(self._read):
-            schema = files("ostrom.engine").joinpath("batches.sql").read_text()
-            self._read.executescript(
-                f"BEGIN IMMEDIATE;\n{schema}\nPRAGMA user_version={WITH_BATCHES};\nCOMMIT;"
-            )
+            number = self._read.execute("PRAGMA user_version").fetchone()[0] + 1
+            schema = statements_of("batches.sql")
+            self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\nPRAGMA user_version={number};\nCOMMIT;")
 
     def batch(self, number: int, at: float, event: str, told: Mapping[str, Any], keys: bytes = b"") -> None:
         """Queue an event of a batch."""
@@ -251,11 +295,19 @@ class Journal:
         self._put(PLAY, (unit, rounds, intended))
 
     def finish(
-        self, unit: int, state: str, reason: str | None, steps: int, scores: Any = None, facts: Any = None
+        self,
+        unit: int,
+        state: str,
+        reason: str | None,
+        steps: int,
+        scores: Any = None,
+        facts: Any = None,
+        rows: bytes | None = None,
     ) -> None:
-        """Queue the end of a unit."""
+        """Queue the end of a unit, with its rows if it has any (``UnitRows.kept``)."""
         told = (None if scores is None else dump(scores), None if facts is None else dump(facts))
-        self._put(UNIT, (unit, state, reason, steps, *told))
+        refused = self._refused.pop(unit, None)
+        self._put(UNIT, ((unit, state, reason, steps, *told), rows, dump(refused) if refused else None))
 
     def _put(self, statement: str, entry: Any) -> None:
         assert self._writer is not None, "start() first"
@@ -288,6 +340,7 @@ class Journal:
             self._entries = self._writer.entries
             self._writer = None
         self._read.close()
+        self.closed = True
 
     def __enter__(self) -> Self:
         return self
@@ -309,9 +362,52 @@ class Journal:
         finally:
             self._under_way -= 1
 
+    def _entries_of(self, table: str, rest: str = "", *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Rows of a table: all columns that its seal covers, then the seal, which is checked where need be."""
+        rows = self._rows(f"SELECT {COLUMNS[table]}, seal FROM {table} {rest}", *values)
+        return self._sealed(table, rows) if self.doubtful else rows
+
+    def _sealed(self, table: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        seals = Seals(table)
+        for row in rows:
+            seals.require(row, self.path)
+            yield row
+
+    def check_seals(self) -> int:
+        """Check every seal; how many entries the journal holds."""
+        entries, _ = check(self._read, self.path, self.tally_path)
+        self.doubtful = False
+        return entries
+
     def states(self) -> dict[int, str]:
         """The state of every unit that has ended."""
         return dict(self._rows("SELECT unit, state FROM units"))
+
+    def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
+        """Every unit that has ended (or one), in order, with its rows where they are kept."""
+        where, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
+        tables = [self._entries_of("plays", f"{where}ORDER BY unit", *values)]
+        if self.has_rows:
+            tables.append(self._entries_of("unit_rows", f"{where}ORDER BY unit", *values))
+        heads = [next(table, None) for table in tables]
+        for number, state, reason, _, scores, facts, _ in self._entries_of(
+            "units", f"{where}ORDER BY unit", *values
+        ):
+            for at, table in enumerate(tables):
+                while (head := heads[at]) is not None and head[0] < number:
+                    heads[at] = next(table, None)
+            own = [head if head is not None and head[0] == number else None for head in (*heads, None)]
+            made, refused = (None, None) if own[1] is None else own[1][1:3]
+            yield UnitRecord(
+                number, state, reason, _shaped(scores, list), facts, made, _shaped(refused, dict) or {},
+                None if own[0] is None else own[0][1:3],
+            )  # fmt: skip
+
+    def sample(self, count: int) -> list[int]:
+        """Some units whose rows are kept; which ones depends on what they were made from."""
+        order = "(of % 65521) * 40503 % 65537, unit"
+        query = f"SELECT unit FROM unit_rows ORDER BY {order} LIMIT ?"
+        return [unit for (unit,) in self._rows(query, count)] if self.has_rows else []
 
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
         """Unit, state and reason of every unit that has ended."""
@@ -319,9 +415,7 @@ class Journal:
 
     def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
         """State, reason, scores and facts of a unit that has ended."""
-        for state, reason, scores, facts in self._rows(
-            "SELECT state, reason, scores, facts FROM units WHERE unit=?", unit
-        ):
+        for _, state, reason, _, scores, facts, _ in self._entries_of("units", "WHERE unit=?", unit):
             return state, reason, _shaped(scores, list), _shaped(facts, dict) or {}
         return None
 
@@ -332,15 +426,15 @@ class Journal:
 
     def begun(self) -> set[int]:
         """Units with answers or calls but no end."""
-        query = "SELECT DISTINCT unit FROM {} WHERE unit NOT IN (SELECT unit FROM units WHERE state='done')"
+        query = (  # goes from unit to unit, not from answer to answer
+            "WITH RECURSIVE b(unit) AS (SELECT min(unit) FROM {0} UNION ALL SELECT (SELECT min(unit) FROM {0} "
+            "WHERE unit > b.unit) FROM b WHERE b.unit IS NOT NULL) SELECT unit FROM b WHERE unit IS NOT NULL "
+            "AND unit NOT IN (SELECT unit FROM units WHERE state='done')"
+        )
         return {row[0] for table in ("answers", "calls") for row in self._rows(query.format(table))}
 
     def answers(self, unit: int) -> dict[Place, Journaled]:
         """All answers of a unit with the number of complaints before each and what was asked."""
-        query = (
-            "SELECT step, player, part, value, reading, probabilities, note, facts, complaints, question "
-            "FROM answers WHERE unit=? ORDER BY step, player, part"
-        )
         asked = self._asked.get
         return {
             (step, player, part): (
@@ -348,8 +442,8 @@ class Journal:
                 complaints,
                 asked(question),
             )
-            for step, player, part, value, reading, odds, note, facts, complaints, question in self._rows(
-                query, unit
+            for _, step, player, part, value, reading, odds, note, facts, complaints, question, _ in self._entries_of(
+                "answers", "WHERE unit=? ORDER BY step, player, part", unit
             )
         }
 
@@ -372,29 +466,25 @@ class Journal:
 
     def play(self, unit: int) -> tuple[int, bytes] | None:
         """Rounds and packed moves of a match that was played as arrays."""
-        for rounds, intended in self._rows("SELECT rounds, intended FROM plays WHERE unit=?", unit):
+        for _, rounds, intended, _ in self._entries_of("plays", "WHERE unit=?", unit):
             return rounds, intended
         return None
 
     def replies(self, unit: int) -> dict[tuple[int, int, str, bytes], Reply]:
         """Replies that arrived, by place and key: on resume they are not asked for again."""
-        query = (
-            "SELECT step, player, part, key, reply, reasoning, reasoning_kind, finish, tokens_in, tokens_out, "
-            "tokens_cached, tokens_reasoning, logprobs, version, error FROM calls "
-            "WHERE unit=? AND (error IS NULL OR finish='filter')"
-        )
+        rows = self._entries_of("calls", "WHERE unit=? AND (error IS NULL OR finish='filter')", unit)
         return {
-            (row[0], row[1], row[2], row[3]): Reply(
-                row[4],
-                row[5],
-                row[6],
-                row[7],
-                Usage(*row[8:12]),
-                load(row[12]),
+            (row[1], row[2], row[3], row[7]): Reply(
+                row[11],
+                row[12],
                 row[13],
-                facts={} if row[14] is None else {"refusal": row[14].partition(": ")[2]},
+                row[14],
+                Usage(*row[15:19]),
+                load(row[20]),
+                row[21],
+                facts={} if row[24] is None else {"refusal": row[24].partition(": ")[2]},
             )
-            for row in self._rows(query, unit)
+            for row in rows
         }
 
     def batches(self) -> Iterator[tuple[int, float, str, dict[str, Any], bytes]]:
@@ -410,16 +500,26 @@ class Journal:
 
     def call_rows(self, run: str, unit: int | None = None) -> Iterator[dict[str, Any]]:
         """All tries at calls (of one unit) in the order of matches, without their prompts."""
-        names = (
-            "id unit step player part try at model params reply reasoning reasoning_kind finish tokens_in "
-            "tokens_out tokens_cached tokens_reasoning usd logprobs version latency source error status"
-        ).split()
-        which, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
-        query = f"SELECT {', '.join(names)} FROM calls {which}ORDER BY unit, step, player, id"
-        for row in self._rows(query, *values):
+        source = self.call_columns(unit)
+        names = next(source)
+        for row in source:
             named = dict(zip(names, row, strict=True))
             named["player"] += 1
-            yield {"run": run, "match": named.pop("unit"), **named}
+            yield {"run": run, **named}
+
+    def call_columns(self, unit: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """The names of the columns of calls, then all tries (of one unit) in the order of matches; players from 0."""
+        yield CALL_NAMES
+        which, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
+        names = ", ".join(CALL_NAMES).replace("match", "unit AS match")
+        order = f"FROM calls {which}ORDER BY unit, step, player, id"
+        if not self.doubtful:
+            yield from self._rows(f"SELECT {names} {order}", *values)
+            return
+        seals, width = Seals("calls"), len(CALL_NAMES)
+        for row in self._rows(f"SELECT {names}, {COLUMNS['calls']}, seal {order}", *values):
+            seals.require(row[width:], self.path)
+            yield row[:width]
 
     def prompt(self, call: int) -> list[list[str]] | None:
         """The messages of one call as [role, content] pairs."""
@@ -433,7 +533,7 @@ class Journal:
         return None
 
     def _packed(self, package: int) -> bytes:
-        for (texts,) in self._rows("SELECT texts FROM prompts WHERE id=?", package):
+        for _, texts, _ in self._entries_of("prompts", "WHERE id=?", package):
             return bytes(texts)
         raise RunError(f"{self.path}: the journal is damaged: package {package} of its prompts is missing")
 
@@ -445,10 +545,10 @@ class Journal:
         )
         return list(self._rows(query, unit, step, player))
 
-    def refusals(self) -> dict[tuple[int, int], int]:
-        """How many calls were declined by a content filter or the model, by unit and player."""
-        query = "SELECT unit, player, count(*) FROM calls WHERE finish='filter' GROUP BY unit, player"
-        return {(unit, player): count for unit, player, count in self._rows(query)}
+    def refusals(self, unit: int) -> dict[int, int]:
+        """How many calls of a unit were declined by a content filter or the model, by player."""
+        query = "SELECT player, count(*) FROM calls WHERE unit=? AND finish='filter' GROUP BY player"
+        return dict(self._rows(query, unit))
 
     def unreported(self) -> Iterator[Unreported]:
         """All tries at calls, oldest first, where some have no report of tokens or price; else nothing."""

@@ -180,7 +180,7 @@ class Runner:
             done = done[:: max(1, len(done) // VERIFIED)][:VERIFIED]
         rows = Rows(self.plan, journal, self.folder.path.name)
         for index in done:
-            rows.replayed(self.plan.unit(index))
+            rows.verify(index)
 
     def _final(self, states: dict[int, str]) -> dict[int, str]:
         """The states that stand: what was skipped only because a preparation failed is tried again with it."""
@@ -376,7 +376,7 @@ class Runner:
 
     def _end(self, unit: Unit, journal: Journal, state: State, reason: str | None, ended: UnitEnd) -> None:
         """Journal the end of a unit, count it, and wake the units that need it."""
-        journal.finish(unit.index, state, reason, ended.steps, ended.scores, ended.facts)
+        journal.finish(unit.index, state, reason, ended.steps, ended.scores, ended.facts, ended.rows)
         setattr(self.tally, state, getattr(self.tally, state) + 1)
         self.tally.prepared[state] += unit.kind == "preparation"
         self._ended.setdefault(unit.index, asyncio.Event()).set()
