@@ -187,6 +187,20 @@ def test_help_loads_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_list_of_games_loads_neither_the_engine_nor_prompts() -> None:
+    rooms = ("studies", "framing", "agents", "analysis", "models")
+    code = (
+        "import sys; sys.argv = ['ostrom', 'list', 'games']\n"
+        "from ostrom.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"rooms = [r for r in {rooms!r} if f'ostrom.{{r}}' in sys.modules]\n"
+        f"heavy = [m for m in {(*HEAVY, 'ostrom.engine.runner', 'jinja2')!r} if m in sys.modules]\n"
+        "assert not rooms + heavy, rooms + heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_engine_knows_no_study() -> None:
     """No room below the studies asks which study it is playing."""
     for path in trees():

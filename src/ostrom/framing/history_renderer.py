@@ -19,6 +19,8 @@ from ostrom.memory import Frequency, Shown
 
 Labels: TypeAlias = tuple[Options, ...]
 """What every seat's actions are called."""
+_OF_PAST = frozenset(("kind", "newest_first", "span", "note", "gaps", "counts", "rounds"))
+"""What a file about the past may ask for without being filled anew for every prompt."""
 
 
 class HistoryRenderer:
@@ -40,11 +42,11 @@ class HistoryRenderer:
         values: Mapping[str, Any],
         file: str = "past.txt",
     ) -> str:
-        """All that is shown of the past; ``values`` are those of the whole prompt."""
+        """All that is shown of the past; ``values`` are those that the prompt has in every round."""
         view, framing, counts = decision.view, self.framing, None
         if shown.counts is not None:
-            told = [self._count(view, count, labels) for count in shown.counts]
-            counts = self.library.fill("counts.txt", {"counts": told, "played": len(view.history)})
+            times = [self._count(view, count, labels) for count in shown.counts]
+            counts = self.library.fill("counts.txt", {"counts": times, "played": len(view.history)})
         self._look_from(view)
         written = self._lines
         lines = [
@@ -55,24 +57,26 @@ class HistoryRenderer:
         ]
         if framing.newest_first:
             lines.reverse()
-        about = {
-            "kind": decision.kind,
-            "newest_first": framing.newest_first,
-            "span": shown.span,
-            "note": shown.note,
-            "gaps": shown.gaps,
-            "counts": counts,
-        }
-        asked = self.library.asked(file)
-        if not lines or not asked <= {*about, "rounds"}:
-            return self.library.fill(file, {**values, **about, "rounds": "\n".join(lines)})
-        return self.library.fill_around(
-            self._shelf(view.game, labels),
-            (file, *about.values()),
-            file,
-            {"rounds": "\n".join(lines)},
-            lambda: about,
-        )
+        rounds = "\n".join(lines)
+
+        def told() -> dict[str, Any]:
+            return {
+                **values,
+                "round": view.round,
+                "kind": decision.kind,
+                "newest_first": framing.newest_first,
+                "span": shown.span,
+                "note": shown.note,
+                "gaps": shown.gaps,
+                "counts": counts,
+            }
+
+        # The rest of what a file asks for are names that it sets itself, or it depends on more than the key below.
+        more = self.library.asked(file) - _OF_PAST
+        if not rounds or shown.note is not None or not values.keys().isdisjoint(more):
+            return self.library.fill(file, {**told(), "rounds": rounds})
+        key = (file, decision.kind, shown.span, shown.gaps, counts)
+        return self.library.fill_around(self._shelf(view.game, labels), key, file, {"rounds": rounds}, told)
 
     def line(self, view: View, played: Round, labels: Labels) -> str:
         """One round of the past as this seat reads it."""

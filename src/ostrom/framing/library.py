@@ -40,6 +40,8 @@ WORDLESS = frozenset(
     " layouts/horizon_first.txt personas/role.txt turns/cheap_talk_told.txt".split()
 )
 """Files without a word of their own: all languages share them."""
+_MOST_HOLES = 64
+"""Places of a text in which values are put in without counting the work; with more it is filled in anew each time."""
 LIVE = ("round", "span", "gaps", "note")
 """What a prompt may speak of that changes from one round to the next."""
 # What reading or filling in a template can raise; RuntimeError stands for too deep a nesting.
@@ -313,7 +315,10 @@ class Library:
         """
         if not self._writes_down(path, frozenset(holes)):
             return None
-        return self.fill(path, {**values, **{name: mark(name) for name in holes}})
+        text = self.fill(path, {**values, **{name: mark(name) for name in holes}})
+        names = split_marks(text)[1::2]
+        # Marks in what strangers wrote are no holes, and a loop must not multiply what is put in uncounted.
+        return text if len(names) <= _MOST_HOLES and set(names) <= set(holes) else None
 
     def _writes_down(self, path: str, names: frozenset[str]) -> bool:
         known = self._plain.get((path, names))
@@ -348,7 +353,7 @@ class Library:
         """What was made once for a key; ``owner`` lives as long as it does, so that its id stays its own."""
         known = self._kept.get(key)
         if known is None:
-            if len(self._kept) > 4096:
+            if len(self._kept) >= 1024:
                 self._kept.clear()
             known = self._kept[key] = (owner, make())
         return cast(T, known[1])

@@ -31,11 +31,9 @@ class Prompt:
 
 
 class CachedPrompt:
-    """All of a prompt but the number of the round and the past: it serves as long as a player is told the same."""
+    """All of a prompt but the number of the round and the past: it serves wherever a player is told the same."""
 
     __slots__ = (
-        "_extra",
-        "_note",
         "decision",
         "facts",
         "instruction",
@@ -53,37 +51,31 @@ class CachedPrompt:
         self,
         decision: Decision,
         order: tuple[int, ...],
-        note: str | None,
-        extra: Mapping[str, Any],
         options: Mapping[str, str],
-        instruction: str,
-        setup: str | None,
         values: Mapping[str, Any],
+        instruction: str = "",
+        setup: str | None = None,
     ) -> None:
-        self.decision, self.order, self._note, self._extra = decision, order, note, extra
-        self.options, self.instruction, self.setup, self.values = options, instruction, setup, values
+        self.decision, self.order, self.options, self.values = decision, order, options, values
+        self.instruction, self.setup = instruction, setup
         self.facts = {"labels": dict(options), "order": list(options.values())} if options else {}
         self.system = self.stub = ""
         self.uses = 0
         self.pieces: list[str] | None = None
         """The text around its holes, once it is worth keeping."""
 
-    def fits(
-        self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
-    ) -> bool:
-        """Whether a decision of the same kind is put in the same words, but for the round and the past."""
-        old, new = self.decision.view, decision.view
-        return (
-            old.facts is new.facts
-            and old.game is new.game
-            and old.seat == new.seat
-            and old.mechanism == new.mechanism
-            and old.names == new.names
-            and self.decision.form == decision.form
-            and self.order == order
-            and self._note == note
-            and self._extra is extra
-        )
+
+def alike(one: Decision, other: Decision) -> bool:
+    """Whether two decisions of a kind are put in the same words, but for the round and the past."""
+    old, new = one.view, other.view
+    return (
+        old.facts is new.facts
+        and old.game is new.game
+        and old.seat == new.seat
+        and old.mechanism == new.mechanism
+        and old.names == new.names
+        and (one.form is other.form or one.form == other.form)
+    )
 
 
 def shifted(decision: Decision, before: int) -> Decision:

@@ -1,11 +1,11 @@
 """Renders the decisions of one player in one match as prompts; caches what stays the same between rounds."""
 
+import marshal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import orjson
 
 from ostrom.answers import Choice, Form, Mixture, Number, Record, Text
 from ostrom.framing.blocks import Blocks
@@ -24,7 +24,7 @@ from ostrom.framing.own_words import (
     stage_file,
     story_file,
 )
-from ostrom.framing.prompt import CachedPrompt, Prompt, options_of, shifted
+from ostrom.framing.prompt import CachedPrompt, Prompt, alike, options_of, shifted
 from ostrom.framing.rules import (
     FIRST,
     PAGE,
@@ -39,8 +39,11 @@ from ostrom.games.describe import formula_of
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
-from ostrom.mechanisms.protocol import Decision, Round, View
+from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View
 from ostrom.memory import Shown
+
+_MOST_SHARED = 2000
+"""Bytes of facts up to which a page is kept for other matches; longer ones, as records of a society, never recur."""
 
 
 class PromptRenderer:
@@ -72,18 +75,14 @@ class PromptRenderer:
         self.blocks = Blocks(
             framing, library, persona, self.history_renderer, self.labels, draw_rows, persona_in == "user"
         )
-        self._setup: tuple[tuple[Any, ...], Mapping[str, Any], str] | None = None
+        self._manner = (framing, style, persona, system, persona_in)
         self._fixed: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._instructions: dict[tuple[Any, ...], str] = {}
         self._around: dict[tuple[Any, ...], list[str]] = {}
-        self._pages: dict[str, CachedPrompt] = {}
+        self._pages: dict[str, tuple[Decision, tuple[Any, ...], CachedPrompt]] = {}
+        """The last page of every kind of decision, with the decision and what else it depends on."""
         self._answer_files: dict[type[Form], str] = {}
         self._lasts: dict[tuple[Any, ...], bool] = {}
-
-    _fixed_names = frozenset(
-        "words units you others options labels common amount names seat role earlier game carried mechanism"
-        " observer unnamed least_continuation equilibria".split()
-    )
 
     def prompt(
         self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
@@ -94,18 +93,40 @@ class PromptRenderer:
         decision = self.titled(shifted(decision, shown.before))
         view = decision.view
         order = self.labelling.order_of(decision, rng)
-        page = self._pages.get(decision.kind)
-        if page is None or not page.fits(decision, order, shown.note, extra):
-            page = self._pages[decision.kind] = self.page_of(decision, order, shown.note, extra)
-        past = None
-        live = {"round": view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
+        manner = (order, shown.note, extra)
+        last = self._pages.get(decision.kind)
+        if last is None or last[1] != manner or not alike(last[0], decision):
+            page = self._shared_page(decision, order, shown.note, extra)
+            last = self._pages[decision.kind] = (decision, manner, page)
+        page, past = last[2], None
         if view.facts.get("repeated"):
-            values = {**page.values, **live}
-            past = self.history_renderer.past(decision, shown, self.labels(view.game), values)
+            past = self.history_renderer.past(decision, shown, self.labels(view.game), page.values)
         if page.setup is None:
+            live = {"round": view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
             return self._live_prompt(page, decision, live, past)
         text = self._text(page, view.round, past)
         return Prompt(text, page.options, page.instruction, page.facts, page.system, page.stub)
+
+    def _shared_page(
+        self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
+    ) -> CachedPrompt:
+        """The page of a decision, kept for all matches in which a seat is told the same."""
+        view = decision.view
+        # Rows may be drawn for one match, and so may the labels of a game by a rule.
+        if self.framing.rows != "shuffled" and view.game.has_table:
+            place = (id(view.game), view.seat, view.mechanism, view.names, decision.kind, decision.form)
+            try:
+                # Not JSON, to which a list is a tuple; version 0 depends on nothing but the values.
+                told = marshal.dumps((dict(view.facts), dict(extra)), 0)
+                key = (self._manner, self.labels(view.game), order, note, *place, told)
+                hash(key)
+            except (TypeError, ValueError):
+                return self.page_of(decision, order, note, extra)
+            if len(told) <= _MOST_SHARED:
+                # A page outlives the match: it must not hold its rounds.
+                alone = replace(decision, view=replace(view, history=EMPTY))
+                return self.library.kept(key, view.game, lambda: self.page_of(alone, order, note, extra))
+        return self.page_of(decision, order, note, extra)
 
     def page_of(
         self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
@@ -118,12 +139,9 @@ class PromptRenderer:
         if not view.game.has_table:
             values["labelled"] = [{"label": v, "option": k} for k, v in options.items() if k != v]
         if not self._lasting(view, form):
-            return CachedPrompt(decision, order, note, extra, options, "", None, values)
-        instruction = self.instruction(form, options, values)
-        setup = self._setup_text(view, order, values)
-        page = CachedPrompt(
-            decision, order, note, extra, options, instruction, setup, {**values, "note": note}
-        )
+            return CachedPrompt(decision, order, options, values)
+        instruction, setup = self.instruction(form, options, values), self._render_setup(view, order, values)
+        page = CachedPrompt(decision, order, options, {**values, "note": note}, instruction, setup)
         page.system = self._system(values)
         page.stub = self.library.fill("answers/stub.txt", {**values, **self._offered(form, options)})
         return page
@@ -240,8 +258,10 @@ class PromptRenderer:
         turn = library.marked("turn.txt", {"instruction": page.instruction, "past": None}, holes)
         if turn is None:
             return None
-        pieces = split_marks(self._joined(page.setup or "", put_in(split_marks(turn), holes)))
-        return pieces if set(pieces[1::2]) <= {"round", "past"} else None
+        setup = page.setup or ""
+        if len(split_marks(setup + page.instruction)) > 1:  # somebody wrote what looks like a mark
+            return None
+        return split_marks(self._joined(setup, put_in(split_marks(turn), holes)))
 
     def instruction(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any]) -> str:
         """How the answer has to be given."""
@@ -366,26 +386,6 @@ class PromptRenderer:
         return question_file(
             self.library, view.mechanism, decision.kind, wording, bool(view.facts.get("sham"))
         )
-
-    def _setup_text(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
-        key = (id(view.game), view.seat, view.mechanism, tuple(order), view.names, values["observer"])
-        if self._setup is None or self._setup[0] != key or self._setup[1] is not view.facts:
-            self._setup = (key, view.facts, self._shared_setup(view, order, values))
-        return self._setup[2]
-
-    def _shared_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
-        """The setup (fixed part of a prompt), cached for all matches in which a seat is told the same."""
-        if self.framing.rows == "shuffled" or not view.game.has_table:
-            return self._render_setup(view, order, values)
-        varying = {name: v for name, v in values.items() if name not in self._fixed_names and name != "round"}
-        try:
-            told = orjson.dumps(varying, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
-        except TypeError:
-            return self._render_setup(view, order, values)
-        labels = self.labels(view.game)
-        place = (id(view.game), view.seat, view.mechanism, view.names, *order)
-        key = (self.framing, self.persona, self.persona_in, *place, labels, told)
-        return self.library.kept(key, view.game, lambda: self._render_setup(view, order, values))
 
     def _render_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
         told = {**values, **self.blocks.all(view, order, values)}

@@ -1,4 +1,7 @@
-"""`ostrom list` and `ostrom show`: what there is."""
+"""`ostrom list` and `ostrom show`: what there is.
+
+What a kind of part needs is imported where it is listed: a list of games must not load the engine.
+"""
 
 import inspect
 from collections.abc import Iterable, Sequence
@@ -10,16 +13,11 @@ import typer
 
 from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, print_record, print_table, say, write
-from ostrom.framing import Library
 from ostrom.ground.errors import OstromError, UnknownName, UsageError, nearest
 from ostrom.ground.parameters import bounds_in_words
 from ostrom.ground.registry import broken_replications, package_folder, replication_files, replications
 from ostrom.ground.words import how_many
 from ostrom.ground.yaml import read_yaml
-from ostrom.models import check_name, model_names, params_of
-from ostrom.studies.extensions import FileKind, file_kinds
-from ostrom.studies.load import builtin_names, presets_of, read_study
-from ostrom.studies.run import open_run
 
 KINDS = {
     "game": "games",
@@ -120,14 +118,22 @@ def list_parts(
 
 def _rows(kind: str) -> list[dict[str, Any]]:
     if kind == "models":
+        from ostrom.models import model_names
+
         return [{"name": name} for name in model_names()]
     if kind == "studies":
+        from ostrom.studies.load import builtin_names
+
         return [_study_row(name) for name in builtin_names()]
     if kind == "prompts":
+        from ostrom.framing import Library
+
         library = Library()
         kinds = ("stories", "layouts", "payoffs", "history", "goals", "hints", "personas", "systems", "names")
         return [{"kind": k, "name": n} for k in kinds for n in library.names(k)]
     if kind == "mappings":
+        from ostrom.studies.extensions import FileKind, file_kinds
+
         return file_kinds.part("mapping", FileKind).shipped()
     if kind == "replications":
         return _replications()
@@ -162,6 +168,8 @@ def family_rows(family: str) -> list[dict[str, Any]]:
 
 def _study_row(name: str) -> dict[str, Any]:
     """The row of a study in a list; if the study cannot be read, its title is the reason."""
+    from ostrom.studies.load import presets_of, read_study
+
     try:
         data = read_study(name)[0]
         presets = ", ".join(presets_of(name))
@@ -209,6 +217,9 @@ def show(
 
 def _show_file(kind: str, name: str, json: bool) -> None:
     """A study or a mapping as it is written."""
+    from ostrom.studies.extensions import FileKind, file_kinds
+    from ostrom.studies.load import read_study
+
     data = read_study(name)[0] if kind == "study" else file_kinds.part(kind, FileKind).as_written(name)
     if json:
         print_json(data)
@@ -220,6 +231,8 @@ def _show_file(kind: str, name: str, json: bool) -> None:
 
 def _prompt(name: str) -> str:
     """The text of a prompt file, named with its folder: stories/cooking, answers/choice_direct.txt."""
+    from ostrom.framing import Library
+
     library = Library()
     known = sorted({p.relative_to(f).as_posix() for f in library.folders for p in f.rglob("*.txt")})
     wanted = name if name in known else f"{name}.txt"
@@ -233,6 +246,8 @@ def _prompt(name: str) -> str:
 
 def _model(name: str) -> dict[str, Any]:
     """What a model of that name can be given."""
+    from ostrom.models import check_name, params_of
+
     factory, _ = check_name(name, {})
     settings = [p.name for p in inspect.signature(factory).parameters.values() if p.kind is p.KEYWORD_ONLY]
     params = params_of(name)
@@ -333,6 +348,8 @@ def _reference(registry: Any, name: str) -> dict[str, Any]:
 
 
 def _replications() -> list[dict[str, Any]]:
+    from ostrom.studies.load import builtin_names
+
     studies = replication_files("studies", ".yaml", "study").owners
     return [
         {
@@ -350,6 +367,8 @@ def _replications() -> list[dict[str, Any]]:
 
 def run_rows(runs: Path) -> list[dict[str, Any]]:
     """The runs in a folder: what was played and how far."""
+    from ostrom.studies.run import open_run
+
     rows = []
     for file in sorted(runs.glob("*/run.json")) if runs.is_dir() else []:
         row: dict[str, Any] = {
