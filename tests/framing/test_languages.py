@@ -252,3 +252,13 @@ def test_names_stand_in_their_grammatical_case(tmp_path: Path) -> None:
             unregister("listener")
     assert "Diese Aktionen hat der andere Spieler: " in said["de"]
     assert "المتاحة أمام اللاعب الآخر" in said["ar"] and "لـال" not in said["ar"]
+
+
+@pytest.mark.parametrize(
+    ("language", "one", "two"), [("de", "tun wird", "tun werden"), ("es", "hará Ana", "harán Ana y Bo")]
+)
+def test_an_observer_of_one_seat_reads_the_singular(language: str, one: str, two: str) -> None:
+    library = Library().spoken(language)
+    values = {"observer": True, "unnamed": False, "same_options": True, "options": [], "meanings": None}
+    for names, verb in ((["Ana"], one), (["Ana", "Bo"], two)):
+        assert verb in library.fill("_seats.txt", {**values, "names": names, "words": {}})

@@ -15,7 +15,7 @@ from ostrom.reports import build_report
 from ostrom.reports.axes import share_ticks
 from ostrom.reports.cells import INTERVALS, drawn_values, marks_told
 from ostrom.reports.declared import panel_of
-from ostrom.reports.figures import both_widths
+from ostrom.reports.figures import both_widths, render
 from ostrom.reports.marks import curves, dots
 from ostrom.reports.narrow import ROOM, narrow_spec
 
@@ -89,6 +89,48 @@ def test_bands_are_drawn_where_at_most_two_overlap(many: int, points: bool, mark
     )  # fmt: skip
     drawn = {layer["mark"]["type"] for layer in chart.to_dict()["layer"]}
     assert drawn & {"area", "rule"} == ({mark} if mark else set())
+
+
+@pytest.mark.pictures
+def test_dashes_of_lines_do_not_cut_the_shapes_of_the_legend() -> None:
+    names = ["one", 'two "2"']
+    chart = curves(
+        [row(name, x, facet) for name in names for x in (1, 2) for facet in "gh"], x="x", y="y", facets=["g", "h"],
+        legend="who", series=dict(zip(names, ("#7dafd2", "#2969a0"), strict=True)),
+    )  # fmt: skip
+    svg, _ = render(chart)
+    marks = re.findall(r"<path [^>]*>", svg)
+    dashed = [mark for mark in marks if 'stroke-dasharray="7,3"' in mark]
+    assert len(dashed) == 2 and all('fill="#2969a0"' not in mark for mark in dashed), "one line in each panel"
+    assert sum('fill="#2969a0"' in mark for mark in marks) > 4, "points, and a filled mark in the legend"
+
+
+@pytest.mark.parametrize(
+    ("types", "word"), [(["random:0.5"], "bands"), (["random:0.5", "random:0.6", "random:0.7"], "whiskers")]
+)
+def test_a_curve_says_how_its_intervals_are_drawn(played: Played, types: list[str], word: str) -> None:
+    named = {f"a{i}": strategy for i, strategy in enumerate(types)}
+    data = played(seeds=5, **{**COIN, "types": named, "seating": "self"})
+    drawn = panel_of({"chart": "curve", "measure": "cooperation", "x": "k", "colour": "agent"}).draw(data)
+    assert drawn.figures[0].caption.startswith(f"Dots are estimates, {word} 95 % intervals. Levels stand")
+
+
+def test_a_condition_that_no_value_meets_names_the_levels_there_are(played: Played) -> None:
+    data = played(seeds=2, **COIN)
+    chart = {"chart": "dots", "measure": "joint_cooperation", "y": ["k"], "where": {"seat": 1}}
+    assert panel_of(chart).draw(data).notes == [
+        "No value of joint cooperation has seat 1 (there are: 1 + 2)."
+    ]
+    chart = {"chart": "dots", "measure": "joint_cooperation", "y": ["k"], "where": {"k": 1, "seat": "1 + 2"}}
+    assert panel_of(chart).draw(data).figures
+
+
+def test_a_panel_of_a_run_without_a_finished_match_says_so(played: Played) -> None:
+    data = played(limit=0)
+    report = build_report(data, [{"chart": "dots", "measure": "amount", "y": ["agent"]}])
+    text = page_of(report.path).text
+    assert report.failures == () and "could not be drawn" not in text
+    assert "No match is finished" in text or "No match has begun" in text
 
 
 def test_lines_are_named_at_their_ends_and_names_do_not_touch() -> None:

@@ -192,7 +192,8 @@ class Pages:
         ended = w.match_over if result.get("whole") else w.match_broken
         last = result.get("last_words")
         said = w.last_round.format(**last) + " " if last else ""
-        return f"{ended} {said}{w.match_points.format(points=_number(result.get('points', 0.0)))}"
+        points = _number(result.get("points", 0.0))
+        return f"{ended} {said}{w.match_point if points == '1' else w.match_points.format(points=points)}"
 
     def end(self, live: LiveVisit, how: str) -> dict[str, Any]:
         """The page at the end of a visit, with its code and what is paid."""

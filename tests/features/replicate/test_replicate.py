@@ -91,6 +91,13 @@ def test_a_paper_is_played_judged_and_gone_on_with(
     assert page.index("What") and page.index("Personas turn economic scenarios green") < page.index(
         "Table 1:"
     )
+    assert (
+        '">Table 1</a>' in page
+        and "0.0 (models from 0.0 to 0.0)" in page
+        and "+27.4 (models from +18.3" in page
+    )
+    remarks = page[page.index("<h2>Careful (") :]
+    assert remarks.index("The paper contradicts itself") < remarks.index("</details>")
     assert {".csv", ".md", ".tex"} == {path.suffix for path in (tmp_path / "out/page/tables").iterdir()}
     again = json.loads(call(*ARM, "--json").out)
     assert again["runs"] == made["runs"]
