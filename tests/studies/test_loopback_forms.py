@@ -15,6 +15,7 @@ from ostrom.framing.library import OWN
 from ostrom.studies.load import builtin_names, load_study, presets_of
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
+from ostrom.testing.replies import answer
 from ostrom.testing.server import LoopbackServer
 
 CLAUDE = "anthropic/claude-sonnet-4-5"
@@ -215,3 +216,22 @@ def test_coopeval_is_replicated(
     assert done.code == 0, done.err
     for folder in (tmp_path / "replicate" / "coopeval-small" / "runs").iterdir():
         unreadable_none(folder)
+
+
+@pytest.mark.parametrize(
+    ("messages", "replies"),
+    [
+        (['Choose.\n- STAY: wait\n- GO: leave\n\nAnswer:\n\n{\n  "action": "<KEY>",\n  "why": "<short>"\n}'],
+         {'{"action":"STAY","why":"Noted."}', '{"action":"GO","why":"Noted."}'}),
+        (["- STAY: wait\n- GO: leave", 'Again, please:\n\n{"action": "<KEY>"}'],
+         {'{"action":"STAY"}', '{"action":"GO"}'}),
+        (["Which Option do you choose, Option J or Option F?\nA: Option"], {"J", "F"}),
+        (["Write one of these.\n\n[A1 or A0]"], {"[A1]", "[A0]"}),
+    ],
+)  # fmt: skip
+def test_blanks_stubs_and_brackets_that_offer_two_are_understood(
+    messages: list[str], replies: set[str]
+) -> None:
+    """The forms in which published prompts ask; every option is met over some seeds."""
+    dialogue = [{"role": "user", "content": text} for text in messages]
+    assert {answer({"messages": dialogue, "seed": seed}) for seed in range(20)} == replies

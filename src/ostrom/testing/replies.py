@@ -29,6 +29,9 @@ _SUM = re.compile(r"(?:add up to|ergeben zusammen|suman|之和为|ومجموع �
 _EXAMPLE = re.compile(r'\{"[^{}]*\}')
 _STATE = re.compile(r"_[123]_")
 _LISTED = re.compile(r'^- "([^"\n]+)" \(', re.M)
+_BLANKS = re.compile(r'\{\s*"[^{}]*"<[^{}]*\}\s*$')
+_STUB = re.compile(r"^A: (\w+)\s*$", re.M)
+_OFFERED = re.compile(r"^- (\w+): ", re.M)
 _GRAMMAR = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 STORY = (
@@ -57,8 +60,15 @@ def answer(body: dict[str, Any]) -> str:
     schema = schema_of(body)
     if schema is not None:
         return orjson.dumps(_fitting(schema, body, draw)).decode()
+    if blanks := _BLANKS.search(prompt):
+        return _filled(blanks[0], "\n".join(text_of(m.get("content")) for m in body["messages"]), draw)
     last = prompt.rstrip().rpartition("\n\n")[2]
+    stub = _STUB.search(prompt, prompt.rstrip().rfind("\n") + 1)  # the beginning of the answer
+    if stub and (labels := re.findall(rf"\b{stub[1]} ([A-Z0-9]\w*)", prompt)):
+        return _one_of(labels, draw)
     options = list(dict.fromkeys(_BRACKETED.findall(last))) or list(dict.fromkeys(_BRACKETED.findall(prompt)))
+    if len(options) == 1:
+        options = options[0].split(" or ")
     if "JSON" in last:
         return _object(last, prompt, draw)
     plain = _PLAIN.search(last)
@@ -160,6 +170,24 @@ def _object(asked: str, prompt: str, draw: int) -> str:
     for n, (key, values) in enumerate(_keys(asked, _LISTED.findall(prompt)).items()):
         record[key] = values[draw // (n + 1) % len(values)]
     return orjson.dumps(record).decode()
+
+
+def _filled(blanks: str, dialogue: str, draw: int) -> str:
+    """A JSON object with its blanks filled in: one in capitals by an option that the dialogue lists, others by a text.
+
+    >>> _filled('{"action": "<KEY>", "why": "<short>"}', "Choose:\\n- STAY: wait\\n- GO: leave", 1)
+    '{"action":"GO","why":"Noted."}'
+    """
+    option = _one_of(_OFFERED.findall(dialogue), draw)
+    record = {
+        key: option if str(blank).isupper() else "Noted." for key, blank in orjson.loads(blanks).items()
+    }
+    return orjson.dumps(record).decode()
+
+
+def _one_of(options: Sequence[str], draw: int) -> str:
+    different = list(dict.fromkeys(options)) or ["Noted."]
+    return different[draw % len(different)]
 
 
 def _keys(asked: str, listed: Sequence[str]) -> dict[str, list[Any]]:
