@@ -336,7 +336,7 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bo
     }
     return RunData(
         folder, manifest, levels=levels, types=types, rows=known["rows"],
-        planned=_planned(rows.plan, rows.journal.states()) if more else len(rows.plan),
+        planned=_planned(rows.plan, rows.journal.states()) if more else rows.plan.planned,
         units=rows.plan.unit, more=more, entries=known["entries"],
     )  # fmt: skip
 

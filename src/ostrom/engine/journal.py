@@ -76,13 +76,20 @@ class Journal:
     refused. ``Folder.open_journal`` knows it; only a journal on its own, as in a test, has none.
 
     With ``checked=False`` it is opened at once, whatever its size, and nothing can be written: the caller checks
-    its integrity at another time (``integrity.check``) or shows what is there as it is.
+    its integrity at another time (``integrity.check``) or shows what is there as it is. ``calls_before`` is the number
+    after which its calls are numbered.
     """
 
     def __init__(
-        self, path: Path, *, create: bool = False, identity: str | None = None, checked: bool = True
+        self,
+        path: Path,
+        *,
+        create: bool = False,
+        identity: str | None = None,
+        checked: bool = True,
+        calls_before: int = 0,
     ) -> None:
-        self.path = path
+        self.path, self._calls_before = path, calls_before
         self.tally_path = path.with_name(path.name + ".tally")
         require_plain(path)
         if not create and not path.exists():
@@ -197,7 +204,9 @@ class Journal:
             with self._read:
                 told = " ".join(self.versions)
                 self._read.execute("INSERT OR REPLACE INTO meta VALUES ('ostrom', ?)", (told,))
-        self._writer = Writer(self.path, self.tally_path, self._entries, self._connect_unbounded)
+        self._writer = Writer(
+            self.path, self.tally_path, self._entries, self._connect_unbounded, self._calls_before
+        )
 
     def answer(
         self,
@@ -308,6 +317,10 @@ class Journal:
             raise RunError(explain(self.path, error)) from None
         finally:
             self._under_way -= 1
+
+    def file(self, unit: int) -> Path:  # noqa: ARG002
+        """Where the entries of a unit lie."""
+        return self.path
 
     def states(self) -> dict[int, str]:
         """The state of every unit that has ended."""

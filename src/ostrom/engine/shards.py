@@ -1,0 +1,88 @@
+"""Shards: one study played in several folders, each with its own journal, on as many machines as there are shards.
+
+A shard plays every n-th unit under the number that the unit has in the undivided study, and its calls have numbers
+that no other shard gives. The rows of all shards together are therefore those of the undivided run, as they stand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ostrom.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from ostrom.engine.plan import Budget
+
+MOST_SHARDS = 4096
+CALLS_APART = 10**9
+"""Numbers of calls that each shard has for itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several parts of a study, numbered from 1.
+
+    >>> Shard.parse("3/64"), str(Shard(3, 64)), Shard(3, 64).folder("memory")
+    (Shard(number=3, of=64), '3/64', 'memory.3-of-64')
+    """
+
+    number: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """The shard that ``3/64`` names."""
+        parts = re.fullmatch(r"(\d{1,5})/(\d{1,5})", text, re.ASCII)
+        if parts is None:
+            raise UsageError(f"--shard {text!r}: must be NUMBER/OF, such as 3/64")
+        shard = cls(int(parts[1]), int(parts[2]))
+        if not 1 <= shard.number <= shard.of <= MOST_SHARDS:
+            raise UsageError(
+                f"--shard {text}: the number must lie between 1 and how many there are, "
+                f"of which there may be {MOST_SHARDS}"
+            )
+        return shard
+
+    @classmethod
+    def of_manifest(cls, manifest: Mapping[str, Any]) -> Shard | None:
+        """The shard that a run is; None for an undivided one."""
+        part = manifest.get("shard")
+        return None if part is None else cls.parse(f"{part['number']}/{part['of']}")
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def owns(self, group: int) -> bool:
+        """Whether the units of a group are played here.
+
+        >>> [group for group in range(9) if Shard(2, 4).owns(group)]
+        [1, 5]
+        """
+        return group % self.of == self.number - 1
+
+    def folder(self, name: str) -> str:
+        """The name of the folder that the shard of a run is played into."""
+        return f"{name}.{self.number}-of-{self.of}"
+
+    def share(self, budget: Budget) -> Budget:
+        """What this shard may spend of a study's budget: an equal part; all parts together are never more.
+
+        >>> from ostrom.engine.plan import Budget
+        >>> Shard(1, 4).share(Budget(calls=10, usd=2.0)), Shard(4, 4).share(Budget(calls=10)).calls
+        (Budget(calls=3, tokens=None, usd=0.5), 2)
+        """
+        from ostrom.engine.plan import Budget
+
+        def part(whole: int | None) -> int | None:
+            return None if whole is None else whole // self.of + (self.number <= whole % self.of)
+
+        usd = None if budget.usd is None else budget.usd / self.of
+        return Budget(part(budget.calls), part(budget.tokens), usd)
+
+    @property
+    def calls_before(self) -> int:
+        """The number after which the numbers of its calls begin."""
+        return (self.number - 1) * CALLS_APART
