@@ -235,7 +235,7 @@ def _prepared(
         ready = replace(ready, plan=ready.plan.divided(Shard.parse(options.shard)))
     if options.batch:
         check_batch(ready.plan, options.batch_waves)
-    return _Playing(ready, check_name(ready.plan.folder(name)), Path(runs), options)
+    return _Playing(ready, check_name(ready.plan.run_name(name)), Path(runs), options)
 
 
 def _ready(source: Study | str | Path | Mapping[str, Any], what: Mapping[str, Any]) -> Study:

@@ -361,7 +361,7 @@ def refuse_joined(path: Path, manifest: Mapping[str, Any], why: str | None) -> N
 
 
 def refuse_apart(path: Path, own: Mapping[str, Any], whole: Mapping[str, Any], place: Shard) -> None:
-    """Refuse the manifest of a shard that is no part of a whole run, or another part of it than the one it is used as."""
+    """Refuse the manifest of a shard that is no part of a whole run, or another part of it than ``place``."""
     shard = Shard.of_manifest(own)
     if shard is None or own.get("joined") is not None:
         raise RunError(f"{path}: is no shard: it was played without --shard")

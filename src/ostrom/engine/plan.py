@@ -246,8 +246,8 @@ class Plan(ABC):
         """The number by which a unit belongs to a shard: units that need each other have the same."""
         return index
 
-    def folder(self, name: str | None) -> str:
-        """The folder that a run of this name (default: that of the study) is played into."""
+    def run_name(self, name: str | None) -> str:
+        """The name of the folder that a run of this name (default: that of the study) is played into."""
         run = name or self.name
         return run if self.shard is None else self.shard.folder(run)
 

@@ -95,7 +95,7 @@ def run(
         forecast_plan(found, json, like=from_, runs=runs)
         return
     refuse_unused(found, from_)
-    play_and_tell(found, runs / check_name(found.plan.folder(name)), report=report, json=json)
+    play_and_tell(found, runs / check_name(found.plan.run_name(name)), report=report, json=json)
 
 
 @with_play_options(
@@ -210,7 +210,7 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
     units = {"cells": bound.cells, "matches": bound.matches}
     if bound.designs:
         units["designs"] = bound.designs
-    print_forecast(plan.folder(None), units, bound, plan.budget, batch=batch)
+    print_forecast(plan.run_name(None), units, bound, plan.budget, batch=batch)
     if plan.shard is not None:
         say(f"shard {plan.shard}: {divided_budget(plan)}")
     if runs is not None and like is None and bound.assumes:
