@@ -128,9 +128,12 @@ def play(
     file: str | None = None,
 ) -> Result:
     """Play a study into ``runs/<name>``, or go on where an earlier session left off."""
+    plan = StudyPlan(study, Library(prompts, home=home_of(file)), file)
+    if options is not None and options.shard is not None:
+        plan = plan.divided(Shard.parse(options.shard))
     return play_plan(
-        StudyPlan(study, Library(prompts, home=home_of(file)), file),
-        name=name or study.name,
+        plan,
+        name=plan.run_name(name),
         runs=runs,
         options=options,
         watch=watch,
