@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from ostrom.answers import Answer
-from ostrom.engine.integrity import explain, sealed
+from ostrom.engine.integrity import SEALS, explain, has_rows, sealed
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import value
 from ostrom.models.base import Reply, Usage
@@ -36,6 +36,7 @@ UNIT = (
     "reason=excluded.reason, steps=excluded.steps, scores=excluded.scores, facts=excluded.facts, "
     "times=times+1, seal=excluded.seal"
 )
+ROWS = "INSERT INTO unit_rows VALUES (?,?,?,?,?)"
 TOGETHER = 256
 """Most prompts in one package; reading one of them decompresses the package."""
 MOST_TOGETHER, MOST_PACKAGE = 8 << 20, 64 << 20
@@ -310,6 +311,7 @@ class Writer:
         self._stop = False
         self._failed: RunError | None = None
         self._packages = 0
+        self._keeps_rows = False
         self._chains = PromptChains()
         there = path.stat()
         self._inode = (there.st_dev, there.st_ino)
@@ -360,6 +362,7 @@ class Writer:
             self._mark(connection, closed=False)
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._packages = connection.execute("SELECT coalesce(max(id), 0) FROM prompts").fetchone()[0]
+            self._keeps_rows = has_rows(connection)
         except (sqlite3.Error, OSError) as error:
             self._fail(RunError(explain(self._path, error)), [])
             return
@@ -397,9 +400,10 @@ class Writer:
     def _commit(self, connection: sqlite3.Connection, entries: list[tuple[str, Any]]) -> None:
         groups: dict[str, list[Any]] = {}
         calls = [entry for statement, entry in entries if statement is CALL]
+        ended = [entry for statement, entry in entries if statement is UNIT]
         for statement, entry in entries:
             if statement is not CALL:
-                groups.setdefault(statement, []).append(sealed(entry))
+                groups.setdefault(statement, []).append(sealed(entry[0] if statement is UNIT else entry))
         packages = self._packages
         for statement, rows in call_rows(calls, packages + 1, self._chains):
             groups.setdefault(statement, []).extend(rows)
@@ -408,11 +412,12 @@ class Writer:
         with connection:
             for statement, rows in groups.items():
                 connection.executemany(self._call if statement is CALL else statement, rows)
+            if self._keeps_rows:
+                keep_rows(connection, [(row[0], *kept) for row, *kept in ended])
             connection.execute("UPDATE meta SET value=? WHERE key='entries'", (total,))
         self.entries, self._packages = total, packages
-        for statement, entry in entries:
-            if statement is UNIT:
-                self._chains.forget(entry[0])
+        for (unit, *_), *_ in ended:
+            self._chains.forget(unit)
 
     @property
     def failed(self) -> bool:
@@ -442,6 +447,15 @@ class Writer:
         """Runs in the loop, so no waiter can be added while the waiters are checked."""
         _release([*waiting, *self._waiting], error)
         self._waiting.clear()
+
+
+def keep_rows(connection: sqlite3.Connection, units: Sequence[tuple[int, bytes | None, str | None]]) -> None:
+    """Keep the rows of units (unit, rows, calls that were declined) in place of those that they had, sealed."""
+    connection.executemany("DELETE FROM unit_rows WHERE unit=?", [(unit,) for unit, *_ in units])
+    for unit, made, refused in units:
+        if made is not None:
+            (of,) = connection.execute(f"SELECT {SEALS.format(unit='?1')}", (unit,)).fetchone()
+            connection.execute(ROWS, sealed((unit, made, refused, of)))
 
 
 def _release(waiting: list[asyncio.Future[None]], error: RunError | None) -> None:

@@ -120,10 +120,15 @@ def _schema(connection: sqlite3.Connection) -> Schema:
     return tuple(sorted(found))
 
 
-FORMAT = 4
-"""Goes up when the tables change; kept in the database itself."""
-WITH_BATCHES = 5
-"""The format of a journal that has the table of batches; a run without batches keeps the older one."""
+FORMATS = {
+    4: ("schema.sql",),
+    5: ("schema.sql", "batches.sql"),
+    6: ("schema.sql", "rows.sql"),
+    7: ("schema.sql", "rows.sql", "batches.sql"),
+}
+"""The tables of each format that is read; kept in the database itself. Runs of 0.1 have no rows (4 and 5)."""
+FORMAT = 6
+"""The format of a new journal; one that gets the table of batches has the next."""
 
 MOST_TALLY = 64
 """Bytes of a tally."""
@@ -142,20 +147,28 @@ COLUMNS = {
     "plays": "unit, rounds, intended",
     "units": "unit, state, reason, steps, scores, facts",
     "batches": "batch, at, event, told, keys",
+    "unit_rows": "unit, made, refused, of",
 }
 """What the seal of a row covers, by table, in the order of the table."""
 
 _NUMBERS = {
     "unit", "step", "player", "complaints", "question", "id", "try", "prompt", "nth", "tokens_in", "tokens_out",
-    "tokens_cached", "tokens_reasoning", "status", "rounds", "steps", "batch",
+    "tokens_cached", "tokens_reasoning", "status", "rounds", "steps", "batch", "of",
 }  # fmt: skip
-_REALS, _BYTES = {"at", "usd", "latency"}, {"key", "texts", "intended", "keys"}
+_REALS, _BYTES = {"at", "usd", "latency"}, {"key", "texts", "intended", "keys", "made"}
 _MAY_MISS = {
     "probabilities", "note", "facts", "question", "reply", "reasoning", "reasoning_kind", "finish", "tokens_in",
     "tokens_out", "tokens_cached", "tokens_reasoning", "usd", "logprobs", "version", "latency", "error", "status",
-    "reason", "scores",
+    "reason", "scores", "refused",
 }  # fmt: skip
 """SQLite keeps a value of any type in any column; these are the types that ours have."""
+
+
+SEALS = " + ".join(
+    f"(SELECT coalesce(sum(seal), 0) FROM {table} WHERE unit={{unit}})"
+    for table in ("answers", "plays", "units")
+)
+"""What the rows of a unit were made from, as one number."""
 
 
 def seal(row: tuple[Any, ...]) -> int:
@@ -224,22 +237,34 @@ def check_format(path: Path) -> None:
 def require_format(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a database whose tables are not those of a released format."""
     found = connection.execute("PRAGMA main.user_version").fetchone()[0]
-    if found not in (FORMAT, WITH_BATCHES):
-        raise RunError(f"{path}: is no journal of this version (format {found}, this one reads {FORMAT})")
-    require_schema(connection, path, [_schemas()[found]])
+    if found not in FORMATS:
+        known = f"{min(FORMATS)} to {max(FORMATS)}"
+        raise RunError(f"{path}: is no journal of this version (format {found}, this one reads {known})")
+    require_schema(connection, path, [_schema_of_format(found)])
 
 
-@lru_cache(maxsize=1)
-def _schemas() -> dict[int, Schema]:
-    tables, more = (
-        files("ostrom.engine").joinpath(name).read_text() for name in ("schema.sql", "batches.sql")
-    )
-    return {FORMAT: schema_of(tables), WITH_BATCHES: schema_of(tables + more)}
+def statements_of(name: str) -> str:
+    """The statements that make some tables of a journal."""
+    return files("ostrom.engine").joinpath(name).read_text()
+
+
+@lru_cache(maxsize=len(FORMATS))
+def _schema_of_format(number: int) -> Schema:
+    return schema_of("".join(map(statements_of, FORMATS[number])))
+
+
+def _has(connection: sqlite3.Connection, tables: str) -> bool:
+    return tables in FORMATS[connection.execute("PRAGMA user_version").fetchone()[0]]
 
 
 def has_batches(connection: sqlite3.Connection) -> bool:
     """Whether a journal has the table of batches."""
-    return bool(connection.execute("PRAGMA user_version").fetchone()[0] == WITH_BATCHES)
+    return _has(connection, "batches.sql")
+
+
+def has_rows(connection: sqlite3.Connection) -> bool:
+    """Whether a journal has the table of rows."""
+    return _has(connection, "rows.sql")
 
 
 def _acknowledged(tally: Path) -> int | None:
@@ -270,12 +295,13 @@ def _check_promise(path: Path, tally: Path, entries: int, acknowledged: int | No
 def _check_rows(connection: sqlite3.Connection, path: Path) -> int:
     """How many entries the tables hold; a row whose seal is broken is named."""
     held, broken, first = 0, 0, ""
+    absent = {"batches": not has_batches(connection), "unit_rows": not has_rows(connection)}
     for table, columns in COLUMNS.items():
-        if table == "batches" and not has_batches(connection):
+        if absent.get(table):
             continue
         names, known = columns.split(", "), set()
         for row in connection.execute(f"SELECT {columns}, seal FROM {table}"):
-            held += 1
+            held += table != "unit_rows"  # they are derived from entries
             if (kinds := tuple(map(type, row))) not in known and _are_ours(names, kinds):
                 known.add(kinds)
             if seal(row[:-1]) != row[-1] or kinds not in known:
@@ -286,7 +312,21 @@ def _check_rows(connection: sqlite3.Connection, path: Path) -> int:
     again = connection.execute("SELECT coalesce(sum(times - 1), 0) FROM units").fetchone()[0]
     if broken:
         raise RunError(f"{path}: the journal is damaged: {broken} of its entries changed, first {first}")
+    check_origin(connection, path)
     return held + int(again)
+
+
+def check_origin(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse rows that were not made from the entries that the journal holds."""
+    if has_rows(connection):
+        query = (
+            f"SELECT unit FROM unit_rows r WHERE of <> {SEALS.format(unit='r.unit')} ORDER BY unit LIMIT 1"
+        )
+        for (unit,) in connection.execute(query):
+            raise RunError(
+                f"{path}: the rows of match {unit} were not made from its entries "
+                "(ostrom check RUN says more, and with --rows makes them anew)"
+            )
 
 
 def _are_ours(names: list[str], kinds: tuple[type, ...]) -> bool:

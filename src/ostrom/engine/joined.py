@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ostrom.engine.entries import Journaled, Place
-from ostrom.engine.journal import Journal, Unreported
+from ostrom.engine.journal import Journal, UnitRecord, Unreported
 from ostrom.engine.shards import CALLS_APART
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply
@@ -43,6 +43,7 @@ class JoinedJournal(Journal):
         self.path, self.parts = path, tuple(parts)
         self.tally_path = path.with_name("journal.db.tally")
         self.versions = list(dict.fromkeys(version for part in parts for version in part.versions))
+        self.has_rows = all(part.has_rows for part in parts)
         self._writer = None
         self._group: Callable[[int], int] = int
 
@@ -116,6 +117,10 @@ class JoinedJournal(Journal):
         """The replies that arrived for one decision."""
         return self._part(unit).asked(unit, step, player)
 
+    def refusals(self, unit: int) -> dict[int, int]:
+        """How many calls of a unit were declined by a content filter or the model, by player."""
+        return self._part(unit).refusals(unit)
+
     def prompt(self, call: int) -> list[list[str]] | None:
         """The messages of one call as [role, content] pairs."""
         number = (call - 1) // CALLS_APART
@@ -131,6 +136,13 @@ class JoinedJournal(Journal):
         """Unit, state and reason of every unit that has ended."""
         yield from merge(*self._own(Journal.endings, itemgetter(0)), key=itemgetter(0))
 
+    def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
+        """How units ended (or one of them), with their rows, in order."""
+        if unit is not None:
+            yield from self._part(unit).ends(unit)
+            return
+        yield from merge(*self._own(Journal.ends, itemgetter(0)), key=itemgetter(0))
+
     def begun(self) -> set[int]:
         """Units with answers or calls but no end."""
         return set(chain(*self._own(Journal.begun, int)))
@@ -142,10 +154,6 @@ class JoinedJournal(Journal):
             return
         match = itemgetter("match")
         yield from merge(*self._own(lambda part: part.call_rows(run), match), key=match)
-
-    def refusals(self) -> dict[tuple[int, int], int]:
-        """How many calls were declined by a content filter or the model, by unit and player."""
-        return dict(chain(*self._own(lambda part: part.refusals().items(), lambda row: row[0][0])))
 
     def assigned(self) -> Iterator[tuple[int, int, int, Any]]:
         """Unit, step, player and value of every answer that was given by assignment, in order."""

@@ -8,8 +8,8 @@ back with fewer entries (a lost write-ahead log, a restored copy), or with other
 import sqlite3
 from collections.abc import Iterator, Mapping
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 import orjson
@@ -37,16 +37,18 @@ from ostrom.engine.entries import (
 from ostrom.engine.integrity import (
     DAMAGE,
     FORMAT,
-    WITH_BATCHES,
+    FORMATS,
     Guard,
     check,
     check_structure,
     explain,
     guard,
     has_batches,
+    has_rows,
     lift,
     require_format,
     require_plain,
+    statements_of,
 )
 from ostrom.ground.errors import RunError
 from ostrom.ground.version import __version__
@@ -67,6 +69,20 @@ class Unreported(NamedTuple):
     cut: bool
     error: str | None
     status: int | None
+
+
+class UnitRecord(NamedTuple):
+    """How a unit ended, and its rows as they are kept."""
+
+    unit: int
+    state: str
+    reason: str | None = None
+    scores: list[float] | None = None
+    facts: str | None = None
+    """JSON object."""
+    rows: bytes | None = None
+    refused: Mapping[str, int] = MappingProxyType({})
+    """Calls that were declined, by player."""
 
 
 class Journal:
@@ -113,7 +129,11 @@ class Journal:
                 raise RunError(explain(path, error)) from None
             raise
         self._asked = {number: text for text, number in self._questions.items()}
+        self.has_rows = has_rows(self._read)
+        """Whether it keeps the rows of units."""
         self._writer: Writer | None = None
+        self._refused: dict[int, dict[str, int]] = {}
+        """Calls that were declined, by unit and player, of units that have not ended."""
         self._texts: dict[int, tuple[Answer, Row]] = {}
         self._under_way = 0
         """Queries whose rows are being read."""
@@ -175,7 +195,7 @@ class Journal:
         """How many entries a sound journal of this study holds; a new one is given its tables first."""
         if create and self._is_new():
             # One transaction: a process killed here leaves an empty file, not a partial schema.
-            schema = files("ostrom.engine").joinpath("schema.sql").read_text()
+            schema = "".join(map(statements_of, FORMATS[FORMAT]))
             meta = (
                 f"INSERT INTO meta VALUES ('entries', 0), ('closed', 1), ('study', '{identity or ''}'), "
                 f"('ostrom', '{__version__}');\nPRAGMA user_version={FORMAT};"
@@ -204,6 +224,10 @@ class Journal:
             with self._read:
                 told = " ".join(self.versions)
                 self._read.execute("INSERT OR REPLACE INTO meta VALUES ('ostrom', ?)", (told,))
+        for unit in self.begun():
+            refused = self.refusals(unit)
+            if refused:
+                self._refused[unit] = {str(player): count for player, count in refused.items()}
         self._writer = Writer(
             self.path, self.tally_path, self._entries, self._connect_unbounded, self._calls_before
         )
@@ -241,15 +265,17 @@ class Journal:
 
     def call(self, record: CallRecord) -> None:
         """Queue a try at a call."""
+        if record.reply is not None and record.reply.finish == "filter":
+            refused = self._refused.setdefault(record.unit, {})
+            refused[str(record.player)] = refused.get(str(record.player), 0) + 1
         self._put(CALL, record)
 
     def keep_batches(self) -> None:
         """Give the journal its table of batches; call before the first ``batch``."""
         if not has_batches(self._read):
-            schema = files("ostrom.engine").joinpath("batches.sql").read_text()
-            self._read.executescript(
-                f"BEGIN IMMEDIATE;\n{schema}\nPRAGMA user_version={WITH_BATCHES};\nCOMMIT;"
-            )
+            number = self._read.execute("PRAGMA user_version").fetchone()[0] + 1
+            schema = statements_of("batches.sql")
+            self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\nPRAGMA user_version={number};\nCOMMIT;")
 
     def batch(self, number: int, at: float, event: str, told: Mapping[str, Any], keys: bytes = b"") -> None:
         """Queue an event of a batch."""
@@ -260,11 +286,19 @@ class Journal:
         self._put(PLAY, (unit, rounds, intended))
 
     def finish(
-        self, unit: int, state: str, reason: str | None, steps: int, scores: Any = None, facts: Any = None
+        self,
+        unit: int,
+        state: str,
+        reason: str | None,
+        steps: int,
+        scores: Any = None,
+        facts: Any = None,
+        rows: bytes | None = None,
     ) -> None:
-        """Queue the end of a unit."""
+        """Queue the end of a unit, with its rows if it has any (``UnitRows.kept``)."""
         told = (None if scores is None else dump(scores), None if facts is None else dump(facts))
-        self._put(UNIT, (unit, state, reason, steps, *told))
+        refused = self._refused.pop(unit, None)
+        self._put(UNIT, ((unit, state, reason, steps, *told), rows, dump(refused) if refused else None))
 
     def _put(self, statement: str, entry: Any) -> None:
         assert self._writer is not None, "start() first"
@@ -326,6 +360,19 @@ class Journal:
         """The state of every unit that has ended."""
         return dict(self._rows("SELECT unit, state FROM units"))
 
+    def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
+        """Every unit that has ended (or one), in order, with its rows where they are kept."""
+        join = "LEFT JOIN unit_rows r ON r.unit=u.unit" if self.has_rows else ""
+        kept = "r.made, r.refused" if self.has_rows else "NULL, NULL"
+        where, values = ("", ()) if unit is None else ("WHERE u.unit=? ", (unit,))
+        query = (
+            f"SELECT u.unit, state, reason, scores, facts, {kept} FROM units u {join} {where}ORDER BY u.unit"
+        )
+        for number, state, reason, scores, facts, made, refused in self._rows(query, *values):
+            yield UnitRecord(
+                number, state, reason, _shaped(scores, list), facts, made, _shaped(refused, dict) or {}
+            )
+
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
         """Unit, state and reason of every unit that has ended."""
         yield from self._rows("SELECT unit, state, reason FROM units ORDER BY unit")
@@ -345,7 +392,11 @@ class Journal:
 
     def begun(self) -> set[int]:
         """Units with answers or calls but no end."""
-        query = "SELECT DISTINCT unit FROM {} WHERE unit NOT IN (SELECT unit FROM units WHERE state='done')"
+        query = (  # goes from unit to unit, not from answer to answer
+            "WITH RECURSIVE b(unit) AS (SELECT min(unit) FROM {0} UNION ALL SELECT (SELECT min(unit) FROM {0} "
+            "WHERE unit > b.unit) FROM b WHERE b.unit IS NOT NULL) SELECT unit FROM b WHERE unit IS NOT NULL "
+            "AND unit NOT IN (SELECT unit FROM units WHERE state='done')"
+        )
         return {row[0] for table in ("answers", "calls") for row in self._rows(query.format(table))}
 
     def answers(self, unit: int) -> dict[Place, Journaled]:
@@ -458,10 +509,10 @@ class Journal:
         )
         return list(self._rows(query, unit, step, player))
 
-    def refusals(self) -> dict[tuple[int, int], int]:
-        """How many calls were declined by a content filter or the model, by unit and player."""
-        query = "SELECT unit, player, count(*) FROM calls WHERE finish='filter' GROUP BY unit, player"
-        return {(unit, player): count for unit, player, count in self._rows(query)}
+    def refusals(self, unit: int) -> dict[int, int]:
+        """How many calls of a unit were declined by a content filter or the model, by player."""
+        query = "SELECT player, count(*) FROM calls WHERE unit=? AND finish='filter' GROUP BY player"
+        return dict(self._rows(query, unit))
 
     def unreported(self) -> Iterator[Unreported]:
         """All tries at calls, oldest first, where some have no report of tokens or price; else nothing."""

@@ -17,8 +17,10 @@ from ostrom.agents.dialogue import turn_of
 from ostrom.answers import Answer, Form
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Tally, Unit
+from ostrom.engine.unit_rows import Record
 from ostrom.ground.errors import InvalidAnswers, RunError, StudyError
 from ostrom.ground.streams import Streams
+from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 from ostrom.models.base import Model, Reply, Request
 
@@ -172,6 +174,10 @@ class LiveMatch:
         self.replies: Replies = replies or {}
         self.streams: Streams = unit.streams
         self.step = unit.first
+        self.record = Record(unit)
+        self._parts = grouped(((step, player), part) for step, player, part in self.known if part)
+        self._complaints: dict[int, int] = {}
+        """Replies to the decisions of this step that could not be read, by player."""
 
     async def run(self) -> Outcome:
         """Play to the end. Every live answer is durable before the rules see it."""
@@ -183,6 +189,7 @@ class LiveMatch:
                     answers = [self._instant(decision) for decision in decisions]
                 else:
                     answers = await self._answers(decisions)
+                self._take_down(decisions, answers)
                 self.step += 1
                 self.tally.decisions += len(answers)
                 decisions = self.play.send(answers)
@@ -190,6 +197,21 @@ class LiveMatch:
             outcome: Outcome = stop.value
         compare_count(self.unit.index, self.step, self._used, self._held)
         return outcome
+
+    def add_part(self, step: int, player: int, part: str) -> None:
+        """Note that a question within a decision was answered."""
+        self._parts.setdefault((step, player), []).append(part)
+
+    def _take_down(self, decisions: Sequence[Decision], answers: Sequence[Answer]) -> None:
+        """Take down a step for the rows of the match: every answer, then those to the questions within it."""
+        record, step, complaints = self.record, self.step, self._complaints
+        for decision, answer in zip(decisions, answers, strict=True):
+            record.add(step, decision, answer, complaints.get(decision.player, 0))
+            if self._parts:
+                for part in sorted(self._parts.pop((step, decision.player), ())):
+                    known = self.known[step, decision.player, part]
+                    record.add(step, decision, known[0], known[1], part)
+        complaints.clear()
 
     def _agent(self, decision: Decision) -> Agent:
         """Who answers: the player's own agent, or one like that of another player."""
@@ -221,6 +243,7 @@ class LiveMatch:
             known = self.known.get((self.step, decision.player, ""))
             if known is not None:
                 answers.append(known[0])
+                self._complaints[decision.player] = known[1]
             elif self._agent(decision).instant:
                 answers.append(self._instant(decision))
             else:
@@ -257,6 +280,7 @@ class LiveMatch:
             )
         if answer.reading in ("policy", "refused"):
             self.tally.policies += 1
+        self._complaints[decision.player] = context.complaints
         self.journal.answer(
             self.unit.index, self.step, decision.player, "", answer, context.complaints, asked(decision)
         )
@@ -302,6 +326,7 @@ class _DecisionContext:
         if answer.reading in ("policy", "refused"):
             match.tally.policies += 1
         match.known[self.step, self.player, part] = (answer, complaints, None)
+        match.add_part(self.step, self.player, part)
         match.turns.add_within(self.step, self.player, answer)
         match.journal.answer(match.unit.index, self.step, self.player, part, answer, complaints)
         await match.journal.flush()

@@ -1,27 +1,24 @@
-"""Tidy rows from a journal: replay every match and say what happened, one row per decision.
+"""Tidy rows of a run, one per decision, one per match and player, one per call: kept by the engine, or made by replay.
 
 Rows depend on the study and the answers alone, never on clocks or on the order in which replies arrived, so
-the same study with the same answers gives the same bytes. What a call cost and how long it took is in the
-calls, which are read from the journal as they are.
+the same study with the same answers gives the same bytes. A match that is done has left its rows in the journal
+(``unit_rows``); of any other, and of runs that keep none, they are made by replaying its answers. What a call cost and
+how long it took is in the calls, which are read from the journal as they are.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
-from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
-from ostrom.answers import Number
 from ostrom.engine.arrays import ArrayPlayer
-from ostrom.engine.entries import Journaled, Place, dump
-from ostrom.engine.journal import Journal
+from ostrom.engine.entries import Journaled, Place, dump, load
+from ostrom.engine.journal import Journal, UnitRecord
 from ostrom.engine.match import ReplayDiffers, compare_end, replay
 from ostrom.engine.plan import PeopleColumns, Plan, Seated, Unit
-from ostrom.games.game import Game
+from ostrom.engine.unit_rows import CAME, PLAYERS, Record, UnitRows
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import grouped
-from ostrom.mechanisms.protocol import Decision, Outcome, Round
+from ostrom.mechanisms.protocol import Decision, Outcome
 
 Row = dict[str, Any]
 RULE_COLUMNS: Mapping[str, type] = {
@@ -31,14 +28,31 @@ RULE_COLUMNS: Mapping[str, type] = {
 """Columns of decisions in a study that has games by a rule: the stage of a round, the amount and its bounds, the amount
 that theory says, and whether it was taken (an option, where there is no amount); at the last decision of a round, what
 everybody learned of it (``End.facts``: numbers and short texts) as JSON."""
-MOST_FACTS, LONGEST_FACT = 64, 200
-"""So many facts of a round, and so many characters of each, are in the tables; longer ones and lists are left out."""
 FEW = 24
 """Up to so many players have the facts of their match in every row; of more, only the first one has."""
+DECIDED = (
+    "kind target answer action label options cooperative payoff expected probabilities p_cooperate reading invalid "
+    "missed complaints note rationale copied"
+).split()
+"""Columns of decisions that stand behind those of the agent, in order."""
+
+
+class UnitTable(NamedTuple):
+    """A unit with its rows: what the tables say of it, apart from columns that people add."""
+
+    unit: Unit
+    state: str
+    reason: str | None
+    rows: UnitRows
+    scores: Sequence[float | None]
+    facts: str | None
+    refused: Mapping[int, int]
+    answers: Mapping[Place, Journaled] | None
+    """The answers, where they were needed to make the rows."""
 
 
 class Rows:
-    """What the tables of a run say, computed row by row from its plan and its journal."""
+    """What the tables of a run say, unit by unit, from its plan and its journal."""
 
     def __init__(self, plan: Plan, journal: Journal, run: str) -> None:
         self.plan, self.journal, self.run = plan, journal, run
@@ -61,77 +75,155 @@ class Rows:
 
     def played(self, match: int | None = None) -> Iterator[tuple[Unit, str, str | None]]:
         """Every unit that has begun, or one of them, with its state."""
-        ended: dict[int, tuple[str, str | None]]
-        if match is None:
-            ended = {unit: (state, reason) for unit, state, reason in self.journal.endings()}
-            begun = set(ended) | self.journal.begun()
-        else:  # asks for nothing else: a journal may hold a million answers
-            end = self.journal.ended(match)
-            ended = {} if end is None else {match: end[:2]}
-            begun = {match} if end is not None or self.journal.has_begun(match) else set()
-        hidden = self.plan.hidden
-        for index in sorted(begun):
-            if index >= len(self.plan):
-                raise RunError(
-                    f"{self.journal.path}: holds match {index}, the study has only {len(self.plan)}"
-                )
-            state, reason = ended.get(index, ("open", None))
-            if state == "withdrawn" or index in hidden:
-                continue  # withdrawn by the participant, or a test visit
-            yield self.plan.unit(index), state, reason
+        for unit, end in self._begun(match):
+            yield unit, end.state, end.reason
 
-    def matches(self) -> Iterator[Row]:
-        """One row per match and player: its score and how the match went."""
-        refusals = self.journal.refusals()
-        for unit, state, reason in self.played():
-            _, outcome, answers = self.replayed(unit)
-            rounds = outcome.rounds if outcome else []
-            facts = dump(dict(outcome.facts)) if outcome and outcome.facts else None
-            cooperation, readings, complaints = _cooperation(unit, rounds), Counter[Any](), Counter[int]()
-            for (_, who, _), (answer, complained, _) in answers.items():
-                readings[who, answer.reading] += 1
-                complaints[who] += complained
-            for player, seated in enumerate(unit.players):
-                yield {
-                    **self._head(unit),
-                    "state": state,
-                    "reason": reason,
-                    **self._place(unit, player, seated),
-                    "rounds_played": len({r.number for r in rounds}),
-                    "score": outcome.scores[player] if outcome and player < len(outcome.scores) else None,
-                    **({"total": _total(rounds, player)} if self.ruled else {}),
-                    **_expected(rounds, player),
-                    "cooperation": cooperation.get(player),
-                    "complaints": complaints[player],
-                    "policies": readings[player, "policy"] + readings[player, "refused"],
-                    "missed_decisions": readings[player, "missed"],
-                    "refusals": refusals.get((unit.index, player), 0),
-                    "facts": facts if player == 0 or len(unit.players) <= FEW else None,
-                    **({} if self.people is None else self.people.of_match(unit, player)),
-                }
+    def _begun(self, match: int | None = None) -> Iterator[tuple[Unit, UnitRecord]]:
+        """Every unit that has begun, or one of them, in order, with how it ended."""
+        if match is None:
+            begun = sorted(self.journal.begun())
+        else:  # asks for nothing else: a journal may hold a million answers
+            begun = [match] if self.journal.has_begun(match) else []
+        hidden = self.plan.hidden
+        for end in _merged(self.journal.ends(match), begun):
+            if end.unit >= len(self.plan):
+                raise RunError(
+                    f"{self.journal.path}: holds match {end.unit}, the study has only {len(self.plan)}"
+                )
+            if (
+                end.state != "withdrawn" and end.unit not in hidden
+            ):  # withdrawn by the participant, or a test visit
+                yield self.plan.unit(end.unit), end
+
+    def tables(self, match: int | None = None, *, kept: bool = True) -> Iterator[UnitTable]:
+        """The rows of every unit that has begun, or of one; with ``kept=False`` all are made by replay."""
+        for unit, end in self._begun(match):
+            yield self._table(unit, end, kept=kept)
+
+    def _table(self, unit: Unit, end: UnitRecord, *, kept: bool) -> UnitTable:
+        if kept and end.rows is not None and end.state == "done" and self.people is None:
+            rows = UnitRows.read(end.rows, f"{self.journal.path}: match {unit.index}")
+            if len(rows.players) != len(unit.players):
+                raise RunError(
+                    f"{self.journal.path}: match {unit.index}: its rows are those of another match"
+                )
+            refused = {int(player): count for player, count in end.refused.items()}
+            return UnitTable(unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None)
+        steps, outcome, answers = self.replayed(unit)
+        rows, refused = rows_of(unit, steps, outcome, answers), self.journal.refusals(unit.index)
+        scores = outcome.scores if outcome else ()
+        facts = dump(dict(outcome.facts)) if outcome and outcome.facts else None
+        return UnitTable(unit, end.state, end.reason, rows, scores, facts, refused, answers)
+
+    def matches(self, match: int | None = None) -> Iterator[Row]:
+        """One row per match and player (of one match): its score and how the match went."""
+        for table in self.tables(match):
+            yield from self.match_rows(table)
+
+    def match_rows(self, table: UnitTable) -> Iterator[Row]:
+        """One row per player of a match."""
+        unit, head = table.unit, self._head(table.unit)
+        for player, seated in enumerate(unit.players):
+            kept = dict(zip(PLAYERS, table.rows.players[player], strict=True))
+            yield {
+                **head,
+                "state": table.state,
+                "reason": table.reason,
+                **self._place(unit, player, seated),
+                "rounds_played": kept["rounds_played"],
+                "score": table.scores[player] if player < len(table.scores) else None,
+                **({"total": kept["total"]} if self.ruled else {}),
+                "expected_score": kept["expected_score"],
+                "cooperation": kept["cooperation"],
+                "complaints": kept["complaints"],
+                "policies": kept["policies"],
+                "missed_decisions": kept["missed_decisions"],
+                "refusals": table.refused.get(player, 0),
+                "facts": table.facts if player == 0 or len(unit.players) <= FEW else None,
+                **({} if self.people is None else self.people.of_match(unit, player)),
+            }
 
     def decisions(self, match: int | None = None) -> Iterator[Row]:
         """One row per decision (of one match), questions within a decision included."""
-        for unit, state, _ in self.played(match):
-            steps, outcome, answers = self.replayed(unit)
-            played = _played(outcome, steps)
-            head = {**self._head(unit), "state": state}
-            who = [self._agent(seated) for seated in unit.players]
-            parts = grouped(((step, player), part) for step, player, part in answers if part)
-            last = _last_moves(unit, steps)
-            closing = {} if last is None else {number: (step, who) for (number, who), step in sorted(
-                last.items(), key=lambda move: (move[1], move[0]))}  # fmt: skip
-            for step, decisions in enumerate(steps, unit.first):
-                for decision in decisions:
-                    if (step, decision.player, "") in answers:
-                        row = self._decision(unit, head, who, step, decision, "", answers, played)
-                        if last is not None and step < last.get((decision.view.round, decision.player), 0):
-                            row["payoff"] = None  # it is paid at the player's last move of the round
-                        if closing.get(decision.view.round) == (step, decision.player):
-                            row["facts"] = _round_facts(played.get((0, decision.view.round, decision.player)))
-                        yield row
-                    for part in parts.get((step, decision.player), ()):
-                        yield self._decision(unit, head, who, step, decision, part, answers, played)
+        for table in self.tables(match):
+            yield from self.decision_rows(table)
+
+    def decision_rows(self, table: UnitTable) -> Iterator[Row]:
+        """One row per decision of a match."""
+        table = self.complete(table)
+        unit, rows = table.unit, table.rows
+        head, names = {**self._head(unit), "state": table.state}, self.decision_columns
+        asked, said, came = self.expanded(table)
+        for step, number, a, s, c in zip(
+            rows.steps.tolist(), rows.rounds.tolist(), rows.asked_codes.tolist(), rows.said_codes.tolist(),
+            rows.came_codes.tolist(), strict=True,
+        ):  # fmt: skip
+            values = {**asked[a], **said[s], **came[c]}
+            row = {**head, "step": step, "round": number}
+            for name in names:
+                row[name] = values[name]
+            if self.people is not None and table.answers is not None:
+                player, part = rows.asked[a][0], rows.asked[a][4]
+                facts = table.answers[step, player, part][0].facts or {}
+                row |= self.people.of_decision(unit, player, facts)
+            yield row
+
+    @cached_property
+    def decision_columns(self) -> list[str]:
+        """The columns of decisions behind the step and the round, in order."""
+        agent = [*AGENT, *self._attributes]
+        ruled = RULE_COLUMNS if self.ruled else ()
+        return list(dict.fromkeys(["player", "seat", *agent, *DECIDED, *ruled, *self.plan.round_columns]))
+
+    def complete(self, table: UnitTable) -> UnitTable:
+        """The same with what was answered, where that is not kept with the rows."""
+        if table.rows.said is not None:
+            return table
+        try:
+            answers = self.answers(table.unit) if table.answers is None else table.answers
+            return table._replace(rows=table.rows.with_answers(table.unit, answers), answers=answers)
+        except LookupError as error:
+            raise RunError(
+                f"{self.journal.path}: match {table.unit.index}: its rows do not fit its answers ({error!r})"
+            ) from None
+
+    def expanded(self, table: UnitTable) -> tuple[list[Row], list[Row], list[Row]]:
+        """The three tables of a unit's rows as columns: what was asked of whom, what was answered, what came of it."""
+        unit, rows = table.unit, table.rows
+        agents = [self._agent(seated) for seated in unit.players]
+        asked = [
+            {
+                "player": player + 1,
+                "seat": None if unit.players[player].observes else seat + 1,
+                **agents[agent],
+                "kind": kind,
+                "target": None if target is None else target + 1,
+            }
+            for player, seat, agent, kind, _, target in rows.asked
+        ]
+        said = [self._said(*one) for one in rows.said or ()]
+        return asked, said, [dict(zip(CAME, one, strict=True)) for one in rows.came]
+
+    def _said(
+        self, answer: str | None, label: str | None, options: str | None, odds: str | None, p_cooperate: float | None,
+        reading: str, complaints: int, note: str | None, rationale: Any, copied: bool, columns: str | None,
+    ) -> Row:  # fmt: skip
+        more = load(columns) or {}
+        return {
+            "answer": answer,
+            "label": label,
+            "options": options,
+            "probabilities": odds,
+            "p_cooperate": p_cooperate,
+            "reading": reading,
+            "invalid": reading in ("policy", "refused"),
+            "missed": reading == "missed",
+            "complaints": complaints,
+            "note": note,
+            "rationale": rationale,
+            "copied": copied,
+            **{name: more.get(name) for name in self.plan.round_columns},
+        }
 
     def calls(self, match: int | None = None) -> Iterator[Row]:
         """One row per try at a call (of one match), as journaled, without what was asked."""
@@ -201,128 +293,42 @@ class Rows:
             **unit.cell,
         }
 
-    def _decision(
-        self,
-        unit: Unit,
-        head: Row,
-        who: list[Row],
-        step: int,
-        decision: Decision,
-        part: str,
-        answers: Mapping[Any, Any],
-        played: Mapping[tuple[int, int, int], Round],
-    ) -> Row:
-        answer, complaints, _ = answers[step, decision.player, part]
-        view, seat = decision.view, decision.view.seat
-        facts = answer.facts or {}
-        target = facts.get("target", None if part else view.facts.get("target"))
-        observes = unit.players[decision.player].observes
-        row: Row = {
-            **head,
-            "step": step,
-            "round": view.round,
-            "player": decision.player + 1,
-            "seat": None if observes else seat + 1,
-            **who[decision.player if decision.agent is None else decision.agent],
-            "kind": part or decision.kind,
-            "target": None if target is None else target + 1,
-            "answer": answer.value if isinstance(answer.value, str | None) else dump(answer.value),
-            "action": None,
-            "label": None,
-            "options": dump(facts["order"]) if facts.get("order") else None,
-            "cooperative": None,
-            "payoff": None,
-            "expected": None,
-            "probabilities": None if answer.probabilities is None else dump(answer.probabilities),
-            "p_cooperate": None,
-            "reading": answer.reading,
-            "invalid": answer.reading in ("policy", "refused"),
-            "missed": answer.reading == "missed",
-            "complaints": complaints,
-            "note": answer.note,
-            "rationale": (answer.facts or {}).get("rationale"),
-            "copied": bool((answer.facts or {}).get("copied")),
-        }
-        if self.ruled:
-            row |= dict.fromkeys(RULE_COLUMNS)
-        for name in self.plan.round_columns:
-            row[name] = (facts.get("columns") or {}).get(name)
-        if self.people is not None:
-            row |= self.people.of_decision(unit, decision.player, facts)
-        if decision.kind == "act" and not part:
-            bout = view.facts.get("bout", 0)
-            self._act(row, unit, decision, answer, played.get((bout, view.round, decision.player)))
-        return row
 
-    def _act(self, row: Row, unit: Unit, decision: Decision, answer: Any, round_: Round | None) -> None:
-        game, seat = unit.game, decision.view.seat
-        if not game.has_table:
-            self._move(row, game, decision, answer, round_)
-            return
-        labels = (answer.facts or {}).get("labels", {})
-        row["label"] = labels.get(answer.value) if isinstance(answer.value, str) else None
-        cooperative = game.cooperative[seat]
-        # With an option that is not an action (delegating) the stated odds do not determine cooperation.
-        odds = answer.probabilities
-        if cooperative is not None and odds and odds.keys() == game.index_of(seat).keys():
-            row["p_cooperate"] = answer.probabilities.get(game.actions[seat][cooperative])
-        if round_ is not None:
-            at = round_.players.index(decision.player) if round_.players else seat
-            if not round_.void:
-                action = round_.actions[at]
-                row["action"] = game.actions[seat][action]
-                row["cooperative"] = game.cooperates(seat, action)
-            row["payoff"] = round_.payoffs[at]
-            row["expected"] = None if round_.expected is None else round_.expected[at]
-
-    @staticmethod
-    def _move(row: Row, game: Game, decision: Decision, answer: Any, round_: Round | None) -> None:
-        """A move in a game by a rule: what was done at this stage, and what theory says of it."""
-        view, value = decision.view, answer.value
-        row["stage"] = view.facts["stage"]
-        row["label"] = (answer.facts or {}).get("labels", {}).get(value) if isinstance(value, str) else None
-        if round_ is not None and not round_.void:
-            # With noise, or where it was missed, another move was made than was answered.
-            later = round_.facts["moves"][len(view.facts["moves"]) :]
-            value = next((move["value"] for move in later if move["seat"] == view.seat), value)
-        if value is not None:
-            row["action"] = str(value)
-            row["amount"] = None if isinstance(value, str) else float(value)
-            row["cooperative"] = game.cooperates(view.seat, game.index(view.seat, value))
-        said = None if game.theory is None else game.theory(view.seat, row["stage"], view.facts)
-        row["theory"] = None if said is None or isinstance(said, str) else float(said)
-        row["as_theory"] = None if said is None or value is None else said == value
-        if isinstance(decision.form, Number):
-            row["least"], row["most"] = float(decision.form.low), float(decision.form.high)
-        if round_ is not None:
-            at = round_.players.index(decision.player) if round_.players else view.seat
-            row["payoff"] = round_.payoffs[at]
+def _merged(ended: Iterator[UnitRecord], begun: Sequence[int]) -> Iterator[UnitRecord]:
+    """Units that have ended and those that have only begun, in order."""
+    rest = iter(begun)
+    waiting = next(rest, None)
+    for end in ended:
+        while waiting is not None and waiting <= end.unit:
+            if waiting < end.unit:
+                yield UnitRecord(waiting, "open")
+            waiting = next(rest, None)
+        yield end
+    while waiting is not None:
+        yield UnitRecord(waiting, "open")
+        waiting = next(rest, None)
 
 
-def _last_moves(unit: Unit, steps: list[list[Decision]]) -> dict[tuple[int, int], int] | None:
-    """The step of every player's last move in every round of a game by a rule; None for other games."""
-    if unit.game.has_table:
-        return None
-    return {
-        (decision.view.round, decision.player): step
-        for step, decisions in enumerate(steps, unit.first)
-        for decision in decisions
-        if decision.kind == "act"
-    }
-
-
-def _round_facts(round_: Round | None) -> str | None:
-    """What everybody learned of a round of a game by a rule, as JSON: numbers and short texts; None if nothing."""
-    if round_ is None or round_.void:
-        return None
-    kept = {
-        name: value
-        for name, value in round_.facts.items()
-        if len(name) <= LONGEST_FACT
-        and ((isinstance(value, str) and len(value) <= LONGEST_FACT)
-             or (isinstance(value, int | float) and abs(value) < 2**53))
-    }  # fmt: skip
-    return dump(dict(islice(kept.items(), MOST_FACTS))) if kept else None
+def rows_of(
+    unit: Unit,
+    steps: Sequence[Sequence[Decision]],
+    outcome: Outcome | None,
+    answers: Mapping[Place, Journaled],
+) -> UnitRows:
+    """The rows of a unit from its replay; of an unfinished match, rounds count that some seat has seen."""
+    record, rest = Record(unit), dict(answers)
+    parts = grouped(((step, player), part) for step, player, part in answers if part)
+    for step, decisions in enumerate(steps, unit.first):
+        for decision in decisions:
+            for part in ("", *parts.get((step, decision.player), ())):
+                known = rest.pop((step, decision.player, part), None)
+                if known is not None:
+                    record.add(step, decision, known[0], known[1], part)
+    for (_, player, _), (answer, complaints, _) in rest.items():
+        record.count(player, answer, complaints)  # within a decision that is under way
+    if outcome is not None:
+        return record.rows(outcome.rounds)
+    return record.rows(steps[-1][0].view.history if steps else (), ended=False)
 
 
 def attributes_of(plan: Plan) -> dict[str, list[Any]]:
@@ -332,6 +338,9 @@ def attributes_of(plan: Plan) -> dict[str, list[Any]]:
         for name, known in config.attributes.items():
             found.setdefault(name, []).append(known)
     return found
+
+
+AGENT = ("agent", "agent_id", "model", "strategy", "agent_memory", "agent_style")
 
 
 def _agent(seated: Seated) -> Row:
@@ -344,45 +353,3 @@ def _agent(seated: Seated) -> Row:
         "agent_memory": config.memory if isinstance(config.memory, str) else dump(config.memory),
         "agent_style": config.style if config.model is not None else None,
     }
-
-
-def _played(outcome: Outcome | None, steps: list[list[Decision]]) -> dict[tuple[int, int, int], Round]:
-    """Rounds by bout, number and player; of an unfinished match, those that some seat has seen."""
-    rounds = outcome.rounds if outcome is not None else steps[-1][0].view.history if steps else []
-    return {
-        (r.facts.get("bout", 0), r.number, player): r
-        for r in rounds
-        for player in (r.players or range(len(r.payoffs)))
-    }
-
-
-def _cooperation(unit: Unit, rounds: Any) -> dict[int, float]:
-    """The share of cooperative actions of every player; nothing where the game defines none."""
-    acts: dict[int, list[bool]] = {}
-    for r in rounds:
-        if r.void:
-            continue
-        for seat, who in enumerate(r.players or range(len(r.actions))):
-            known = unit.game.cooperates(seat, r.actions[seat])
-            if known is not None:
-                acts.setdefault(who, []).append(known)
-    return {player: sum(known) / len(known) for player, known in acts.items()}
-
-
-def _total(rounds: Any, player: int) -> float:
-    """What a player is paid in all rounds, also where it had nothing to decide."""
-    return fsum(
-        r.payoffs[seat]
-        for r in rounds
-        for seat, who in enumerate(r.players or range(len(r.payoffs)))
-        if who == player
-    )
-
-
-def _expected(rounds: Any, player: int) -> Row:
-    """The exact expectation of the score, where the match was one shot with known odds."""
-    if len(rounds) == 1 and rounds[0].expected is not None:
-        seats = rounds[0].players or range(len(rounds[0].actions))
-        if player in seats:
-            return {"expected_score": rounds[0].expected[list(seats).index(player)]}
-    return {"expected_score": None}

@@ -376,7 +376,7 @@ class Runner:
 
     def _end(self, unit: Unit, journal: Journal, state: State, reason: str | None, ended: UnitEnd) -> None:
         """Journal the end of a unit, count it, and wake the units that need it."""
-        journal.finish(unit.index, state, reason, ended.steps, ended.scores, ended.facts)
+        journal.finish(unit.index, state, reason, ended.steps, ended.scores, ended.facts, ended.rows)
         setattr(self.tally, state, getattr(self.tally, state) + 1)
         self.tally.prepared[state] += unit.kind == "preparation"
         self._ended.setdefault(unit.index, asyncio.Event()).set()

@@ -204,6 +204,8 @@ class UnitEnd:
     scores: Sequence[float] | None = None
     facts: Mapping[str, Any] | None = None
     error: OstromError | None = None
+    rows: bytes | None = None
+    """The rows of a unit that came to its outcome, as the journal keeps them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +274,10 @@ class UnitPlayer:
             outcome = await match.run()
         except OstromError as error:
             return UnitEnd(match.step if match else 0, error=error)
-        return UnitEnd(match.step, outcome.scores, dict(outcome.facts) or None)
+        rows = None
+        if not any(seated.config.person for seated in unit.players):  # people may take back what they did
+            rows = match.record.rows(outcome.rounds).kept()
+        return UnitEnd(match.step, outcome.scores, dict(outcome.facts) or None, rows=rows)
 
 
 def most_calls(connections: int, ceiling: int | None, wanted: int | None) -> int:

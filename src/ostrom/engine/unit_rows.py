@@ -1,0 +1,408 @@
+"""The rows of one unit: taken down while it is played, kept in the journal, read without a replay.
+
+A match says few things again and again. So its decisions are kept as codes into three small tables: what was asked of
+whom, what was answered, and what came of it. What the plan knows (the cell, the agents, the state) is not kept, nor
+are answers that would take much space: they are read from the journal's answers. Playing and replaying take down the
+same things, so what is kept is what a replay makes, to the byte.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import fsum
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from ostrom.answers import Answer, Number
+from ostrom.engine.entries import dump
+from ostrom.engine.plan import Unit
+from ostrom.games.game import Game
+from ostrom.ground.errors import RunError
+from ostrom.mechanisms.protocol import Decision, Round
+
+Codes = NDArray[np.int64]
+ASKED = ("player", "seat", "agent", "kind", "part", "target")
+SAID = (
+    "answer", "label", "options", "probabilities", "p_cooperate", "reading", "complaints", "note", "rationale",
+    "copied", "columns",
+)  # fmt: skip
+CAME = (
+    "action", "cooperative", "payoff", "expected", "stage", "amount", "least", "most", "theory", "as_theory", "facts",
+)  # fmt: skip
+PLAYERS = (
+    "rounds_played",
+    "total",
+    "expected_score",
+    "cooperation",
+    "complaints",
+    "policies",
+    "missed_decisions",
+)
+"""What is kept of each player for the table of matches; scores and facts are in the end of the unit."""
+NOTHING_CAME: tuple[Any, ...] = (None,) * len(CAME)
+SCRIPTED = 64
+"""Answers that are known again as the same object; a model gives a new one every time."""
+LONGEST_TEXT = 200
+"""Characters of a text of an answer that is kept with the rows."""
+SAID_BYTES, SAID_BYTES_EACH = 2048, 8
+"""Bytes that the distinct answers of a unit may take, whatever it has, and for each decision."""
+MOST_FACTS, LONGEST_FACT = 64, 200
+"""So many facts of a round, and so many characters of each, are in the tables; longer ones and lists are left out."""
+MOST_DISTINCT = 5_000_000
+"""Rows of a table that is read."""
+MOST_BYTES = 64 << 20
+"""Bytes that the rows of a unit may have when they are decompressed."""
+_KINDS = {1: "<i1", 2: "<i2", 4: "<i4"}
+"""Whole numbers by their bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRows:
+    """The rows of one unit: steps and rounds, and for every decision a code into each of three tables."""
+
+    steps: Codes
+    rounds: Codes
+    asked: list[tuple[Any, ...]]
+    asked_codes: Codes
+    said: list[tuple[Any, ...]] | None
+    """None: what was answered is in the journal's answers alone."""
+    said_codes: Codes
+    came: list[tuple[Any, ...]]
+    came_codes: Codes
+    players: list[tuple[Any, ...]]
+
+    def kept(self) -> bytes | None:
+        """The rows as they are kept; None for more of them than are read at once."""
+        said = None if self.said is None else _columns(self.said)
+        if said is not None and len(said) > SAID_BYTES + SAID_BYTES_EACH * len(self.steps):
+            said = None
+        codes = [
+            np.diff(self.steps, prepend=0),
+            np.diff(self.rounds, prepend=0),
+            self.asked_codes,
+            self.came_codes,
+        ]
+        if said is not None:
+            codes.append(self.said_codes)
+        widths, parts = zip(*map(_narrow, codes), strict=True)
+        tables = (_columns(self.asked), _columns(self.came), said or b"null", _columns(self.players))
+        head = b"[%d,%s,%s]" % (len(self.steps), orjson.dumps(widths), b",".join(tables))
+        raw = b"%d\n%s%s" % (len(head), head, b"".join(parts))
+        return zlib.compress(raw, 1) if len(raw) <= MOST_BYTES else None
+
+    @classmethod
+    def read(cls, kept: bytes, where: str) -> UnitRows:
+        """The rows from what was kept; ``where`` is named in what is said of rows that cannot be read."""
+        try:
+            return cls._read(kept)
+        except (zlib.error, ValueError, TypeError, LookupError) as error:
+            raise RunError(
+                f"{where}: its rows cannot be read ({' '.join(str(error).split())[:100]})"
+            ) from None
+
+    @classmethod
+    def _read(cls, kept: bytes) -> UnitRows:
+        reader = zlib.decompressobj()
+        raw = reader.decompress(kept, MOST_BYTES)
+        if not reader.eof:
+            raise ValueError(f"they are cut off or have more than {MOST_BYTES:,} bytes")
+        start = raw.index(b"\n") + 1
+        at = start + int(raw[: start - 1])
+        count, widths, *tables = orjson.loads(raw[start:at])
+        asked, came, said, players = (
+            None if table is None else _tuples(table, names)
+            for table, names in zip(tables, (ASKED, CAME, SAID, PLAYERS), strict=True)
+        )
+        codes = []
+        for width in widths:
+            kind = np.dtype(_KINDS[width])
+            codes.append(np.frombuffer(raw, kind, count, at).astype(np.int64))
+            at += count * kind.itemsize
+        if (
+            asked is None
+            or came is None
+            or players is None
+            or at != len(raw)
+            or len(codes) != 4 + (said is not None)
+        ):
+            raise ValueError("they are not complete")
+        for numbers, table in zip(codes[2:], (asked, came, said), strict=False):
+            if table is not None and count and not 0 <= numbers.min() <= numbers.max() < len(table):
+                raise ValueError("a code is not in its table")
+        return cls(
+            codes[0].cumsum(), codes[1].cumsum(), asked, codes[2], said,
+            np.arange(count) if said is None else codes[4], came, codes[3], players,
+        )  # fmt: skip
+
+    def with_answers(self, unit: Unit, answers: Mapping[Any, Any]) -> UnitRows:
+        """The same with what was answered, read from the journal's answers."""
+        if self.said is not None:
+            return self
+        said = []
+        for step, code in zip(self.steps.tolist(), self.asked_codes.tolist(), strict=True):
+            player, seat, _, kind, part, _ = self.asked[code]
+            answer, complaints, _ = answers[step, player, part]
+            said.append(_said(unit.game, seat, answer, complaints, act=kind == "act" and not part))
+        return UnitRows(
+            self.steps, self.rounds, self.asked, self.asked_codes, said, np.arange(len(said)), self.came,
+            self.came_codes, self.players,
+        )  # fmt: skip
+
+
+def _narrow(codes: Codes) -> tuple[int, bytes]:
+    """Whole numbers in as few bytes each as all of them fit into."""
+    most = max(int(codes.max(initial=0)), -int(codes.min(initial=0)))
+    width = 1 if most < 1 << 7 else 2 if most < 1 << 15 else 4
+    return width, codes.astype(_KINDS[width]).tobytes()
+
+
+def _columns(table: Sequence[tuple[Any, ...]]) -> bytes:
+    """A table as JSON, column by column; a column of one value is that value in an object."""
+    columns = [
+        {"is": column[0]} if len(set(map(repr, column))) == 1 else column
+        for column in zip(*table, strict=True)
+    ]
+    return orjson.dumps([len(table), *columns])
+
+
+def _tuples(columns: list[Any], names: Sequence[str]) -> list[tuple[Any, ...]]:
+    count, *lists = columns
+    if not count:
+        return []
+    if count > MOST_DISTINCT or len(lists) != len(names):
+        raise ValueError(f"a table of {count} rows has {len(lists)} columns and not {len(names)}")
+    table = list(zip(*([c["is"]] * count if isinstance(c, dict) else c for c in lists), strict=True))
+    if len(table) != count:
+        raise ValueError(f"a table has {len(table)} rows and not {count}")
+    return table
+
+
+class Record:
+    """Takes down the decisions of a unit in the order of its rows."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self._asked: dict[tuple[Any, ...], int] = {}
+        self._said: dict[tuple[Any, ...], int] = {}
+        self._long = False
+        """Whether a text is too long to be kept."""
+        self._known: dict[tuple[int, int, int], tuple[Answer, int]] = {}
+        """Codes of answers that are the same object: scripts give the same one again and again."""
+        self._rows: list[tuple[Any, ...]] = []
+        self._readings: dict[tuple[int, str], int] = {}
+        self._complaints: dict[int, int] = {}
+        self._ruled = not unit.game.has_table
+
+    def add(self, step: int, decision: Decision, answer: Answer, complaints: int, part: str = "") -> None:
+        """Take down an answer to a decision, or to a question within one."""
+        view, player = decision.view, decision.player
+        facts, seat = view.facts, view.seat
+        act = decision.kind == "act" and not part
+        target = None if part else facts.get("target")
+        if answer.facts is not None and "target" in answer.facts:
+            target = answer.facts["target"]
+        asked = (
+            player, seat, player if decision.agent is None else decision.agent, part or decision.kind, part, target
+        )  # fmt: skip
+        code = self._asked.setdefault(asked, len(self._asked))
+        key = (id(answer), seat if act else -1, complaints)
+        known = self._known.get(key)
+        if known is None or known[0] is not answer:
+            known = (answer, self._said_code(seat, answer, complaints, act))
+            if len(self._known) < SCRIPTED:
+                self._known[key] = known
+        self.count(player, answer, complaints)
+        move = _move(self.unit.game, decision, answer) if act and self._ruled else None
+        self._rows.append((step, view.round, code, known[1], facts.get("bout", 0) if act else None, move))
+
+    def count(self, player: int, answer: Answer, complaints: int) -> None:
+        """Count an answer for its player."""
+        reading = (player, answer.reading)
+        self._readings[reading] = self._readings.get(reading, 0) + 1
+        if complaints:
+            self._complaints[player] = self._complaints.get(player, 0) + complaints
+
+    def _said_code(self, seat: int, answer: Answer, complaints: int, act: bool) -> int:
+        said = _said(self.unit.game, seat, answer, complaints, act=act)
+        if self._long or any(isinstance(value, str) and len(value) > LONGEST_TEXT for value in said):
+            self._long = True
+            self._said.clear()  # long texts are not held in memory until the unit ends
+            return 0
+        # Numbers that are equal and not the same (1 and 1.0) are kept apart.
+        return self._said.setdefault((said, repr(said)), len(self._said))
+
+    def rows(self, rounds: Sequence[Round], *, ended: bool = True) -> UnitRows:
+        """The rows, now that it is known what came of the decisions; players are told of when the unit has ended."""
+        played = {
+            (r.facts.get("bout", 0), r.number, player): r
+            for r in rounds
+            for player in (r.players or range(len(r.payoffs)))
+        }
+        asked = list(self._asked)
+        came: dict[Any, int] = {(NOTHING_CAME, "None", "None"): 0}
+        codes = []
+        last = _last_moves(asked, self._rows) if self._ruled else None
+        for step, number, code, _, bout, move in self._rows:
+            if bout is None:
+                codes.append(0)
+                continue
+            player, seat = asked[code][:2]
+            round_ = played.get((bout, number, player))
+            if last is None:
+                result = NOTHING_CAME if round_ is None else _acted(self.unit.game, seat, player, round_)
+            else:
+                paid, closes = last[0][number, player] == step, last[1][number] == (step, player)
+                facts = _round_facts(played.get((0, number, player))) if closes else None
+                result = _moved(self.unit.game, seat, player, round_, move, paid=paid, facts=facts)
+            # Payoffs that are equal and not the same (1 and 1.0, 0.0 and -0.0) are kept apart.
+            codes.append(came.setdefault((result, repr(result[2]), repr(result[3])), len(came)))
+        steps, numbers, asked_codes, said_codes, *_ = (
+            zip(*self._rows, strict=True) if self._rows else ((),) * 6
+        )
+        return UnitRows(
+            np.array(steps, dtype=np.int64), np.array(numbers, dtype=np.int64), asked,
+            np.array(asked_codes, dtype=np.int64), None if self._long else [said for said, _ in self._said],
+            np.array(said_codes, dtype=np.int64), [result for result, *_ in came], np.array(codes, dtype=np.int64),
+            self._players(rounds if ended else ()),
+        )  # fmt: skip
+
+    def _players(self, rounds: Sequence[Round]) -> list[tuple[Any, ...]]:
+        """What the table of matches says of each player beside its score."""
+        game, count = self.unit.game, len(self.unit.players)
+        paid: list[list[float]] = [[] for _ in range(count)]
+        acts: list[list[bool]] = [[] for _ in range(count)]
+        for round_ in rounds:
+            for seat, player in enumerate(round_.players or range(len(round_.payoffs))):
+                if player < count:
+                    paid[player].append(round_.payoffs[seat])
+                    if round_.actions:
+                        cooperates = game.cooperates(seat, round_.actions[seat])
+                        if cooperates is not None:
+                            acts[player].append(cooperates)
+        number = len({r.number for r in rounds})
+        expected = _expected(rounds)
+        readings = self._readings
+        return [
+            (
+                number,
+                fsum(paid[player]),
+                expected.get(player),
+                sum(acts[player]) / len(acts[player]) if acts[player] else None,
+                self._complaints.get(player, 0),
+                readings.get((player, "policy"), 0) + readings.get((player, "refused"), 0),
+                readings.get((player, "missed"), 0),
+            )
+            for player in range(count)
+        ]
+
+
+def _said(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool) -> tuple[Any, ...]:
+    """What the rows say of an answer, in the order of ``SAID``."""
+    facts, value, odds = answer.facts or {}, answer.value, answer.probabilities
+    label = p_cooperate = None
+    if act:
+        label = (facts.get("labels") or {}).get(value) if isinstance(value, str) else None
+        cooperative = game.cooperative[seat] if game.has_table else None
+        # With an option that is not an action (delegating) the stated odds do not determine cooperation.
+        if cooperative is not None and odds and odds.keys() == game.index_of(seat).keys():
+            p_cooperate = odds.get(game.actions[seat][cooperative])
+    columns = facts.get("columns")
+    return (
+        value if isinstance(value, str | None) else dump(value),
+        label,
+        dump(facts["order"]) if facts.get("order") else None,
+        None if odds is None else dump(odds),
+        p_cooperate,
+        answer.reading,
+        complaints,
+        answer.note,
+        facts.get("rationale"),
+        bool(facts.get("copied")),
+        dump(columns) if columns else None,
+    )
+
+
+def _acted(game: Game, seat: int, player: int, round_: Round) -> tuple[Any, ...]:
+    """What came of an action in a game with a table, in the order of ``CAME``."""
+    at = round_.players.index(player) if round_.players else seat
+    action = cooperative = None
+    if round_.actions:
+        action = game.actions[seat][round_.actions[at]]
+        cooperative = game.cooperates(seat, round_.actions[at])
+    expected = None if round_.expected is None else round_.expected[at]
+    return (action, cooperative, round_.payoffs[at], expected, *NOTHING_CAME[4:])
+
+
+def _move(game: Game, decision: Decision, answer: Answer) -> tuple[Any, ...]:
+    """What is known of a move in a game by a rule when it is made."""
+    view, form = decision.view, decision.form
+    stage = view.facts["stage"]
+    bounds = (float(form.low), float(form.high)) if isinstance(form, Number) else (None, None)
+    theory = None if game.theory is None else game.theory(view.seat, stage, view.facts)
+    return answer.value, stage, len(view.facts["moves"]), theory, *bounds
+
+
+def _moved(
+    game: Game,
+    seat: int,
+    player: int,
+    round_: Round | None,
+    move: tuple[Any, ...],
+    *,
+    paid: bool,
+    facts: str | None,
+) -> tuple[Any, ...]:
+    """What came of a move in a game by a rule, and what theory says of it, in the order of ``CAME``."""
+    value, stage, before, theory, least, most = move
+    if round_ is not None and round_.actions:
+        # With noise, or where it was missed, another move was made than was answered.
+        later = round_.facts["moves"][before:]
+        value = next((one["value"] for one in later if one["seat"] == seat), value)
+    action = amount = cooperative = payoff = None
+    if value is not None:
+        action = str(value)
+        amount = None if isinstance(value, str) else float(value)
+        cooperative = game.cooperates(seat, game.index(seat, value))
+    if round_ is not None and paid:  # a round is paid at the player's last move in it
+        payoff = round_.payoffs[round_.players.index(player) if round_.players else seat]
+    said = None if theory is None or isinstance(theory, str) else float(theory)
+    as_theory = None if theory is None or value is None else theory == value
+    return action, cooperative, payoff, None, stage, amount, least, most, said, as_theory, facts
+
+
+def _last_moves(
+    asked: Sequence[tuple[Any, ...]], rows: Sequence[tuple[Any, ...]]
+) -> tuple[dict[tuple[int, int], int], dict[int, tuple[int, int]]]:
+    """The step of every player's last move in every round, and the last step of every round with its last player."""
+    moves = {(number, asked[code][0]): step for step, number, code, _, bout, _ in rows if bout is not None}
+    closing: dict[int, tuple[int, int]] = {}
+    for (number, player), step in moves.items():
+        closing[number] = max(closing.get(number, (-1, -1)), (step, player))
+    return moves, closing
+
+
+def _round_facts(round_: Round | None) -> str | None:
+    """What everybody learned of a round of a game by a rule, as JSON: numbers and short texts; None if nothing."""
+    if round_ is None or round_.void:
+        return None
+    kept = {
+        name: value
+        for name, value in round_.facts.items()
+        if len(name) <= LONGEST_FACT
+        and ((isinstance(value, str) and len(value) <= LONGEST_FACT)
+             or (isinstance(value, int | float) and abs(value) < 2**53))
+    }  # fmt: skip
+    return dump(dict(islice(kept.items(), MOST_FACTS))) if kept else None
+
+
+def _expected(rounds: Sequence[Round]) -> dict[int, float]:
+    """The exact expectation of the score of each player, where the match was one shot with known odds."""
+    if len(rounds) != 1 or rounds[0].expected is None:
+        return {}
+    return dict(zip(rounds[0].players or range(len(rounds[0].actions)), rounds[0].expected, strict=False))
