@@ -293,7 +293,8 @@ class Folder:
         """The folder of a shard: one beside this, or a whole path without links and without steps upwards."""
         path = Path(listed)
         beside = len(path.parts) == 1 and listed == path.name and path.name != ".."
-        if not beside and (not path.is_absolute() or os.path.normpath(listed) != listed):
+        whole = path.is_absolute() and os.path.normpath(listed) == listed
+        if not (beside or whole) or not listed.isprintable():
             raise RunError(
                 f"{self.path / MANIFEST}: joined: {listed[:200]!r} is neither the name of a folder beside the run "
                 "nor a whole path"

@@ -120,6 +120,9 @@ def _write(
             raise RunError(f"{target.path}: holds another run (choose another name)")
     home = target.path.resolve().parent
     paths = [folder.path.resolve() for folder, _ in manifests]
+    for path in paths:
+        if not str(path).isprintable():
+            raise UsageError(f"{str(path)!a}: has unprintable characters in its name (rename it)")
     listed = [
         {
             "path": path.name if path.parent == home else str(path),
