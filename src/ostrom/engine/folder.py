@@ -228,7 +228,10 @@ class Folder:
     @property
     def being_played(self) -> bool:
         """Whether a process plays the run, or one of the shards that it was joined from."""
-        return any(part.is_locked for part in self.parts)
+        try:
+            return any(part.is_locked for part in self.parts)
+        except RunError:  # whoever opens the run hears of it
+            return self.is_locked
 
     @property
     def is_locked(self) -> bool:
@@ -270,10 +273,7 @@ class Folder:
     @property
     def parts(self) -> list["Folder"]:
         """The folders whose journals hold the run: this one, or the shards that it was joined from."""
-        try:
-            return self.shards(self.manifest()) or [self]
-        except RunError:  # whoever opens the run hears of it
-            return [self]
+        return self.shards(self.manifest()) or [self]
 
     def shards(self, manifest: Mapping[str, Any]) -> list["Folder"]:
         """The shards that a joined run lists, in order, each looked at anew; none for any other run."""

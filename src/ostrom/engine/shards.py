@@ -7,18 +7,28 @@ that no other shard gives. The rows of all shards together are therefore those o
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.engine.plan import Budget
 
+T = TypeVar("T")
 MOST_SHARDS = 4096
 CALLS_APART = 10**9
 """Numbers of calls that each shard has for itself."""
+
+
+def holder(call: int, parts: Sequence[T]) -> T:
+    """What holds a call, of the parts of a run in their order; a run that is not joined has one.
+
+    >>> holder(7, ["one"]), holder(CALLS_APART, ["one", "two"]), holder(CALLS_APART + 1, ["one", "two"])
+    ('one', 'one', 'two')
+    """
+    return parts[min((call - 1) // CALLS_APART, len(parts) - 1)]
 
 
 @dataclass(frozen=True, slots=True)
