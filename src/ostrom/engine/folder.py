@@ -355,7 +355,7 @@ class Folder:
 def refuse_joined(path: Path, manifest: Mapping[str, Any], why: str | None) -> None:
     """Refuse what a joined run does not allow, ``why`` being what it is or lacks; nothing for any other run."""
     if why is not None and manifest.get("joined") is not None:
-        raise RunError(
+        raise UsageError(
             f"{path}: is joined from {len(manifest['joined'])} shards and {why}; use the shards, such as "
             f"{manifest['joined'][0]['path']}"
         )

@@ -358,7 +358,7 @@ def test_a_joined_run_is_not_played(runs: Path) -> None:
     study = validate(StudyFile, SCRIPTED, "test")
     said = refused(lambda: play(study, runs=runs))
     assert "is joined from 3 shards" in said and "whole.1-of-3" in said
-    with pytest.raises(RunError, match="joined"):
+    with pytest.raises(UsageError, match="joined"):
         Folder(runs / "whole").open_journal(create=True)
     with open_run(runs / "whole") as run, pytest.raises(RunError, match="joined"):
         run.journal.start()
