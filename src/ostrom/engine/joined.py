@@ -10,13 +10,13 @@ import resource
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from heapq import merge
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ostrom.engine.entries import Journaled, Place
-from ostrom.engine.journal import Journal, UnitRecord, Unreported
+from ostrom.engine.journal import CALL_NAMES, Journal, UnitRecord, Unreported
 from ostrom.engine.shards import CALLS_APART
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply
@@ -147,13 +147,14 @@ class JoinedJournal(Journal):
         """Units with answers or calls but no end."""
         return set(chain(*self._own(Journal.begun, int)))
 
-    def call_rows(self, run: str, unit: int | None = None) -> Iterator[dict[str, Any]]:
-        """All tries at calls (of one unit) in the order of matches, without their prompts."""
+    def call_columns(self, unit: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """The names of the columns of calls, then all tries (of one unit) in the order of matches; players from 0."""
         if unit is not None:
-            yield from self._part(unit).call_rows(run, unit)
+            yield from self._part(unit).call_columns(unit)
             return
-        match = itemgetter("match")
-        yield from merge(*self._own(lambda part: part.call_rows(run), match), key=match)
+        match = itemgetter(CALL_NAMES.index("match"))
+        yield CALL_NAMES
+        yield from merge(*self._own(lambda part: islice(part.call_columns(), 1, None), match), key=match)
 
     def assigned(self) -> Iterator[tuple[int, int, int, Any]]:
         """Unit, step, player and value of every answer that was given by assignment, in order."""

@@ -71,6 +71,13 @@ class Unreported(NamedTuple):
     status: int | None
 
 
+CALL_NAMES = (
+    "match", "id", "step", "player", "part", "try", "at", "model", "params", "reply", "reasoning", "reasoning_kind",
+    "finish", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning", "usd", "logprobs", "version", "latency",
+    "source", "error", "status",
+)  # fmt: skip
+
+
 class UnitRecord(NamedTuple):
     """How a unit ended, and its rows as they are kept."""
 
@@ -129,6 +136,7 @@ class Journal:
                 raise RunError(explain(path, error)) from None
             raise
         self._asked = {number: text for text, number in self._questions.items()}
+        self.closed = False
         self.has_rows = has_rows(self._read)
         """Whether it keeps the rows of units."""
         self._writer: Writer | None = None
@@ -331,6 +339,7 @@ class Journal:
             self._entries = self._writer.entries
             self._writer = None
         self._read.close()
+        self.closed = True
 
     def __enter__(self) -> Self:
         return self
@@ -474,16 +483,19 @@ class Journal:
 
     def call_rows(self, run: str, unit: int | None = None) -> Iterator[dict[str, Any]]:
         """All tries at calls (of one unit) in the order of matches, without their prompts."""
-        names = (
-            "id unit step player part try at model params reply reasoning reasoning_kind finish tokens_in "
-            "tokens_out tokens_cached tokens_reasoning usd logprobs version latency source error status"
-        ).split()
-        which, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
-        query = f"SELECT {', '.join(names)} FROM calls {which}ORDER BY unit, step, player, id"
-        for row in self._rows(query, *values):
+        source = self.call_columns(unit)
+        names = next(source)
+        for row in source:
             named = dict(zip(names, row, strict=True))
             named["player"] += 1
-            yield {"run": run, "match": named.pop("unit"), **named}
+            yield {"run": run, **named}
+
+    def call_columns(self, unit: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """The names of the columns of calls, then all tries (of one unit) in the order of matches; players from 0."""
+        yield CALL_NAMES
+        which, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
+        names = ", ".join(CALL_NAMES).replace("match", "unit AS match")
+        yield from self._rows(f"SELECT {names} FROM calls {which}ORDER BY unit, step, player, id", *values)
 
     def prompt(self, call: int) -> list[list[str]] | None:
         """The messages of one call as [role, content] pairs."""

@@ -152,7 +152,7 @@ class Rows:
         """One row per decision of a match."""
         table = self.complete(table)
         unit, rows = table.unit, table.rows
-        head, names = {**self._head(unit), "state": table.state}, self.decision_columns
+        head, names = self.decision_head(table), self.decision_columns
         asked, said, came = self.expanded(table)
         for step, number, a, s, c in zip(
             rows.steps.tolist(), rows.rounds.tolist(), rows.asked_codes.tolist(), rows.said_codes.tolist(),
@@ -167,6 +167,10 @@ class Rows:
                 facts = table.answers[step, player, part][0].facts or {}
                 row |= self.people.of_decision(unit, player, facts)
             yield row
+
+    def decision_head(self, table: UnitTable) -> Row:
+        """What all decisions of a match have in common."""
+        return {**self._head(table.unit), "state": table.state}
 
     @cached_property
     def decision_columns(self) -> list[str]:
