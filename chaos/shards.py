@@ -92,7 +92,8 @@ def killed(folder: Path, kills: int, seed: int) -> list[Finding]:
     note = f"{sum(before.values())} calls" if before == after else "answered calls were repeated"
     return [
         verdict("shards", check, done, same and complete and before == after, note if same else "tables differ"),
-        verdict("shards", "a shard that was played twice is refused by name", 1, str(twice) in refused, refused),
+        verdict("shards", "a shard that was played twice is refused by name", 1, refused.startswith(f"{twice}: "),
+                refused.replace(f"{folder}/", "")),
         verdict("shards", "joined with the other playing: same tables", 1, other, ""),
     ]  # fmt: skip
 

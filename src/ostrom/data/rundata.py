@@ -29,7 +29,6 @@ from ostrom.data.tables import (
     people_columns,
     table_names,
 )
-from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Plan, Unit
 from ostrom.engine.rows import RULE_COLUMNS, Rows
 from ostrom.games.game import Game
@@ -408,7 +407,7 @@ class Heights(Mapping[str, int]):
         if not rows.journal.closed:
             yield rows
             return
-        with Journal(rows.journal.path) as journal:
+        with rows.journal.reopened() as journal:
             yield Rows(rows.plan, journal, rows.run)
 
 

@@ -169,8 +169,14 @@ def identity(manifest: Mapping[str, Any]) -> str:
         None if parent is None else _fixed(parent),
         None if imported is None else imported["digest"],
         *(() if shard is None else (shard,)),
+        *(part["identity"] for part in manifest.get("joined") or ()),
     ]
     return _digest(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS))
+
+
+def undivided(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest without what it says of shards: that of the study which is played as a whole."""
+    return {key: value for key, value in manifest.items() if key not in ("shard", "joined")}
 
 
 def _fixed(part: Mapping[str, Any]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class JoinedJournal(Journal):
         self.tally_path = path.with_name("journal.db.tally")
         self.versions = list(dict.fromkeys(version for part in parts for version in part.versions))
         self.has_rows = all(part.has_rows for part in parts)
-        self._writer = None
+        self._writer, self.closed = None, False
         self._group: Callable[[int], int] = int
 
     def assign(self, group: Callable[[int], int]) -> None:
@@ -86,6 +86,13 @@ class JoinedJournal(Journal):
         """Close all journals."""
         for part in self.parts:
             part.close()
+        self.closed = True
+
+    def reopened(self) -> Journal:
+        """The same journals, opened for reading once more."""
+        again = JoinedJournal(self.path, [part.reopened() for part in self.parts])
+        again.assign(self._group)
+        return again
 
     # -- one unit ------------------------------------------------------------------------------------
 

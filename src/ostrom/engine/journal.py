@@ -341,6 +341,10 @@ class Journal:
         self._read.close()
         self.closed = True
 
+    def reopened(self) -> "Journal":
+        """The same journal, opened for reading once more."""
+        return Journal(self.path)
+
     def __enter__(self) -> Self:
         return self
 

@@ -14,7 +14,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ostrom.engine.folder import identity
+from ostrom.engine.folder import identity, undivided
 from ostrom.engine.journal import connect_read_only
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.values import grouped
@@ -64,7 +64,7 @@ def pairing_of(
             origin = int(parent["match"])
             note = f"match {origin} of {name} and its branch from round {parent['round']} on"
             return RunPairing("branch", note, lambda _, origin=origin: origin, swapped)  # type: ignore[misc]
-    if identity(left) == identity(right):
+    if identity(undivided(left)) == identity(undivided(right)):
         return RunPairing(
             "number", "the same study: matches pair by their number", lambda row: int(row["match"])
         )

@@ -384,18 +384,28 @@ def test_the_identity_of_undivided_runs_is_what_it_was() -> None:
     study = {"study": {"game": "chicken"}, "prompts": {}}
     assert identity({**study, "joined": []}) == identity(study)
     part = {"number": 1, "of": 2, "playing": "a", "trees": None}
+    assert identity({**study, "joined": [{"identity": "a"}]}) != identity(
+        {**study, "joined": [{"identity": "b"}]}
+    )
     known = {identity(study), identity({**study, "shard": part})}
     known |= {identity({**study, "shard": {**part, key: "b"}}) for key in part}
     assert len(known) == 6
 
 
-def test_every_question_to_a_journal_is_one_to_joined_journals() -> None:
+def test_every_question_to_a_journal_is_one_to_joined_journals(first: Path) -> None:
     writing = {
         "answer", "call", "keep_batches", "batch", "moves", "finish", "flush", "backlog", "failed", "check_place",
         "played_by", "call_rows",
     }  # fmt: skip
     public = {name for name in vars(Journal) if not name.startswith("_")}
     assert public - writing <= set(vars(JoinedJournal))
+    with open_run(first / "whole") as joined, open_run(shard(first, 1)) as one:
+        own = {name for name in vars(one.journal) if not name.startswith("_")}
+        assert own <= set(vars(joined.journal))
+        joined.close()
+        with joined.journal.reopened() as again:
+            assert joined.journal.closed and not again.closed and again.answers(1) == again.answers(1)
+            assert len(again.states()) == 24
 
 
 def test_a_wrong_use_is_told_from_a_bad_run(runs: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ostrom.data.rundata import FRESHNESS
 from ostrom.engine.folder import (
     MANIFEST,
     Folder,
@@ -13,6 +14,7 @@ from ostrom.engine.folder import (
     identity,
     refuse_apart,
     refuse_versions,
+    undivided,
 )
 from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
@@ -97,7 +99,7 @@ def _in_order(folders: Sequence[Folder]) -> list[tuple[Folder, dict[str, Any]]]:
 
 def _whole(manifests: Sequence[tuple[Folder, dict[str, Any]]]) -> dict[str, Any]:
     """The manifest of the undivided study; refused where a shard is of another one."""
-    whole = {key: value for key, value in manifests[0][1].items() if key != "shard"}
+    whole = undivided(manifests[0][1])
     for number, (folder, manifest) in enumerate(manifests, 1):
         refuse_apart(folder.path, manifest, whole, Shard(number, len(manifests)))
     models: dict[str, Any] = {}
@@ -116,7 +118,7 @@ def _write(
     refuse_link(target.path)
     if target.path.exists() and any(target.path.iterdir()):
         old = target.manifest()
-        if old.get("joined") is None or identity(old) != identity(whole):
+        if old.get("joined") is None or identity(undivided(old)) != identity(whole):
             raise RunError(f"{target.path}: holds another run (choose another name)")
     home = target.path.resolve().parent
     paths = [folder.path.resolve() for folder, _ in manifests]
@@ -133,6 +135,8 @@ def _write(
     ]
     target.lock()
     try:
+        # Tables of the shards that it was joined from before may have as many entries as those of the new ones.
+        (target.path / FRESHNESS).unlink(missing_ok=True)
         target.write_manifest({**whole, "joined": listed})
     finally:
         target.unlock()
