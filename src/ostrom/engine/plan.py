@@ -84,6 +84,15 @@ class Budget:
     tokens: int | None = None
     usd: float | None = None
 
+    def share(self, shard: Shard) -> Budget:
+        """What one shard may spend: an equal part; all parts together are never more than the whole.
+
+        >>> Budget(calls=10, usd=2.0).share(Shard(1, 4))
+        Budget(calls=3, tokens=None, usd=0.5)
+        """
+        calls, tokens = (None if whole is None else shard.part(whole) for whole in (self.calls, self.tokens))
+        return Budget(calls, tokens, None if self.usd is None else self.usd / shard.of)
+
 
 class VariedLevel(Protocol):
     """One level of a factor, as tables see it."""

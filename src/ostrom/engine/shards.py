@@ -9,12 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ostrom.ground.errors import UsageError
-
-if TYPE_CHECKING:
-    from ostrom.engine.plan import Budget
 
 T = TypeVar("T")
 MOST_SHARDS = 4096
@@ -77,20 +74,13 @@ class Shard:
         """The name of the folder that the shard of a run is played into."""
         return f"{name}.{self.number}-of-{self.of}"
 
-    def share(self, budget: Budget) -> Budget:
-        """What this shard may spend of a study's budget: an equal part; all parts together are never more.
+    def part(self, whole: int) -> int:
+        """The part of a number that falls to this shard: as much as to any other, and all parts are the number.
 
-        >>> from ostrom.engine.plan import Budget
-        >>> Shard(1, 4).share(Budget(calls=10, usd=2.0)), Shard(4, 4).share(Budget(calls=10)).calls
-        (Budget(calls=3, tokens=None, usd=0.5), 2)
+        >>> [Shard(number, 4).part(10) for number in (1, 2, 3, 4)]
+        [3, 3, 2, 2]
         """
-        from ostrom.engine.plan import Budget
-
-        def part(whole: int | None) -> int | None:
-            return None if whole is None else whole // self.of + (self.number <= whole % self.of)
-
-        usd = None if budget.usd is None else budget.usd / self.of
-        return Budget(part(budget.calls), part(budget.tokens), usd)
+        return whole // self.of + (self.number <= whole % self.of)
 
     @property
     def calls_before(self) -> int:

@@ -228,7 +228,7 @@ class StudyPlan(Plan):
                 "together; with more seeds or cells they can be divided"
             )
         plan = copy(self)
-        plan.shard, plan.budget = shard, shard.share(self.budget)
+        plan.shard, plan.budget = shard, self.budget.share(shard)
         plan._planned = sum(map(plan.repeats, range(self._per_replicate))) if self._prepared else len(
             range(shard.number - 1, len(self), shard.of)
         )  # fmt: skip

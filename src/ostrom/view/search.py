@@ -158,7 +158,16 @@ def search(
             with closing(connect_read_only(journal)) as connection:
                 read = Packages(partial(_package, connection))
                 hits += [
-                    SearchHit(*row, list(_excerpts(connection, row[0], wanted, where, read))) for row in some
+                    SearchHit(
+                        call,
+                        match,
+                        step,
+                        player,
+                        name,
+                        of,
+                        list(_excerpts(connection, call, wanted, where, read)),
+                    )
+                    for call, match, step, player, name, of in some
                 ]
     except DAMAGE as error:
         raise RunError(explain(journal, error)) from None

@@ -211,7 +211,7 @@ class RunGauge:
                 )
             )
             self._last_call[journal] = through = last
-        return through < newest
+        return bool(through < newest)
 
     def _rate(self) -> float | None:
         """Decisions per second over half a minute."""
