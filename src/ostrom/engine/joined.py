@@ -77,6 +77,20 @@ class JoinedJournal(Journal):
         """Refused: what is played goes into the journals of the shards."""
         raise RunError(f"{self.path.parent}: is joined from shards; these are gone on with")
 
+    @property
+    def doubtful(self) -> bool:  # type: ignore[override]
+        """Whether the seals of some journal are checked only as it is read."""
+        return any(part.doubtful for part in self.parts)
+
+    def check_seals(self) -> int:
+        """Check every seal; how many entries all journals hold."""
+        return sum(part.check_seals() for part in self.parts)
+
+    def sample(self, count: int) -> list[int]:
+        """Units whose rows are kept, about so many, some from every journal."""
+        each = -(-count // len(self.parts))
+        return sorted(chain(*self._own(lambda part: part.sample(each), int)))
+
     def check_structure(self) -> None:
         """Check the structure of every journal."""
         for part in self.parts:

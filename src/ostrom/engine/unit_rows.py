@@ -65,7 +65,7 @@ _KINDS = {1: "<i1", 2: "<i2", 4: "<i4"}
 """Whole numbers by their bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class UnitRows:
     """The rows of one unit: steps and rounds, and for every decision a code into each of three tables."""
 
@@ -79,6 +79,18 @@ class UnitRows:
     came: list[tuple[Any, ...]]
     came_codes: Codes
     players: list[tuple[Any, ...]]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all rows are the same, answers included as far as both have them."""
+        if not isinstance(other, UnitRows):
+            return NotImplemented
+        numbers = ["steps", "rounds", "asked_codes", "came_codes"]
+        tables = ["asked", "came", "players"]
+        if self.said is not None and other.said is not None:
+            numbers.append("said_codes"), tables.append("said")
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in numbers) and all(
+            repr(getattr(self, name)) == repr(getattr(other, name)) for name in tables
+        )
 
     def kept(self) -> bytes | None:
         """The rows as they are kept; None for more of them than are read at once."""
@@ -150,7 +162,7 @@ class UnitRows:
         for step, code in zip(self.steps.tolist(), self.asked_codes.tolist(), strict=True):
             player, seat, _, kind, part, _ = self.asked[code]
             answer, complaints, _ = answers[step, player, part]
-            said.append(_said(unit.game, seat, answer, complaints, act=kind == "act" and not part))
+            said.append(said_of(unit.game, seat, answer, complaints, act=kind == "act" and not part))
         return UnitRows(
             self.steps, self.rounds, self.asked, self.asked_codes, said, np.arange(len(said)), self.came,
             self.came_codes, self.players,
@@ -245,7 +257,7 @@ class Record:
         self._rest.append((player, answer.reading, complaints))
 
     def _said_code(self, seat: int, answer: Answer, complaints: int, act: bool) -> int:
-        said = _said(self.unit.game, seat, answer, complaints, act=act)
+        said = said_of(self.unit.game, seat, answer, complaints, act=act)
         self._long = self._long or any(isinstance(value, str) and len(value) > LONGEST_TEXT for value in said)
         if self._long:  # long texts are not held in memory until the unit ends
             said = (None, None, None, None, None, answer.reading, complaints, None, None, False, None)
@@ -354,7 +366,7 @@ def _whole(numbers: Sequence[int]) -> Codes:
     return np.array(numbers, dtype=np.int64)
 
 
-def _said(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool) -> tuple[Any, ...]:
+def said_of(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool) -> tuple[Any, ...]:
     """What the rows say of an answer, in the order of ``SAID``."""
     facts, value, odds = answer.facts or {}, answer.value, answer.probabilities
     label = p_cooperate = None

@@ -104,6 +104,10 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
             "ostrom.features.joining.command:join",
             "Make one run of shards that were played on several machines.",
         ),
+        "check": (
+            "ostrom.features.checking.command:check",
+            "Check a run from end to end: every seal, every match replayed.",
+        ),
     },
     "more": {
         "judge": ("ostrom.features.judging.command:judge", "Label the motives in the reasoning of a run."),

@@ -90,7 +90,10 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
         plan = read_plan(PlanSource(folder.path, manifest, journal))
         if isinstance(journal, JoinedJournal):
             journal.assign(plan.group)
-        return Run(folder, manifest, plan, journal)
+        run = Run(folder, manifest, plan, journal)
+        if journal.doubtful:
+            run.rows.check_sample()
+        return run
     except BaseException:
         journal.close()
         raise

@@ -37,7 +37,7 @@ def _entries(journal: Path) -> int:
         with closing(connect_read_only(journal)) as connection:
             # The seal of a row covers its text as it is: a byte that was replaced must not pass.
             connection.text_factory = str
-            return check(connection, journal, journal.with_name(journal.name + ".tally"))
+            return check(connection, journal, journal.with_name(journal.name + ".tally"))[0]
     except DAMAGE as error:
         raise RunError(explain(journal, error)) from None
 

@@ -80,6 +80,7 @@ READERS = [
     "more infer {run} --json",
     "more evolve {run} --json",
     "more robustness {run} --json",
+    "check {run} --json",
     "compare {run} many/whole.1-of-4 --json",
 ]
 
@@ -94,7 +95,7 @@ def test_a_reader_says_of_a_joined_run_what_it_says_of_the_undivided_one(at_home
 def strip(text: str) -> str:
     """What was said without the folder, and without what clocks decide."""
     text = re.sub(r"\d+\.\d+ s\b", "", text.replace("many/", "one/"))
-    return re.sub(r'"(id|call|latency|seconds|at|trace_id)": [^,\n}]+', "", text)
+    return re.sub(r'"(id|call|latency|seconds|at|trace_id|entries)": [^,\n}]+', "", text)
 
 
 def test_tables_in_every_format(at_home: Call, home: Path) -> None:
@@ -222,6 +223,12 @@ def test_batches_are_listed_shard_by_shard(at_home: Call) -> None:
     said = at_home("more", "batches", "many/whole")
     assert said.code == 2 and "is joined from 4 shards" in said.err
     assert at_home("more", "batches", "many/whole.1-of-4").code == 0
+
+
+def test_rows_are_made_anew_shard_by_shard(at_home: Call) -> None:
+    said = at_home("check", "many/whole", "--rows")
+    assert said.code == 2 and "is joined from 4 shards" in said.err
+    assert at_home("check", "many/whole.1-of-4", "--rows").code == 0
 
 
 def test_wrong_shards_are_refused(at_home: Call) -> None:

@@ -401,7 +401,7 @@ def test_every_question_to_a_journal_is_one_to_joined_journals(first: Path) -> N
     assert public - writing <= set(vars(JoinedJournal))
     with open_run(first / "whole") as joined, open_run(shard(first, 1)) as one:
         own = {name for name in vars(one.journal) if not name.startswith("_")}
-        assert own <= set(vars(joined.journal))
+        assert own <= set(dir(joined.journal))
         joined.close()
         with joined.journal.reopened() as again:
             assert joined.journal.closed and not again.closed and again.answers(1) == again.answers(1)
