@@ -17,6 +17,7 @@ from chaos.finding import Finding
 PARTS = {
     "kills": "kill -9 at random moments of every study",
     "rules": "kill -9 at 20 moments of every game by a rule, and of the studies made of them",
+    "shards": "kill -9 over 8 shards behind a failing server, joined and compared with an undivided run",
     "asked": "kill -9 under faults, counted by the server: no answered call is asked again",
     "faults": "a server that fails up to half of its calls",
     "batch": "batch endpoints that fail a fifth of the time, and kill -9 in between",

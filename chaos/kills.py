@@ -105,11 +105,12 @@ def kill_once(
     runs: Path,
     quota: int,
     chance: random.Random,
+    **more: Any,
 ) -> bool:
     """Start a session and kill it after so many of its calls; False if it came to its end first."""
     enough = server.count + quota
     server.stall_at = max(enough, server.count + 1)
-    process = start(context, study, runs)
+    process = start(context, study, runs, **more)
     if quota == 0:
         time.sleep(chance.random() * 0.15)
     while server.count < enough and process.is_alive():

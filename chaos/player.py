@@ -37,13 +37,14 @@ def run_study(
     jumps: bool = False,
     batch: bool = False,
     environment: Mapping[str, str] = MappingProxyType({}),
+    shard: str | None = None,
 ) -> None:
-    """Play a study into ``runs/run``; exit 0 when complete, 1 with one line when refused."""
+    """Play a study, or a shard of it, into ``runs/run``; exit 0 when complete, 1 with one line when refused."""
     os.environ |= environment
     if jumps:
         _jumping_clock()
     retry = RetryPolicy(tries=30, first=0.001, longest=0.02)
-    options = PlayOptions(max_connections=4, retry=retry)
+    options = PlayOptions(max_connections=4, retry=retry, shard=shard)
     if batch:
         polling = PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5)
         options = PlayOptions(retry=retry, batch=True, polling=polling)

@@ -138,7 +138,7 @@ def test_a_search_in_a_copy_finds_what_the_server_finds(copied: Path, visit: Vis
         )
         links = page.eval_on_selector_all(".hit a", "all => all.map(a => a.hash)")
         with RunIndex(index_path(folder)) as index:
-            found = search(index, folder / "journal.db", typed, where=["reply", "reasoning"], limit=20).hits
+            found = search(index, [folder / "journal.db"], typed, where=["reply", "reasoning"], limit=20).hits
         wanted = [f"#/match/{hit.match}/{hit.step}/{hit.player + 1}" for hit in found]
         assert sorted(links) == sorted(wanted) or (len(wanted) == 20 and len(links) == 20), typed
 

@@ -26,7 +26,7 @@ def indexed(folder: Path) -> RunIndex:
 
 def hits(folder: Path, typed: str, **which: object) -> list[tuple[int, int, int]]:
     with RunIndex(index_path(folder)) as index:
-        found = search(index, folder / "journal.db", typed, **which).hits  # type: ignore[arg-type]
+        found = search(index, [folder / "journal.db"], typed, **which).hits  # type: ignore[arg-type]
         return [(hit.match, hit.step, hit.player) for hit in found]
 
 
@@ -216,7 +216,7 @@ def test_nothing_that_is_typed_is_an_error(tmp_path_factory: pytest.TempPathFact
     if not folder.exists():
         indexed(talk(tmp_path_factory.getbasetemp(), name="typed")).connection.close()
     with RunIndex(index_path(folder)) as index:
-        found = search(index, folder / "journal.db", typed)
+        found = search(index, [folder / "journal.db"], typed)
         assert counts(index, typed).total >= len(found.hits)
 
 
@@ -233,7 +233,7 @@ def test_search_by_where_agent_cell_phrase_and_prefix(tmp_path: Path) -> None:
         assert (
             counts(index, "trust", cell=cell).total
             == every.by_cell[cell]
-            == len(search(index, folder / "journal.db", "trust", cell=cell, limit=100).hits)
+            == len(search(index, [folder / "journal.db"], "trust", cell=cell, limit=100).hits)
         )
         for typed in ("FUR", "für", "合作", "合", '"a0 fur"', "imm*", "later"):
             assert counts(index, typed, where=["reply"]).total == every.total, typed
@@ -241,7 +241,7 @@ def test_search_by_where_agent_cell_phrase_and_prefix(tmp_path: Path) -> None:
             assert counts(index, typed, where=["reply"]).total == 0, typed
         seen, after = [], None
         while True:
-            page = search(index, folder / "journal.db", "trust", after=after, limit=3)
+            page = search(index, [folder / "journal.db"], "trust", after=after, limit=3)
             seen += [hit.call for hit in page.hits]
             if (after := page.after) is None:
                 break

@@ -26,6 +26,7 @@ from ostrom.engine.folder import Folder, check_name
 from ostrom.engine.play_options import DECLARED, PlayOptions
 from ostrom.engine.progress import stop_in, watch_with
 from ostrom.engine.runner import Result
+from ostrom.engine.shards import Shard
 from ostrom.ground.commands import exposed
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.results import TableRows, html_table
@@ -230,9 +231,11 @@ def _prepared(
     ready = _ready(study, what)
     options = replace(ready.options, **how)
     options.check()
+    if options.shard is not None:
+        ready = replace(ready, plan=ready.plan.divided(Shard.parse(options.shard)))
     if options.batch:
         check_batch(ready.plan, options.batch_waves)
-    return _Playing(ready, check_name(name or ready.name), Path(runs), options)
+    return _Playing(ready, check_name(ready.plan.run_name(name)), Path(runs), options)
 
 
 def _ready(source: Study | str | Path | Mapping[str, Any], what: Mapping[str, Any]) -> Study:

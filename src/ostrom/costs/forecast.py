@@ -142,12 +142,14 @@ def forecast(
         designs=plan.preparations,
         retries_per_decision=plan.retries,
     )
-    cost, seeds = CostSum(total, prices, measured), plan.study.seeds
+    cost = CostSum(total, prices, measured)
     known: dict[tuple[Any, ...], Rehearsal] = {}
     lengths = Lengths() if measured is None else Lengths(measured.reply, measured.texts)
     chains = Chains(plan) if plan.models and all(may_batch(model) for model in plan.models) else None
     decisions, varies, chance, words = 0.0, dict[str, None](), False, _Words()
-    for index in range(len(plan) // seeds):
+    for index in range(len(plan) // plan.study.seeds):
+        if not (seeds := plan.repeats(index)):
+            continue  # it is played by other shards
         unit = plan.unit(index)
         if chains is not None:
             chains.add(unit)

@@ -43,7 +43,8 @@ def check_batch(plan: StudyPlan, most: int | None) -> None:
             )
     chains = Chains(plan)
     for index in range(len(plan) // plan.study.seeds):
-        chains.add(plan.unit(index))
+        if plan.repeats(index):
+            chains.add(plan.unit(index))
     found = chains.waves()
     allowed = MOST_WAVES if most is None else most
     if found.count > allowed:
@@ -64,7 +65,8 @@ class Chains:
     def waves(self, hours: float = HOURS) -> Waves:
         """The waves of the units that were added, for all seeds; each is expected to take so many hours."""
         chains = self._whole.values()
-        count = max(max(chains, default=0), -(-sum(chains) * self.plan.study.seeds // AT_ONCE))
+        calls = sum(chain * self.plan.repeats(index) for index, chain in self._whole.items())
+        count = max(max(chains, default=0), -(-calls // AT_ONCE))
         return Waves(count, count * hours, count * MOST_HOURS)
 
     def add(self, unit: Unit) -> None:

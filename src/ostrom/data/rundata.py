@@ -29,7 +29,6 @@ from ostrom.data.tables import (
     people_columns,
     table_names,
 )
-from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Plan, Unit
 from ostrom.engine.rows import RULE_COLUMNS, Rows
 from ostrom.games.game import Game
@@ -371,7 +370,7 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bo
     }
     return RunData(
         folder, manifest, levels=levels, types=types, rows=Heights(rows, folder, tables, state),
-        planned=_planned(rows.plan, rows.journal.states()) if more else len(rows.plan),
+        planned=_planned(rows.plan, rows.journal.states()) if more else rows.plan.planned,
         units=rows.plan.unit, more=more, entries=state["entries"],
     )  # fmt: skip
 
@@ -418,7 +417,7 @@ class Heights(Mapping[str, int]):
         if not rows.journal.closed:
             yield rows
             return
-        with Journal(rows.journal.path) as journal:
+        with rows.journal.reopened() as journal:
             yield Rows(rows.plan, journal, rows.run)
 
 

@@ -292,8 +292,15 @@ class Writer:
     """Takes entries from the event loop in which it is made and writes them down in a thread of its own."""
 
     def __init__(
-        self, path: Path, tally: Path, entries: int, connect: Callable[[], sqlite3.Connection]
+        self,
+        path: Path,
+        tally: Path,
+        entries: int,
+        connect: Callable[[], sqlite3.Connection],
+        calls_before: int = 0,
     ) -> None:
+        number = f"(SELECT max(coalesce(max(id), 0), {calls_before}) + 1 FROM calls)"
+        self._call = CALL.replace("NULL", number) if calls_before else CALL
         self._path, self._tally_path, self._connect = path, tally, connect
         self.entries = entries
         """How many entries are on the disk."""
@@ -404,7 +411,7 @@ class Writer:
         total = self.entries + sum(len(rows) for rows in groups.values())
         with connection:
             for statement, rows in groups.items():
-                connection.executemany(statement, rows)
+                connection.executemany(self._call if statement is CALL else statement, rows)
             if self._keeps_rows:
                 keep_rows(connection, [(row[0], *kept) for row, *kept in ended])
             connection.execute("UPDATE meta SET value=? WHERE key='entries'", (total,))

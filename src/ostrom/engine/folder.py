@@ -13,19 +13,21 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ostrom.engine.integrity import check_format
+from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
+from ostrom.engine.shards import MOST_SHARDS, Shard
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import plain, read_plain, write_whole
+from ostrom.ground.files import plain, read_plain, refuse_link, write_whole
 from ostrom.ground.version import __version__
 
 FREE_TO_CHANGE = ("budget", "report", "title", "about", "citation")
@@ -44,6 +46,37 @@ class ImportedPart(BaseModel):
     model_config = ConfigDict(extra="allow", strict=True)
 
     digest: str
+
+
+class ShardPart(BaseModel):
+    """What the manifest of a shard says of it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    number: int = Field(ge=1, le=MOST_SHARDS)
+    of: int = Field(ge=1, le=MOST_SHARDS)
+    playing: str
+    """Drawn when the shard was begun: two playings of one shard are told apart by it."""
+    trees: str | None
+    """A hash of the precomputed answers that it is played with."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.number > self.of:
+            raise ValueError(f"there is no shard {self.number} of {self.of}")
+        return self
+
+
+class JoinedPart(BaseModel):
+    """A shard that a joined run lists."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    path: str
+    """The name of a folder beside the joined run, or a whole path."""
+    identity: str
+    entries: int
+    """How many entries its journal had at least."""
 
 
 class Manifest(BaseModel):
@@ -65,6 +98,8 @@ class Manifest(BaseModel):
     imported: ImportedPart | None = None
     models: dict[str, dict[str, Any]] | None = None
     loop: str | None = None
+    shard: ShardPart | None = None
+    joined: list[JoinedPart] | None = Field(default=None, min_length=1, max_length=MOST_SHARDS)
 
 
 def manifest_bytes(data: Mapping[str, Any]) -> bytes:
@@ -127,14 +162,21 @@ def identity(manifest: Mapping[str, Any]) -> str:
     >>> identity(one) == identity(other), identity(one) == identity({"study": study, "prompts": "q"})
     (True, False)
     """
-    parent, imported = manifest.get("parent"), manifest.get("imported")
+    parent, imported, shard = manifest.get("parent"), manifest.get("imported"), manifest.get("shard")
     content = [
         _fixed(manifest["study"]),
         manifest.get("prompts"),
         None if parent is None else _fixed(parent),
         None if imported is None else imported["digest"],
+        *(() if shard is None else (shard,)),
+        *(part["identity"] for part in manifest.get("joined") or ()),
     ]
     return _digest(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS))
+
+
+def undivided(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest without what it says of shards: that of the study which is played as a whole."""
+    return {key: value for key, value in manifest.items() if key not in ("shard", "joined")}
 
 
 def _fixed(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,7 +233,15 @@ class Folder:
 
     @property
     def being_played(self) -> bool:
-        """Whether a process holds the lock of the run; asking never takes it, which would keep a player out."""
+        """Whether a process plays the run, or one of the shards that it was joined from."""
+        try:
+            return any(part.is_locked for part in self.parts)
+        except RunError:  # whoever opens the run hears of it
+            return self.is_locked
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether a process holds the lock of the folder; asking never takes it, which would keep a player out."""
         path = self.path / "lock"
         try:
             there, holder = path.lstat(), read_plain(path, MOST_LOCK).strip()
@@ -226,6 +276,47 @@ class Folder:
             check_format(self.journal)
             raise
 
+    @property
+    def parts(self) -> list["Folder"]:
+        """The folders whose journals hold the run: this one, or the shards that it was joined from."""
+        return self.shards(self.manifest()) or [self]
+
+    def shards(self, manifest: Mapping[str, Any]) -> list["Folder"]:
+        """The shards that a joined run lists, in order, each looked at anew; none for any other run."""
+        listed = manifest.get("joined") or ()
+        shards = [self._listed(part["path"]) for part in listed]
+        for number, (part, shard) in enumerate(zip(listed, shards, strict=True), 1):
+            own = shard.manifest()
+            refuse_apart(shard.path, own, manifest, Shard(number, len(listed)))
+            if identity(own) != part["identity"]:
+                raise RunError(
+                    f"{shard.path}: is another playing of shard {number}/{len(listed)} than the one that "
+                    f"{self.path} was joined from (put that back, or join again)"
+                )
+        return shards
+
+    def _listed(self, listed: str) -> "Folder":
+        """The folder of a shard: one beside this, or a whole path without links and without steps upwards."""
+        path = Path(listed)
+        beside = len(path.parts) == 1 and listed == path.name and path.name != ".."
+        whole = path.is_absolute() and os.path.normpath(listed) == listed
+        if not (beside or whole) or not listed.isprintable():
+            raise RunError(
+                f"{self.path / MANIFEST}: joined: {listed[:200]!r} is neither the name of a folder beside the run "
+                "nor a whole path"
+            )
+        try:
+            path = refuse_link(self.path.absolute().parent / path)
+            if not beside and path.resolve() != path:
+                raise RunError(f"{path}: leads through a symbolic link (join again by its true path)")
+            if not path.is_dir():
+                raise RunError(
+                    f"{path}: this shard of {self.path} is not there (put it back, or join again where it is now)"
+                )
+        except (OSError, ValueError) as error:
+            raise RunError(f"{self.path / MANIFEST}: joined: {listed[:200]!r}: {error}") from None
+        return Folder(path)
+
     def write_manifest(self, data: Mapping[str, Any]) -> None:
         """Write the manifest whole or not at all. The order of keys is kept: matches are numbered by it."""
         path = self.path / MANIFEST
@@ -238,8 +329,74 @@ class Folder:
         self, manifest: Mapping[str, Any] | None = None, *, create: bool = False, checked: bool = True
     ) -> Journal:
         """The journal of this run: the only way to it, so that none is read beside another study's manifest."""
-        study = identity(manifest or self.manifest())
-        return Journal(self.journal, create=create, identity=study, checked=checked)
+        manifest = manifest or self.manifest()
+        if manifest.get("joined") is None:
+            shard = Shard.of_manifest(manifest)
+            return Journal(
+                self.journal, create=create, identity=identity(manifest), checked=checked,
+                calls_before=0 if shard is None else shard.calls_before,
+            )  # fmt: skip
+        refuse_joined(self.path, manifest, "has no journal of its own to write to" if create else None)
+        return self._open_joined(manifest, checked)
+
+    def _open_joined(self, manifest: Mapping[str, Any], checked: bool) -> JoinedJournal:
+        journals: list[Journal] = []
+        allow_files(len(manifest["joined"]))
+        try:
+            for listed, shard in zip(manifest["joined"], self.shards(manifest), strict=True):
+                journals.append(shard.open_journal(checked=checked))
+                if journals[-1].entries < listed["entries"]:
+                    raise RunError(
+                        f"{shard.journal}: holds {journals[-1].entries} entries, and held {listed['entries']} when "
+                        f"{self.path} was joined from it (was an old copy put back?)"
+                    )
+            refuse_versions(journals)
+            return JoinedJournal(self.path / MANIFEST, journals)
+        except BaseException:
+            for journal in journals:
+                journal.close()
+            raise
+
+
+def refuse_joined(path: Path, manifest: Mapping[str, Any], why: str | None) -> None:
+    """Refuse what a joined run does not allow, ``why`` being what it is or lacks; nothing for any other run."""
+    if why is not None and manifest.get("joined") is not None:
+        raise UsageError(
+            f"{path}: is joined from {len(manifest['joined'])} shards and {why}; use the shards, such as "
+            f"{manifest['joined'][0]['path']}"
+        )
+
+
+def refuse_apart(path: Path, own: Mapping[str, Any], whole: Mapping[str, Any], place: Shard) -> None:
+    """Refuse the manifest of a shard that is no part of a whole run, or another part of it than ``place``."""
+    shard = Shard.of_manifest(own)
+    if shard is None or own.get("joined") is not None:
+        raise RunError(f"{path}: is no shard: it was played without --shard")
+    if shard.of != place.of:
+        raise RunError(f"{path}: is shard {shard}, one of {shard.of}, not of {place.of}")
+    if shard != place:
+        raise RunError(f"{path}: is shard {shard}, not {place}")
+    if kind_of(own) != kind_of(whole):
+        raise RunError(f"{path}: is a run of kind {kind_of(own)}, not {kind_of(whole)}")
+    left, right = ({k: v for k, v in m["study"].items() if k not in FREE_TO_CHANGE} for m in (whole, own))
+    if changes := differences(left, right):
+        raise RunError(f"{path}: holds another study: {'; '.join(changes[:3])}")
+    if changes := differences(whole["prompts"], own["prompts"]):
+        raise RunError(
+            f"{path}: was played with other prompts: {', '.join(c.partition(':')[0] for c in changes[:3])}"
+        )
+
+
+def refuse_versions(journals: Sequence[Journal]) -> None:
+    """Refuse shards that were played, or last gone on with, by different versions of the package."""
+    first = journals[0]
+    for journal in journals:
+        if journal.versions[-1:] != first.versions[-1:]:
+            raise RunError(
+                f"{journal.path.parent}: was played by ostrom {', '.join(journal.versions)}, "
+                f"{first.path.parent} by ostrom {', '.join(first.versions)} (`ostrom resume` replays a shard with the "
+                "version that is installed)"
+            )
 
 
 def _is_alive(pid: int) -> bool:

@@ -106,15 +106,22 @@ class Journal:
     refused. ``Folder.open_journal`` knows it; only a journal on its own, as in a test, has none.
 
     With ``checked=False`` it is opened at once, whatever its size, and nothing can be written: the caller checks
-    its integrity at another time (``integrity.check``) or shows what is there as it is.
+    its integrity at another time (``integrity.check``) or shows what is there as it is. ``calls_before`` is the number
+    after which its calls are numbered.
     """
 
     def __init__(
-        self, path: Path, *, create: bool = False, identity: str | None = None, checked: bool = True
+        self,
+        path: Path,
+        *,
+        create: bool = False,
+        identity: str | None = None,
+        checked: bool = True,
+        calls_before: int = 0,
     ) -> None:
         self._under_way = 0
         """Queries whose rows are being read."""
-        self.path = path
+        self.path, self._calls_before = path, calls_before
         self.tally_path = path.with_name(path.name + ".tally")
         require_plain(path)
         if not create and not path.exists():
@@ -239,7 +246,9 @@ class Journal:
             refused = self.refusals(unit)
             if refused:
                 self._refused[unit] = {str(player): count for player, count in refused.items()}
-        self._writer = Writer(self.path, self.tally_path, self._entries, self._connect_unbounded)
+        self._writer = Writer(
+            self.path, self.tally_path, self._entries, self._connect_unbounded, self._calls_before
+        )
 
     def answer(
         self,
@@ -342,6 +351,10 @@ class Journal:
         self._read.close()
         self.closed = True
 
+    def reopened(self) -> "Journal":
+        """The same journal, opened for reading once more."""
+        return Journal(self.path)
+
     def __enter__(self) -> Self:
         return self
 
@@ -361,6 +374,10 @@ class Journal:
             raise RunError(explain(self.path, error)) from None
         finally:
             self._under_way -= 1
+
+    def file(self, unit: int) -> Path:  # noqa: ARG002
+        """Where the entries of a unit lie."""
+        return self.path
 
     def _entries_of(self, table: str, rest: str = "", *values: Any) -> Iterator[tuple[Any, ...]]:
         """Rows of a table: all columns that its seal covers, then the seal, which is checked where need be."""

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 from ostrom.agents.base import PersonAgentFactory
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.tree import Trees
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.journal import Journal
+from ostrom.engine.shards import Shard
 from ostrom.framing import Library
 from ostrom.games.game import Game
 from ostrom.ground.errors import OstromError, UsageError
@@ -82,6 +83,15 @@ class Budget:
     calls: int | None = None
     tokens: int | None = None
     usd: float | None = None
+
+    def share(self, shard: Shard) -> Budget:
+        """What one shard may spend: an equal part; all parts together are never more than the whole.
+
+        >>> Budget(calls=10, usd=2.0).share(Shard(1, 4))
+        Budget(calls=3, tokens=None, usd=0.5)
+        """
+        calls, tokens = (None if whole is None else shard.part(whole) for whole in (self.calls, self.tokens))
+        return Budget(calls, tokens, None if self.usd is None else self.usd / shard.of)
 
 
 class VariedLevel(Protocol):
@@ -176,6 +186,8 @@ class Plan(ABC):
     budget: Budget
     models: tuple[str, ...]
 
+    shard: Shard | None = None
+    """The part of the units that a run of this plan plays; None: all of them."""
     base: Plan | None = None
     """The plan that this one wraps: a fork makes its units from one unit of another plan."""
     preparations: int = 0
@@ -212,7 +224,7 @@ class Plan(ABC):
     def played(self, states: Mapping[int, str]) -> Counted:
         """How many matches and preparations a complete run has, and how many ended, by the states of what ended."""
         ended = Counter(states.values())
-        return Counted(len(self), ended["done"], ended["skipped"], ended["failed"])
+        return Counted(self.planned, ended["done"], ended["skipped"], ended["failed"])
 
     def progress(self, states: Mapping[int, str]) -> Counted:
         """How far a run is: the units, or whatever else it is complete by."""
@@ -233,6 +245,24 @@ class Plan(ABC):
     @abstractmethod
     def __len__(self) -> int:
         """How many units there are."""
+
+    @property
+    def planned(self) -> int:
+        """How many units a complete run has: all of them, or those of its shard."""
+        return len(self)
+
+    def group(self, index: int) -> int:
+        """The number by which a unit belongs to a shard: units that need each other have the same."""
+        return index
+
+    def run_name(self, name: str | None) -> str:
+        """The name of the folder that a run of this name (default: that of the study) is played into."""
+        run = name or self.name
+        return run if self.shard is None else self.shard.folder(run)
+
+    def divided(self, shard: Shard) -> Self:
+        """The plan of one shard; refused where units cannot be played apart from each other."""
+        raise UsageError(f"{self.file}: --shard {shard}: runs of kind {self.kind} are not played in shards")
 
     @abstractmethod
     def unit(self, index: int) -> Unit:

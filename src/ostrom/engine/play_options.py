@@ -108,6 +108,15 @@ class PlayOptions:
             metavar="VARIABLE=HOST",
         ),
     )
+    shard: str | None = field(
+        default=None,
+        metadata=_as(
+            str,
+            "Play one of several equal parts of the study, such as 3/64, into a folder of its own; `ostrom join` "
+            "makes one run of all. The budget is divided, too.",
+            metavar="NUMBER/OF",
+        ),
+    )
     start_connections: int | None = None
     """Calls in flight to begin with; by default what the client suggests."""
     arrays: bool = True

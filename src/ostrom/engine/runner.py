@@ -77,7 +77,7 @@ class Runner:
         self.plan, self.folder, self.library = plan, folder, library
         self.options = options or PlayOptions()
         self.options.check()
-        self.tally = Tally(matches=len(plan), preparations=plan.preparations)
+        self.tally = Tally(matches=plan.planned, preparations=plan.preparations)
         self.stopping = asyncio.Event()
         self.executor = self._executor(models, open_models)
         self._arrays = ArrayPlayer()

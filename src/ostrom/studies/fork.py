@@ -101,7 +101,7 @@ class ForkPlan(StudyPlan):
 
     def __init__(self, base: StudyPlan, origin: Origin, budget: Budget | None = None) -> None:
         self.__dict__.update(base.__dict__)  # the study, its grid and what was built for it are shared
-        self.base = base
+        self.base, self.shard = base, None
         self.parent = base.unit(origin.match)
         self.budget = budget or Budget()
         self._count_of_units = self.preparations = 0

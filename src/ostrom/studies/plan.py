@@ -8,11 +8,12 @@ distribution adds a kind with an entry point of the group ``ostrom.plans`` that 
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, cast
 
 import orjson
@@ -24,6 +25,7 @@ from ostrom.analysis.stopping import StopRule
 from ostrom.engine.folder import kind_of
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
+from ostrom.engine.shards import Shard
 from ostrom.framing import Library
 from ostrom.games import build_game
 from ostrom.games.game import Game
@@ -80,6 +82,10 @@ class StudyPlan(Plan):
     _renamed: Sequence[Game] = ()
     """The games whose actions once had other names."""
     factors: tuple[Factor, ...] = ()
+    _prepared: Mapping[int, int] = MappingProxyType({})
+    """Cells whose units need each other, with the number of preparations among them."""
+    _planned = 0
+    """How many units its shard has."""
 
     def __init__(self, study: StudyFile, library: Library | None = None, file: str | None = None) -> None:
         self.study, self.file = study, file or study.name
@@ -105,7 +111,9 @@ class StudyPlan(Plan):
     def read(cls, source: PlanSource) -> Self:
         """The plan of a run, from the study in its manifest."""
         study = validate(StudyFile, source.manifest["study"], source.file, "study")
-        return cls(study, library_of_run(source.manifest, source.folder), source.file)
+        plan = cls(study, library_of_run(source.manifest, source.folder), source.file)
+        shard = Shard.of_manifest(source.manifest)
+        return plan if shard is None else plan.divided(shard)
 
     @classmethod
     def with_files(cls, study: StudyFile, folder: Path, file: str) -> StudyFile:  # noqa: ARG003
@@ -150,7 +158,7 @@ class StudyPlan(Plan):
 
     def _count(self) -> list[int]:
         """Where each cell begins within a replicate; sizes are cached, as they depend on few fields."""
-        sizes: dict[tuple[int, ...], tuple[int, int]] = {}
+        sizes: dict[tuple[int, ...], tuple[int, int, bool]] = {}
         relevant = [
             any(
                 path.split(".")[0] in ("game", "mechanism", "types", "seating", "observers")
@@ -160,16 +168,21 @@ class StudyPlan(Plan):
             for f in self.factors
         ]
         starts, total, self.preparations, self.generations = [], 0, 0, 1
+        prepared: dict[int, int] = {}
         for number, levels in enumerate(self.grid):
             key = tuple(level for level, counts in zip(levels, relevant, strict=True) if counts)
             if key not in sizes:
                 cell = self._cell(number)
-                sizes[key] = cell.size, len(cell.preparations)
-                self.generations = max(self.generations, cell.mechanism.generations)
+                generations = cell.mechanism.generations
+                sizes[key] = cell.size, len(cell.preparations), generations > 1
+                self.generations = max(self.generations, generations)
+            size, preparations, chained = sizes[key]
+            if preparations or chained:
+                prepared[number] = preparations
             starts.append(total)
-            total += sizes[key][0]
-            self.preparations += sizes[key][1] * self.study.seeds
-        self._per_replicate = total
+            total += size
+            self.preparations += preparations * self.study.seeds
+        self._per_replicate, self._prepared = total, prepared
         if total * self.study.seeds > MOST_UNITS:
             raise StudyError(
                 f"makes {total * self.study.seeds} matches, more than can be numbered (at most {MOST_UNITS})",
@@ -182,8 +195,52 @@ class StudyPlan(Plan):
 
     @property
     def matches(self) -> int:
-        """How many units are matches; the others prepare something for them."""
-        return len(self) - self.preparations
+        """How many units of a run are matches; the others prepare something for them."""
+        return self.planned - self.preparations
+
+    # -- shards --------------------------------------------------------------------------------------
+
+    @property
+    def planned(self) -> int:
+        """How many units a complete run has: all of them, or those of its shard."""
+        return len(self) if self.shard is None else self._planned
+
+    def group(self, index: int) -> int:
+        """The number by which a unit belongs to a shard: that of its cell and seed where units share preparations."""
+        if not self._prepared:
+            return index
+        replicate, number, _ = self._place(index)
+        return replicate * self.cells + number if number in self._prepared else index
+
+    def divided(self, shard: Shard) -> Self:
+        """The plan of one shard, with its part of the budget; refused where every unit needs all others."""
+        where = f"{self.file}: --shard {shard}"
+        if self.stop is not None:
+            raise UsageError(
+                f"{where}: a study with a stopping rule looks at all of its matches before it plays more, "
+                "and a shard has only its own (play it undivided, or without stop)"
+            )
+        if self.study.people is not None:
+            raise UsageError(f"{where}: people come to one server (ostrom serve), not to shards")
+        if self._prepared and self.cells * self.study.seeds == 1 < shard.of:
+            raise UsageError(
+                f"{where}: its {len(self)} units all share one preparation or descend from one generation, and stay "
+                "together; with more seeds or cells they can be divided"
+            )
+        plan = copy(self)
+        plan.shard, plan.budget = shard, self.budget.share(shard)
+        plan._planned = sum(map(plan.repeats, range(self._per_replicate))) if self._prepared else len(
+            range(shard.number - 1, len(self), shard.of)
+        )  # fmt: skip
+        starts = {number: self._starts[number] for number in self._prepared}
+        plan.preparations = sum(self._prepared[n] * plan.repeats(start) for n, start in starts.items())
+        return plan
+
+    def repeats(self, index: int) -> int:
+        """For how many seeds the unit at this place of the first replicate is played."""
+        if self.shard is None:
+            return self.study.seeds
+        return sum(self.shard.owns(self.group(unit)) for unit in range(index, len(self), self._per_replicate))
 
     def unit(self, index: int) -> Unit:
         """One unit by its index."""
@@ -213,8 +270,10 @@ class StudyPlan(Plan):
         for generation in range(self.generations):
             for replicate in range(self.study.seeds):
                 for number in order:
+                    first = replicate * self._per_replicate + self._starts[number]
                     for place in self._cell(number).places(generation):
-                        yield self._unit(replicate, number, place)
+                        if self.shard is None or self.shard.owns(self.group(first + place)):
+                            yield self._unit(replicate, number, place)
 
     def _order(self) -> range | list[int]:
         """Cells with the longest matches first, so that no long match trails at the end."""

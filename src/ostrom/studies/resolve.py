@@ -18,6 +18,7 @@ from ostrom.agents.language import refuse_unable
 from ostrom.agents.strategies import strategies
 from ostrom.engine.folder import kind_of
 from ostrom.engine.play_options import DECLARED, PlayOptions
+from ostrom.engine.shards import Shard
 from ostrom.framing import Library
 from ostrom.ground import python_files
 from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
@@ -63,7 +64,7 @@ def resolve(
     check_effects(plan, source, preset, changes, models, seeds, options.bounds)
     check_plan(plan)
     _ = options.rates  # a file of prices that cannot be read is refused now
-    return Resolved(plan, options)
+    return Resolved(plan if options.shard is None else plan.divided(Shard.parse(options.shard)), options)
 
 
 def resolve_run(
@@ -89,6 +90,8 @@ def resolve_run(
     prompts = None if options.prompts is None else str(options.prompts)
     plan = StudyPlan(study, library_of_run(manifest, home.path, prompts), file)
     check_plan(plan)
+    if (shard := Shard.of_manifest(manifest)) is not None:
+        plan = plan.divided(shard)
     check_same(home, plan)
     _ = options.rates
     return Resolved(plan, options, home.path)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from ostrom.engine import loop
+from ostrom.engine.entries import answer_columns
 from ostrom.engine.folder import (
     FREE_TO_CHANGE,
     MAY_BE_DECIDED,
@@ -18,13 +21,16 @@ from ostrom.engine.folder import (
     check_name,
     differences,
     new_manifest,
+    refuse_joined,
 )
 from ostrom.engine.integrity import check_format
+from ostrom.engine.joined import JoinedJournal
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Plan, PlanSource
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Result, Runner
+from ostrom.engine.shards import Shard
 from ostrom.framing import Library
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain
@@ -81,7 +87,10 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
     manifest = folder.manifest()
     journal = folder.open_journal(manifest, checked=checked)
     try:
-        run = Run(folder, manifest, read_plan(PlanSource(folder.path, manifest, journal)), journal)
+        plan = read_plan(PlanSource(folder.path, manifest, journal))
+        if isinstance(journal, JoinedJournal):
+            journal.assign(plan.group)
+        run = Run(folder, manifest, plan, journal)
         if journal.doubtful:
             run.rows.check_sample()
         return run
@@ -122,9 +131,12 @@ def play(
     file: str | None = None,
 ) -> Result:
     """Play a study into ``runs/<name>``, or go on where an earlier session left off."""
+    plan = StudyPlan(study, Library(prompts, home=home_of(file)), file)
+    if options is not None and options.shard is not None:
+        plan = plan.divided(Shard.parse(options.shard))
     return play_plan(
-        StudyPlan(study, Library(prompts, home=home_of(file)), file),
-        name=name or study.name,
+        plan,
+        name=plan.run_name(name),
         runs=runs,
         options=options,
         watch=watch,
@@ -244,6 +256,8 @@ def _prepare(folder: Folder, plan: Plan) -> None:
             more["prompts_home"] = str(plan.library.home.absolute())
         if any(references(study)):
             more["code_home"] = str(plan.library.home.absolute())
+        if plan.shard is not None:
+            more["shard"] = {**asdict(plan.shard), "playing": token_hex(8), "trees": _trees(plan)}
         folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
         return
     try:
@@ -252,10 +266,22 @@ def _prepare(folder: Folder, plan: Plan) -> None:
         # A journal of an older format was played with older prompts too: what it is comes before what differs.
         check_format(folder.journal)
         raise
+    if (old.get("shard") or {}).get("trees") != _trees(plan):
+        raise RunError(f"{folder.path}: was played with other trees (put back those that it was begun with)")
     home = _absolute(plan.library.folder) or old.get("prompts_folder")
     new = {**old, "study": study, "prompts_folder": home, **forked}
     if old != new:
         folder.write_manifest(new)
+
+
+def _trees(plan: Plan) -> str | None:
+    """A hash of the precomputed answers of a shard: all shards must be played with the same."""
+    if plan.shard is None or not plan.trees:
+        return None
+    answers = {
+        key: sorted((repr(at), answer_columns(a)) for at, a in of.items()) for key, of in plan.trees.items()
+    }
+    return blake2b(repr(sorted(answers.items())).encode(), digest_size=16).hexdigest()
 
 
 def _absolute(folder: str | None) -> str | None:
@@ -275,6 +301,10 @@ def _no_orphan(folder: Folder) -> None:
 def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
     """The manifest of a run; refused where it holds another study, or was played with other prompts."""
     old = folder.manifest()
+    refuse_joined(folder.path, old, "cannot be gone on with as a whole")
+    if (shard := Shard.of_manifest(old)) != plan.shard:
+        said = ("the undivided study" if one is None else f"shard {one}" for one in (shard, plan.shard))
+        raise RunError(f"{folder.path}: holds {next(said)}, not {next(said)} (choose another --name)")
     changes = changed(old["study"], plan.resolved())
     changes += changed(old.get("parent") or {}, plan.forked_from or {})
     if changes:

@@ -14,7 +14,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ostrom.engine.folder import identity
+from ostrom.engine.folder import identity, undivided
 from ostrom.engine.journal import connect_read_only
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.values import grouped
@@ -64,7 +64,7 @@ def pairing_of(
             origin = int(parent["match"])
             note = f"match {origin} of {name} and its branch from round {parent['round']} on"
             return RunPairing("branch", note, lambda _, origin=origin: origin, swapped)  # type: ignore[misc]
-    if identity(left) == identity(right):
+    if identity(undivided(left)) == identity(undivided(right)):
         return RunPairing(
             "number", "the same study: matches pair by their number", lambda row: int(row["match"])
         )
@@ -224,10 +224,11 @@ def pair(viewer: Viewer, request: Request) -> Response:
     """Two matches beside each other, decision by decision; the first difference is chosen unless another is named."""
     names = str(request.path_params["run"]), str(request.path_params["other"])
     numbers = [whole_number(str(request.path_params[key]), key) for key in ("number", "with")]
-    sides = []
+    sides, journals = [], []
     for name, number in zip(names, numbers, strict=True):
         with viewer.shelf.opened(name) as run:
             sides.append(match_of(run, number))
+            journals.append(run.journal.file(number))
     beside = aligned(sides[0]["steps"], sides[1]["steps"])
     rows = [{"left": one, "right": two, "differs": differs} for one, two, differs in beside]
     first = next((row for row in rows if row["differs"]), None)
@@ -241,8 +242,8 @@ def pair(viewer: Viewer, request: Request) -> Response:
         None,
     )
     said: list[list[CallTry]] = []
-    for name, number in zip(names, numbers, strict=True):
-        with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
+    for journal, number in zip(journals, numbers, strict=True):
+        with closing(connect_read_only(journal)) as connection:
             said.append(tries_of(connection, number, *wanted) if wanted else [])
     prompts = _prompts(said)
     same = not any(new for side in prompts for _, marks in side for _, new in marks)

@@ -12,7 +12,7 @@ from pathlib import Path
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import DAMAGE, check, explain
 from ostrom.engine.journal import connect_read_only
-from ostrom.ground.errors import OstromError, UnknownName
+from ostrom.ground.errors import OstromError, RunError, UnknownName
 from ostrom.ground.terminal import one_line, write_json
 from ostrom.studies.run import open_run
 
@@ -26,15 +26,20 @@ def checked(path: Path) -> dict[str, int | str]:
             open_run(path, checked=False),
         ):  # a part that is not installed is no damage
             pass
-        with closing(connect_read_only(folder.journal)) as connection:
-            # The seal of a row covers its text as it is: a byte that was replaced must not pass.
-            connection.text_factory = str
-            tally = folder.journal.with_name(folder.journal.name + ".tally")
-            return {"entries": check(connection, folder.journal, tally)[0]}
+        return {"entries": sum(_entries(part.journal) for part in folder.parts)}
     except OstromError as error:
         return {"line": one_line(str(error))}
+
+
+def _entries(journal: Path) -> int:
+    """The number of entries of a journal that is whole."""
+    try:
+        with closing(connect_read_only(journal)) as connection:
+            # The seal of a row covers its text as it is: a byte that was replaced must not pass.
+            connection.text_factory = str
+            return check(connection, journal, journal.with_name(journal.name + ".tally"))[0]
     except DAMAGE as error:
-        return {"line": one_line(explain(folder.journal, error))}
+        raise RunError(explain(journal, error)) from None
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ import orjson
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import DAMAGE
 from ostrom.engine.journal import connect_read_only
+from ostrom.engine.shards import CALLS_APART
 from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.ground.files import cache_folder, plain
 
@@ -132,8 +133,15 @@ class RunIndex:
     def progress(self) -> IndexProgress:
         """The progress of this index."""
         problem = self._meta.get("problem")
+        calls, of_calls = (
+            sum(
+                self._number(place(name, part), part * CALLS_APART) - part * CALLS_APART
+                for part in range(self.parts)
+            )
+            for name in ("calls", "of_calls")
+        )
         return IndexProgress(
-            self._number("matches"), self._number("of_matches"), self._number("calls"), self._number("of_calls"),
+            self._number("matches"), self._number("of_matches"), calls, of_calls,
             None if problem is None else str(problem), self.entries >= 0,
         )  # fmt: skip
 
@@ -152,18 +160,28 @@ class RunIndex:
         found = self._meta.get("folder")
         return Path(os.fsdecode(found)) if isinstance(found, bytes) else None
 
-    def is_of(self, journal: Path) -> bool:
-        """Whether it was made from this journal, and is up to date."""
+    @property
+    def parts(self) -> int:
+        """From how many journals it is made: those of the shards of a joined run."""
+        return self._number("parts", 1)
+
+    def is_of(self, folder: Folder) -> bool:
+        """Whether it was made from the journal of this run, or from those of its shards, and is up to date."""
+        entries = 0
         try:
-            with closing(connect_read_only(journal)) as connection:
-                found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-                last = connection.execute(
-                    "SELECT seal FROM calls WHERE id=?", (self._meta.get("calls"),)
-                ).fetchone()
+            for number, part in enumerate(folder.parts):
+                with closing(connect_read_only(part.journal)) as connection:
+                    found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+                    through = self._meta.get(place("calls", number))
+                    last = connection.execute("SELECT seal FROM calls WHERE id=?", (through,)).fetchone()
+                if found is None or (last is not None and last[0] != self._meta.get(place("seal", number))):
+                    return False
+                if last is None and (self._number(place("calls", number)) > number * CALLS_APART):
+                    return False
+                entries += found[0]
         except (RunError, *DAMAGE):
             return False
-        same = not self._number("calls") or (last is not None and last[0] == self._meta.get("seal"))
-        return same and found is not None and found[0] == self.entries
+        return number + 1 == self.parts and entries == self.entries
 
     def cells(self) -> dict[int, dict[str, Any]]:
         """The cells that occur, by number, each as a mapping from factors to levels."""
@@ -316,6 +334,11 @@ def _beyond(sort: str, descending: bool, after: str) -> tuple[str, list[Any]]:
     return (f"({inside} OR {sort} IS NULL)" if descending else inside), [value, value, match]
 
 
+def place(name: str, part: int) -> str:
+    """The name under which an index keeps something about one of the journals that it is made from."""
+    return name if part == 0 else f"{name} {part}"
+
+
 def index_path(folder: Path) -> Path:
     """Where the index of a run lies."""
     place = blake2b(os.fsencode(folder.resolve()), digest_size=16).hexdigest()
@@ -380,7 +403,7 @@ class Indexers:
         made: RunIndex | None = None
         with suppress(RunError):  # another version, or damaged: it is made anew
             made = RunIndex(where) if where.exists() else None
-        if made is None or not made.is_of(folder.journal) or not made.progress.complete:
+        if made is None or not made.is_of(folder) or not made.progress.complete:
             self.start(folder)
         with made or nullcontext() as index:
             yield index

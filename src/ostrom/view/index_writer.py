@@ -21,6 +21,7 @@ import orjson
 from ostrom.engine.folder import Folder, identity
 from ostrom.engine.integrity import DAMAGE, MOST_CELL, explain
 from ostrom.engine.plan import Unit
+from ostrom.engine.shards import CALLS_APART
 from ostrom.features.transcript.transcript import ended_early
 from ostrom.games.amounts import IDLE, Amounts
 from ostrom.ground.errors import OstromError, RunError
@@ -28,7 +29,7 @@ from ostrom.ground.files import plain
 from ostrom.ground.terminal import one_line, say
 from ostrom.ground.values import grouped
 from ostrom.studies.run import Run, open_run
-from ostrom.view.index import PLAYERS, VERSION, index_path, own_schema, remove, schema_of, schema_text
+from ostrom.view.index import PLAYERS, VERSION, index_path, own_schema, place, remove, schema_of, schema_text
 from ostrom.view.words import Speech
 
 SOME = 100
@@ -105,14 +106,35 @@ class _Indexer:
 
     def update(self) -> bool:
         """Do everything there is to do; False if it was stopped before."""
-        entries = self.run.journal.entries
-        (planned,) = self.connection.execute("SELECT count(*) FROM journal.units").fetchone()
-        (last,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM journal.calls").fetchone()
-        self.tell(of_matches=planned, of_calls=last, problem=None)
-        if not (self._ended() and self._open() and self._calls(last)):
-            return False
+        entries, planned = self.run.journal.entries, 0
+        journals = [part.journal for part in self.run.folder.parts]
+        for number, journal in enumerate(journals):
+            with self._attached(journal):
+                _check_last(self.connection, number)
+                planned += self.connection.execute("SELECT count(*) FROM journal.units").fetchone()[0]
+                self.tell(**{place("of_calls", number): self._last(number)})
+        self.tell(of_matches=planned, parts=len(journals), problem=None)
+        for number, journal in enumerate(journals):
+            with self._attached(journal):
+                if not (self._ended() and self._open() and self._calls(number, self._last(number))):
+                    return False
         self.tell(entries=entries, at=time.time())
         return True
+
+    @contextmanager
+    def _attached(self, journal: Path) -> Iterator[None]:
+        """One journal beside the index, for reading."""
+        self.connection.execute("ATTACH ? AS journal", (f"{journal.resolve().as_uri()}?mode=ro",))
+        try:
+            yield
+        finally:
+            self.connection.rollback()
+            self.connection.execute("DETACH journal")
+
+    def _last(self, number: int) -> int:
+        """The last call of the journal that is attached, the so-manieth of the run."""
+        query = "SELECT coalesce(max(id), ?) FROM journal.calls"
+        return int(self.connection.execute(query, (number * CALLS_APART,)).fetchone()[0])
 
     def tell(self, **facts: Any) -> None:
         """Keep facts about the index."""
@@ -120,7 +142,7 @@ class _Indexer:
             self._tell(**facts)
 
     def _tell(self, **facts: Any) -> None:
-        self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
+        self.connection.executemany("INSERT OR REPLACE INTO main.meta VALUES (?, ?)", list(facts.items()))
 
     # -- matches -------------------------------------------------------------------------------------
 
@@ -234,9 +256,12 @@ class _Indexer:
 
     # -- words ---------------------------------------------------------------------------------------
 
-    def _calls(self, last: int) -> bool:
-        (through,) = self.connection.execute("SELECT coalesce(max(call), 0) FROM spoken").fetchone()
-        known = self.connection.execute("SELECT value FROM meta WHERE key='calls'").fetchone()
+    def _calls(self, number: int, last: int) -> bool:
+        first, name = number * CALLS_APART, place("calls", number)
+        (through,) = self.connection.execute(
+            "SELECT coalesce(max(call), ?1) FROM spoken WHERE call BETWEEN ?1 AND ?2", (first, last)
+        ).fetchone()
+        known = self.connection.execute("SELECT value FROM main.meta WHERE key=?", (name,)).fetchone()
         through = max(int(through), known[0] if known is not None and type(known[0]) is int else 0)
         speech = Speech(self.run, self.connection, self.cell_of, self.hidden)
         while through < last:
@@ -245,7 +270,7 @@ class _Indexer:
             with self.connection:
                 before, through = through, speech.some(through)
                 self.connection.execute(TOTAL, (before, through))
-                self._tell(calls=through, seal=speech.seal)
+                self._tell(**{name: through, place("seal", number): speech.seal})
         return True
 
 
@@ -314,7 +339,6 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
                     "folder": os.fsencode(run.folder.path.resolve()),
                 }  # fmt: skip
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", list(facts.items()))
-        connection.execute("ATTACH ? AS journal", (f"{run.journal.path.resolve().as_uri()}?mode=ro",))
         if schema_of(connection) != own_schema():
             raise _Stale
         _check_belongs(connection, run)
@@ -326,14 +350,21 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
 
 def _check_belongs(connection: sqlite3.Connection, run: Run) -> None:
     meta = dict(connection.execute("SELECT key, value FROM main.meta"))
-    entries, calls = meta.get("entries"), meta.get("calls")
-    last = connection.execute("SELECT seal FROM journal.calls WHERE id=?", (calls,)).fetchone()
+    entries = meta.get("entries")
     if (
         meta.get("version") != VERSION
         or meta.get("study") != identity(run.manifest)
         or (type(entries) is int and entries > run.journal.entries)
-        or (calls and (last is None or last[0] != meta.get("seal")))
     ):
+        raise _Stale
+
+
+def _check_last(connection: sqlite3.Connection, number: int) -> None:
+    """Refuse an index whose last call of a journal is another one there; the journal is attached."""
+    meta = dict(connection.execute("SELECT key, value FROM main.meta"))
+    calls = meta.get(place("calls", number)) or 0
+    last = connection.execute("SELECT seal FROM journal.calls WHERE id=?", (calls,)).fetchone()
+    if calls > number * CALLS_APART and (last is None or last[0] != meta.get(place("seal", number))):
         raise _Stale
 
 

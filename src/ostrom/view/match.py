@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
@@ -16,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from ostrom.engine.journal import connect_read_only
+from ostrom.engine.shards import holder
 from ostrom.features.transcript.transcript import ended_early, tried, words_of
 from ostrom.features.words.lexicons import Lexicon, defection, highlight, memory_curse, normative
 from ostrom.ground.errors import UsageError
@@ -156,7 +158,7 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
         told["said"] = words_of(row["kind"], row["answer"])
         step = steps.setdefault(row["step"], {"step": row["step"], "round": row["round"], "players": {}})
         step["players"].setdefault(row["player"], []).append(told)
-    with closing(connect_read_only(run.folder.journal)) as connection:
+    with closing(connect_read_only(run.journal.file(number))) as connection:
         for at, player in called(connection, number):
             step = steps.setdefault(at, {"step": at, "round": None, "players": {}})
             step["players"].setdefault(player, [])
@@ -226,7 +228,7 @@ def rounds_of(
 def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict[str, Any]:
     """Everything about one decision."""
     here = next(s for s in match["steps"] if s["step"] == step)
-    with closing(connect_read_only(run.folder.journal)) as connection:
+    with closing(connect_read_only(run.journal.file(match["number"]))) as connection:
         tries = tries_of(connection, match["number"], step, player)
     return {
         "step": step, "player": player, "round": here["round"], "answers": here["players"][player], "tries": tries,
@@ -276,18 +278,17 @@ def text(viewer: Viewer, request: Request) -> Response:
         str(request.path_params["name"]),
         whole_number(request.query_params.get("from", "0"), "from"),
     )
-    with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
+    journal = holder(call, viewer.shelf.folder(name).parts).journal
+    with closing(connect_read_only(journal)) as connection:
         piece = piece_of(connection, call, which, start)
     if request.query_params.get("whole"):
-        return StreamingResponse(_reading(viewer, name, lambda c: whole_of(c, call, which)), media_type=PLAIN)
+        return StreamingResponse(_reading(journal, lambda c: whole_of(c, call, which)), media_type=PLAIN)
     return viewer.page(request, "_more", run=name, call=call, name=which, piece=piece)
 
 
-def _reading(
-    viewer: Viewer, name: str, parts: Callable[[sqlite3.Connection], Iterator[str]]
-) -> Iterator[bytes]:
+def _reading(journal: Path, parts: Callable[[sqlite3.Connection], Iterator[str]]) -> Iterator[bytes]:
     """Text that is read from a journal while it is sent: it may be larger than the memory that a server may take."""
-    with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
+    with closing(connect_read_only(journal)) as connection:
         for part in parts(connection):
             yield part.encode("utf-8", "replace")
 
@@ -302,8 +303,9 @@ def copy(viewer: Viewer, request: Request) -> Response:
         chosen = chosen_of(match, request.query_params.get("step"), request.query_params.get("player"))
         if chosen is None:
             raise UsageError(f"match {number}: has no decision yet")
+        journal = run.journal.file(number)
     head, (write, kind) = _about(name, match, *chosen), FORMS[form]
-    return StreamingResponse(_reading(viewer, name, lambda journal: write(journal, head)), media_type=kind)
+    return StreamingResponse(_reading(journal, lambda c: write(c, head)), media_type=kind)
 
 
 def _about(name: str, match: dict[str, Any], step: int, player: int) -> dict[str, Any]:
@@ -319,7 +321,7 @@ def transcript(viewer: Viewer, request: Request) -> Response:
     """All decisions of a match as text, one after the other."""
     name, number = run_and_number(request)
     with viewer.shelf.opened(name) as run:
-        match = match_of(run, number)
+        match, journal = match_of(run, number), run.journal.file(number)
 
     def parts(connection: sqlite3.Connection) -> Iterator[str]:
         for step in match["steps"]:
@@ -327,7 +329,7 @@ def transcript(viewer: Viewer, request: Request) -> Response:
                 yield from as_text(connection, _about(name, match, step["step"], player))
                 yield "\n"
 
-    return StreamingResponse(_reading(viewer, name, parts), media_type=PLAIN)
+    return StreamingResponse(_reading(journal, parts), media_type=PLAIN)
 
 
 ROUTES: Routes = [

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,6 +9,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ostrom.engine.folder import Folder
 from ostrom.engine.journal import connect_read_only
 from ostrom.reports.words import number, pretty, share
 from ostrom.view.matches import CHOICES
@@ -170,15 +170,18 @@ async def heat(viewer: Viewer, request: Request) -> Response:
 
 async def _ask(viewer: Viewer, name: str, **request: Any) -> dict[str, Any] | None:
     folder = viewer.shelf.folder(name)
-    return await viewer.figures.ask(_mark(folder.journal), folder=str(folder.path), **request)
+    return await viewer.figures.ask(_mark(folder), folder=str(folder.path), **request)
 
 
-def _mark(journal: Path) -> list[int]:
-    """The version of a journal: the inode of its file and its number of entries."""
-    with closing(connect_read_only(journal)) as connection:
-        found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-    entries = int(found[0]) if found is not None and type(found[0]) is int else 0
-    return [journal.stat().st_ino, entries]
+def _mark(folder: Folder) -> list[tuple[int, int]]:
+    """The version of a run: the inode of each journal and its number of entries."""
+    marks = []
+    for part in folder.parts:
+        with closing(connect_read_only(part.journal)) as connection:
+            found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+        entries = int(found[0]) if found is not None and type(found[0]) is int else 0
+        marks.append((part.journal.stat().st_ino, entries))
+    return marks
 
 
 def _waiting(viewer: Viewer, request: Request, found: dict[str, Any] | None, name: str) -> Response:

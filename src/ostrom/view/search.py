@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from starlette.responses import Response
 from ostrom.engine.entries import UNREADABLE, Packages, whole
 from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.journal import connect_read_only
+from ostrom.engine.shards import holder
 from ostrom.ground.errors import RunError
 from ostrom.view.index import RunIndex
 from ostrom.view.viewer import Routes, Viewer, whole_number
@@ -128,7 +130,7 @@ def _quoted(term: SearchTerm) -> str:
 
 def search(
     index: RunIndex,
-    journal: Path,
+    journals: Sequence[Path],
     typed: str,
     *,
     where: Sequence[str] = WHERE,
@@ -137,7 +139,7 @@ def search(
     after: int | None = None,
     limit: int = PAGE,
 ) -> SearchPage:
-    """The calls in which the words occur, in the order of the journal, a page at a time."""
+    """The calls in which the words occur, in the order of the journals, a page at a time."""
     terms = terms_of(typed)
     query = query_of(terms, where)
     if query is None:
@@ -151,20 +153,22 @@ def search(
     )
     wanted = [term for term in terms if not term.without]
     try:
-        with closing(connect_read_only(journal)) as connection:
-            read = Packages(partial(_package, connection))
-            hits = [
-                SearchHit(
-                    call,
-                    match,
-                    step,
-                    player,
-                    name,
-                    of,
-                    list(_excerpts(connection, call, wanted, where, read)),
-                )
-                for call, match, step, player, name, of in rows[:limit]
-            ]
+        hits = []
+        for journal, some in groupby(rows[:limit], lambda row: holder(row[0], journals)):
+            with closing(connect_read_only(journal)) as connection:
+                read = Packages(partial(_package, connection))
+                hits += [
+                    SearchHit(
+                        call,
+                        match,
+                        step,
+                        player,
+                        name,
+                        of,
+                        list(_excerpts(connection, call, wanted, where, read)),
+                    )
+                    for call, match, step, player, name, of in some
+                ]
     except DAMAGE as error:
         raise RunError(explain(journal, error)) from None
     return SearchPage(hits, hits[-1].call if len(rows) > limit else None)
@@ -326,7 +330,7 @@ def page(viewer: Viewer, request: Request) -> Response:
     asked = asked_of(request)
     with viewer.indexers.index(folder) as index:
         progress = None if index is None else index.progress
-        found = {} if index is None else found_of(index, folder.journal, asked)
+        found = {} if index is None else found_of(index, [part.journal for part in folder.parts], asked)
         if (
             index is not None
             and asked["after"] is None
@@ -357,11 +361,11 @@ def asked_of(request: Request) -> dict[str, Any]:
     }
 
 
-def found_of(index: RunIndex, journal: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def found_of(index: RunIndex, journals: Sequence[Path], asked: dict[str, Any]) -> dict[str, Any]:
     """The hits of a query, as values for the page."""
     which = {name: asked[name] for name in WHICH}
     return {
-        "page": search(index, journal, asked["q"], after=asked["after"], **which),
+        "page": search(index, journals, asked["q"], after=asked["after"], **which),
         "cells": index.cells(),
         "agents": index.players("agent"),
         "terms": [term for term in terms_of(asked["q"]) if not term.without],

@@ -73,10 +73,10 @@ class Shelf:
         folder = self.folder(name)
         with self._guard:
             kept = self._open.pop(name, None)
-            if kept is None or kept.mark != _mark(folder, kept.run):
+            if kept is None or kept.mark != _mark(folder):
                 self._leave(kept)
                 kept = OpenRun(read_run(folder.path))
-                kept.mark = _mark(folder, kept.run)
+                kept.mark = _mark(folder)
             self._open[name] = kept
             kept.readers += 1
             while len(self._open) > MOST_OPEN:
@@ -123,14 +123,15 @@ def _is_run(path: Path) -> bool:
         return False
 
 
-def _mark(folder: Folder, run: Run) -> object:
+def _mark(folder: Folder) -> object:
     """What tells that a run must be opened anew: another manifest, another journal file, or more people."""
     marks: list[object] = []
-    for path in (folder.path / MANIFEST, folder.journal):
-        with suppress(OSError):
-            there = path.stat()
-            marks.append((path.name, there.st_ino, there.st_mtime_ns if path.name == MANIFEST else 0))
-    if hasattr(run.plan, "people_tables"):  # its matches arise while it is played
-        with suppress(OSError, RunError):
-            marks.append(read_plain(run.journal.tally_path))
+    with suppress(RunError):
+        for part in {folder.path: folder, **{part.path: part for part in folder.parts}}.values():
+            for path in (part.path / MANIFEST, part.journal):
+                with suppress(OSError):
+                    there = path.stat()
+                    marks.append((str(path), there.st_ino, there.st_mtime_ns if path.name == MANIFEST else 0))
+            with suppress(OSError, RunError):  # the matches of people arise while it is played
+                marks.append(read_plain(part.journal.with_name(part.journal.name + ".tally")))
     return marks

@@ -7,7 +7,7 @@ import asyncio
 import sqlite3
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from ostrom.data.rundata import FRESHNESS, kept_result
 from ostrom.engine.folder import MANIFEST, Folder
 from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.journal import connect_read_only
-from ostrom.ground.errors import OstromError, UnknownName, UsageError
+from ostrom.ground.errors import OstromError, RunError, UnknownName, UsageError
 from ostrom.ground.terminal import one_line
 from ostrom.ground.words import how_many
 from ostrom.reports.words import question
@@ -99,7 +99,8 @@ class RunGauge:
         self.status = RunStatus(folder.path.name)
         self._files: object = None
         self._manifest: object = None
-        self._last_call = 0
+        self._last_call: dict[Path, int] = {}
+        """By journal: the last call that was counted."""
         self._counted = (-1e9, 0.0)
         """When decisions were counted last, and how long that took."""
         self._flights: deque[tuple[float, float]] = deque(maxlen=2000)
@@ -108,14 +109,19 @@ class RunGauge:
     def look(self) -> RunStatus:
         """The current status of the run."""
         playing = self.folder.being_played
-        files = tuple(_seen(self.folder.path / name) for name in _FILES)
+        try:
+            parts = self.folder.parts
+        except RunError as error:
+            self._files, self.status = None, self._damaged(str(error))
+            return self.status
+        files = tuple(_seen(one.path / name) for one in (self.folder, *parts) for name in _FILES)
         if (files, playing) == self._files and not self.status.counting and not playing:
             return self.status
         try:
             if files[0] != self._manifest:
                 self.status, self._manifest = self._described(), files[0]
-                self._last_call, self._counted = 0, (-1e9, 0.0)
-            self.status = self._counted_now(playing)
+                self._last_call, self._counted = {}, (-1e9, 0.0)
+            self.status = self._counted_now([part.journal for part in parts], playing)
             self._files = (files, playing)
         except UnknownName as error:
             self.status = replace(
@@ -132,9 +138,10 @@ class RunGauge:
 
     def _described(self) -> RunStatus:
         with read_run(self.folder.path) as run:
-            study, budget, planned = run.manifest["study"], run.plan.budget, len(run.plan)
+            study, budget, planned = run.manifest["study"], run.plan.budget, run.plan.planned
             # Where people come, there is no unit under most numbers, and how long they take is theirs to say.
-            step, last = max(1, planned // SAMPLE), planned if run.plan.counts == "match" else 0
+            last = len(run.plan) if run.plan.counts == "match" else 0
+            step = max(1, last // SAMPLE)
             sample = [run.plan.unit(i) for i in range(0, last, step)]
             most = [unit.mechanism.most_decisions(unit.game) for unit in sample]
             return RunStatus(
@@ -147,58 +154,64 @@ class RunGauge:
                 most_decisions=planned * sum(most) / len(most) if most else 0.0,
             )  # fmt: skip
 
-    def _counted_now(self, playing: bool) -> RunStatus:
+    def _counted_now(self, journals: list[Path], playing: bool) -> RunStatus:
         before, now = self.status, time.monotonic()
-        with closing(connect_read_only(self.folder.journal)) as connection:
-            counting = "SELECT state, count(*) FROM units WHERE unit % ? = 0 GROUP BY state"
-            ended = dict(connection.execute(counting, (before.stride,)).fetchall())
-            if before.stride > 1:  # visits arise while it is played
-                came = "SELECT count(DISTINCT unit) FROM answers WHERE unit % ? = 0"
-                before = replace(before, planned=connection.execute(came, (before.stride,)).fetchone()[0])
-            entries = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-            totals, more = self._calls(connection)
-            decisions, at = before.decisions, self._counted
-            if now - at[0] > SHARE * at[1]:
-                decisions = _decisions(connection)
-                self._counted = (now, time.monotonic() - now)
-            elif not playing:
-                more = True
-        done, skipped, failed = (ended.get(state, 0) for state in ("done", "skipped", "failed"))
-        whole = done + skipped + ended.get("withdrawn", 0) >= before.planned
+        at, ended, came, entries, decisions, more = self._counted, Counter[str](), 0, 0, 0, False
+        names = ("calls", "failed_tries", "tokens_in", "tokens_out", "usd", "unpriced")
+        totals: dict[str, Any] = {name: getattr(before, name) if self._last_call else 0 for name in names}
+        due = now - at[0] > SHARE * at[1]
+        for journal in journals:
+            with closing(connect_read_only(journal)) as connection:
+                counting = "SELECT state, count(*) FROM units WHERE unit % ? = 0 GROUP BY state"
+                ended.update(dict(connection.execute(counting, (before.stride,)).fetchall()))
+                if before.stride > 1:  # visits arise while it is played
+                    visits = "SELECT count(DISTINCT unit) FROM answers WHERE unit % ? = 0"
+                    came += connection.execute(visits, (before.stride,)).fetchone()[0]
+                stated = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+                entries += stated[0] if stated is not None and type(stated[0]) is int else 0
+                more = self._calls(connection, journal, totals) or more
+                decisions += _decisions(connection) if due else 0
+        if due:
+            self._counted = (now, time.monotonic() - now)
+        else:
+            decisions, more = before.decisions, more or not playing
+        before = replace(before, planned=came) if before.stride > 1 else before
+        done, skipped, failed = (ended[state] for state in ("done", "skipped", "failed"))
+        whole = done + skipped + ended["withdrawn"] >= before.planned
         self._pace.append((now, done + skipped, decisions))
         return replace(
             before, **totals, line=None, counting=more, decisions=decisions, done=done, skipped=skipped, failed=failed,
             state=RUNNING if playing else FINISHED if whole else INTERRUPTED,
-            result=kept_result(self.folder.path, entries[0]) if entries else "",
+            result=kept_result(self.folder.path, entries) if entries else "",
             rate=self._rate() if playing else None,
             left=self._left(before.planned - done - skipped - failed) if playing else None,
             spark=in_flight(self._flights, time.time() if playing else None),
-            bytes=sum(_seen(self.folder.path / name)[0] for name in ("journal.db", "journal.db-wal")),
+            bytes=sum(_seen(one)[0] for j in journals for one in (j, j.with_name(j.name + "-wal"))),
         )  # fmt: skip
 
-    def _calls(self, connection: sqlite3.Connection) -> tuple[dict[str, Any], bool]:
-        """Totals over the calls counted so far, and whether some are still to be counted."""
-        old, until = self.status, time.monotonic() + PATIENCE
-        names = ("calls", "failed_tries", "tokens_in", "tokens_out", "usd", "unpriced")
-        totals = dict.fromkeys(names, 0) if not self._last_call else {n: getattr(old, n) for n in names}
-        newest = connection.execute("SELECT coalesce(max(id), 0) FROM calls").fetchone()[0]
-        while self._last_call < newest and time.monotonic() < until:
-            last = min(self._last_call + CHUNK, newest)
+    def _calls(self, connection: sqlite3.Connection, journal: Path, totals: dict[str, Any]) -> bool:
+        """Add the calls of a journal to the totals; whether some are still to be counted."""
+        until = time.monotonic() + PATIENCE
+        bounds = "SELECT coalesce(min(id), 1), coalesce(max(id), 0) FROM calls"
+        first, newest = connection.execute(bounds).fetchone()
+        through = self._last_call.get(journal, first - 1)
+        while through < newest and time.monotonic() < until:
+            last = min(through + CHUNK, newest)
             found = connection.execute(
                 "SELECT count(*), sum(error IS NOT NULL AND finish IS NULL), sum(tokens_in), sum(tokens_out), "
                 "sum(usd), sum(error IS NULL AND usd IS NULL) FROM calls WHERE id > ? AND id <= ?",
-                (self._last_call, last),
+                (through, last),
             ).fetchone()
-            for name, value in zip(names, found, strict=True):
+            for name, value in zip(totals, found, strict=True):
                 totals[name] += value or 0
             self._flights.extend(
                 connection.execute(
                     "SELECT at, latency FROM calls WHERE id > ? AND id <= ? AND source='live' ORDER BY id",
-                    (max(self._last_call, newest - 2000), last),
+                    (max(through, newest - 2000), last),
                 )
             )
-            self._last_call = last
-        return totals, self._last_call < newest
+            self._last_call[journal] = through = last
+        return bool(through < newest)
 
     def _rate(self) -> float | None:
         """Decisions per second over half a minute."""

@@ -183,9 +183,9 @@ class Viewer:
         return {"run": name, "status": self.watching.status(name), "check": self.watching.check(name)}
 
 
-def whole_number(text: str, name: str, least: int = 0, most: int = 10**12) -> int:
+def whole_number(text: str, name: str, least: int = 0, most: int = 10**13) -> int:
     """A whole number that an address or a form names; anything else is refused."""
-    if not text.isascii() or not text.isdigit() or len(text) > 13 or not least <= int(text) <= most:
+    if not text.isascii() or not text.isdigit() or len(text) > 14 or not least <= int(text) <= most:
         raise UsageError(f"{name}: {text[:20]!r} must be a whole number of at least {least}")
     return int(text)
 

@@ -41,6 +41,7 @@ from ostrom.ground.words import how_many
 if TYPE_CHECKING:
     from ostrom.engine.folder import Folder
     from ostrom.engine.runner import Result
+    from ostrom.studies.plan import StudyPlan
     from ostrom.studies.resolve import Resolved
 
 
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     "batch",
     "batch_waves",
     "allow_key",
+    "shard",
 )
 def run(
     study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
@@ -93,7 +95,7 @@ def run(
         forecast_plan(found, json, like=from_, runs=runs)
         return
     refuse_unused(found, from_)
-    play_and_tell(found, runs / check_name(name or found.plan.name), report=report, json=json)
+    play_and_tell(found, runs / check_name(found.plan.run_name(name)), report=report, json=json)
 
 
 @with_play_options(
@@ -158,6 +160,9 @@ def play_and_tell(found: Resolved, folder: Path, *, report: bool, json: bool) ->
     """Play a plan into a folder, say how it ended, and leave with the exit code that says so too."""
     result = play_found(found, folder, json=json)
     _finish(result, folder, json)
+    if (shard := found.plan.shard) is not None:
+        name = folder.name.removesuffix(shard.folder(""))
+        say(f"when all shards are played: ostrom join {name} {folder.with_name(name)}.*-of-{shard.of}")
     drawn = True
     if report:
         from ostrom.reports.build import build_report
@@ -194,7 +199,8 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
     missing = missing_adapters(plan)
     if json:
         lacks = {"missing_adapters": missing} if missing else {}
-        print_json({"study": plan.name, **forecast_data(bound, plan.budget, batch=batch), **lacks})
+        part = {} if plan.shard is None else {"shard": str(plan.shard)}
+        print_json({"study": plan.name, **part, **forecast_data(bound, plan.budget, batch=batch), **lacks})
         return
     if missing:
         say(
@@ -204,9 +210,20 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
     units = {"cells": bound.cells, "matches": bound.matches}
     if bound.designs:
         units["designs"] = bound.designs
-    print_forecast(plan.name, units, bound, plan.budget, batch=batch)
+    print_forecast(plan.run_name(None), units, bound, plan.budget, batch=batch)
+    if plan.shard is not None:
+        say(f"shard {plan.shard}: {divided_budget(plan)}")
     if runs is not None and like is None and bound.assumes:
         say("likely: --from RUN takes what it can of this from a played run")
+
+
+def divided_budget(plan: StudyPlan) -> str:
+    """What a shard may spend of the study's budget, in words."""
+    whole, own = plan.study.budget.model_dump(), asdict(plan.budget)
+    parts = [f"{own[name]:g} of {bound:g} {name}" for name, bound in whole.items() if bound is not None]
+    return f"the budget of the study is divided equally; it may spend {', '.join(parts)}" if parts else (
+        "the study has no budget; one would be divided equally"
+    )  # fmt: skip
 
 
 def _finish(result: Result, folder: Path, json: bool) -> None:

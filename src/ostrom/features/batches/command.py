@@ -14,7 +14,7 @@ from ostrom.engine import loop
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger, batches_in_words, read_batches
 from ostrom.engine.batching.service import with_retries
 from ostrom.engine.executors.local import batch_endpoint
-from ostrom.engine.folder import Folder
+from ostrom.engine.folder import Folder, refuse_joined
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
 from ostrom.ground.errors import ModelError, RunError, UsageError
@@ -71,6 +71,7 @@ class BatchRecords:
     def __init__(self, run: str | Path, runs: str | Path = "runs") -> None:
         self.folder = find_run(run, runs)
         manifest = self.folder.manifest()
+        refuse_joined(self.folder.path, manifest, "has no batches of its own")
         with self.folder.open_journal(manifest) as journal:
             self.batches = list(read_batches(journal).values())
         self._settings = _settings_of(self.folder, manifest["study"])

@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 
 from ostrom.engine.entries import dump, keep_rows
-from ostrom.engine.folder import Folder
+from ostrom.engine.folder import Folder, refuse_joined
 from ostrom.engine.integrity import (
     DAMAGE,
     explain,
@@ -66,6 +66,7 @@ def check_run(
     folder = Folder(path)
     with ExitStack() as stack:
         if rows:
+            refuse_joined(path, folder.manifest(), "keeps no rows of its own")
             folder.lock()
             stack.callback(folder.unlock)
             _empty(folder.journal)

@@ -1,0 +1,207 @@
+"""The journals of several shards read as one: what a joined run has in the place of a journal.
+
+Every unit belongs to one shard, so each question goes to one journal, or to all with the answers put in the order of
+units. Nothing is copied. What a journal says of a unit that is not its own is refused, not read.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from heapq import merge
+from itertools import chain, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ostrom.engine.entries import Journaled, Place
+from ostrom.engine.journal import CALL_NAMES, Journal, UnitRecord, Unreported
+from ostrom.engine.shards import CALLS_APART
+from ostrom.ground.errors import RunError
+from ostrom.models.base import Reply
+
+T = TypeVar("T")
+FILES_EACH, FILES_BESIDE = 3, 200
+"""Files that an open journal holds (database, log and its index), and those that a process holds beside them."""
+
+
+def allow_files(journals: int) -> None:
+    """Let this process have so many journals open, as far as the system allows."""
+    wanted = FILES_EACH * journals + FILES_BESIDE
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+class JoinedJournal(Journal):
+    """The journals of all shards of a run, in the order of the shards, for reading alone."""
+
+    def __init__(self, path: Path, parts: Sequence[Journal]) -> None:
+        self.path, self.parts = path, tuple(parts)
+        self.tally_path = path.with_name("journal.db.tally")
+        self.versions = list(dict.fromkeys(version for part in parts for version in part.versions))
+        self.has_rows = all(part.has_rows for part in parts)
+        self._writer, self.closed = None, False
+        self._group: Callable[[int], int] = int
+
+    def assign(self, group: Callable[[int], int]) -> None:
+        """Say which units belong together (``Plan.group``); call it before anything is asked about a unit."""
+        self._group = group
+
+    def _part(self, unit: int) -> Journal:
+        return self.parts[self._group(unit) % len(self.parts)]
+
+    def _own(self, rows: Callable[[Journal], Iterable[T]], unit: Callable[[T], int]) -> list[Iterator[T]]:
+        """The rows of every journal; one about a unit of another shard is refused when it is met."""
+
+        def own(number: int, part: Journal) -> Iterator[T]:
+            for row in rows(part):
+                place = self._group(unit(row)) % len(self.parts)
+                if place != number:
+                    raise RunError(
+                        f"{part.path}: holds match {unit(row)}, which belongs to shard {place + 1}, not {number + 1}"
+                    )
+                yield row
+
+        return [own(number, part) for number, part in enumerate(self.parts)]
+
+    @property
+    def entries(self) -> int:
+        """How many entries all journals hold."""
+        return sum(part.entries for part in self.parts)
+
+    def start(self) -> None:
+        """Refused: what is played goes into the journals of the shards."""
+        raise RunError(f"{self.path.parent}: is joined from shards; these are gone on with")
+
+    @property
+    def doubtful(self) -> bool:  # type: ignore[override]
+        """Whether the seals of some journal are checked only as it is read."""
+        return any(part.doubtful for part in self.parts)
+
+    def check_seals(self) -> int:
+        """Check every seal; how many entries all journals hold."""
+        return sum(part.check_seals() for part in self.parts)
+
+    def sample(self, count: int) -> list[int]:
+        """Units whose rows are kept, about so many, some from every journal."""
+        each = -(-count // len(self.parts))
+        return sorted(chain(*self._own(lambda part: part.sample(each), int)))
+
+    def check_structure(self) -> None:
+        """Check the structure of every journal."""
+        for part in self.parts:
+            part.check_structure()
+
+    def close(self) -> None:
+        """Close all journals."""
+        for part in self.parts:
+            part.close()
+        self.closed = True
+
+    def reopened(self) -> Journal:
+        """The same journals, opened for reading once more."""
+        again = JoinedJournal(self.path, [part.reopened() for part in self.parts])
+        again.assign(self._group)
+        return again
+
+    # -- one unit ------------------------------------------------------------------------------------
+
+    def file(self, unit: int) -> Path:
+        """Where the entries of a unit lie."""
+        return self._part(unit).path
+
+    def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
+        """State, reason, scores and facts of a unit that has ended."""
+        return self._part(unit).ended(unit)
+
+    def has_begun(self, unit: int) -> bool:
+        """Whether a unit has an answer or a call."""
+        return self._part(unit).has_begun(unit)
+
+    def answers(self, unit: int) -> dict[Place, Journaled]:
+        """All answers of a unit with the number of complaints before each and what was asked."""
+        return self._part(unit).answers(unit)
+
+    def play(self, unit: int) -> tuple[int, bytes] | None:
+        """Rounds and packed moves of a match that was played as arrays."""
+        return self._part(unit).play(unit)
+
+    def replies(self, unit: int) -> dict[tuple[int, int, str, bytes], Reply]:
+        """Replies that arrived, by place and key."""
+        return self._part(unit).replies(unit)
+
+    def asked(self, unit: int, step: int, player: int) -> list[tuple[int, str, str, str | None]]:
+        """The replies that arrived for one decision."""
+        return self._part(unit).asked(unit, step, player)
+
+    def refusals(self, unit: int) -> dict[int, int]:
+        """How many calls of a unit were declined by a content filter or the model, by player."""
+        return self._part(unit).refusals(unit)
+
+    def prompt(self, call: int) -> list[list[str]] | None:
+        """The messages of one call as [role, content] pairs."""
+        number = (call - 1) // CALLS_APART
+        return self.parts[number].prompt(call) if 0 <= number < len(self.parts) else None
+
+    # -- all units -----------------------------------------------------------------------------------
+
+    def states(self) -> dict[int, str]:
+        """The state of every unit that has ended."""
+        return dict(chain(*self._own(lambda part: part.states().items(), itemgetter(0))))
+
+    def endings(self) -> Iterator[tuple[int, str, str | None]]:
+        """Unit, state and reason of every unit that has ended."""
+        yield from merge(*self._own(Journal.endings, itemgetter(0)), key=itemgetter(0))
+
+    def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
+        """How units ended (or one of them), with their rows, in order."""
+        if unit is not None:
+            yield from self._part(unit).ends(unit)
+            return
+        yield from merge(*self._own(Journal.ends, itemgetter(0)), key=itemgetter(0))
+
+    def begun(self) -> set[int]:
+        """Units with answers or calls but no end."""
+        return set(chain(*self._own(Journal.begun, int)))
+
+    def call_columns(self, unit: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """The names of the columns of calls, then all tries (of one unit) in the order of matches; players from 0."""
+        if unit is not None:
+            yield from self._part(unit).call_columns(unit)
+            return
+        match = itemgetter(CALL_NAMES.index("match"))
+        yield CALL_NAMES
+        yield from merge(*self._own(lambda part: islice(part.call_columns(), 1, None), match), key=match)
+
+    def assigned(self) -> Iterator[tuple[int, int, int, Any]]:
+        """Unit, step, player and value of every answer that was given by assignment, in order."""
+        yield from merge(*self._own(Journal.assigned, itemgetter(0)), key=itemgetter(0))
+
+    @property
+    def questions(self) -> list[str]:
+        """What was asked, every question once, as canonical JSON."""
+        return list(dict.fromkeys(text for part in self.parts for text in part.questions))
+
+    def batches(self) -> Iterator[tuple[int, float, str, dict[str, Any], bytes]]:
+        """Every batch event, shard by shard; batches are numbered so that no two shards have the same."""
+        for place, part in enumerate(self.parts):
+            for number, *event in part.batches():
+                yield number * len(self.parts) + place, *event  # type: ignore[misc]
+
+    def answered(self) -> set[bytes]:
+        """The keys of all calls that got a reply."""
+        return set[bytes]().union(*(part.answered() for part in self.parts))
+
+    def unreported(self) -> Iterator[Unreported]:
+        """All tries at calls of the shards where some have no report of tokens or price."""
+        for part in self.parts:
+            yield from part.unreported()
+
+    def spent(self) -> dict[str, float]:
+        """Totals over all calls."""
+        each = [part.spent() for part in self.parts]
+        return {name: sum(totals[name] for totals in each) for name in each[0]}

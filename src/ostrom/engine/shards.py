@@ -1,0 +1,88 @@
+"""Shards: one study played in several folders, each with its own journal, on as many machines as there are shards.
+
+A shard plays every n-th unit under the number that the unit has in the undivided study, and its calls have numbers
+that no other shard gives. The rows of all shards together are therefore those of the undivided run, as they stand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ostrom.ground.errors import UsageError
+
+T = TypeVar("T")
+MOST_SHARDS = 4096
+CALLS_APART = 10**9
+"""Numbers of calls that each shard has for itself."""
+
+
+def holder(call: int, parts: Sequence[T]) -> T:
+    """What holds a call, of the parts of a run in their order; a run that is not joined has one.
+
+    >>> holder(7, ["one"]), holder(CALLS_APART, ["one", "two"]), holder(CALLS_APART + 1, ["one", "two"])
+    ('one', 'one', 'two')
+    """
+    return parts[min((call - 1) // CALLS_APART, len(parts) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several parts of a study, numbered from 1.
+
+    >>> Shard.parse("3/64"), str(Shard(3, 64)), Shard(3, 64).folder("memory")
+    (Shard(number=3, of=64), '3/64', 'memory.3-of-64')
+    """
+
+    number: int
+    of: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """The shard that ``3/64`` names."""
+        parts = re.fullmatch(r"(\d{1,5})/(\d{1,5})", text, re.ASCII)
+        if parts is None:
+            raise UsageError(f"--shard {text!r}: must be NUMBER/OF, such as 3/64")
+        shard = cls(int(parts[1]), int(parts[2]))
+        if not 1 <= shard.number <= shard.of <= MOST_SHARDS:
+            raise UsageError(
+                f"--shard {text}: the number must lie between 1 and how many there are, "
+                f"of which there may be {MOST_SHARDS}"
+            )
+        return shard
+
+    @classmethod
+    def of_manifest(cls, manifest: Mapping[str, Any]) -> Shard | None:
+        """The shard that a run is; None for an undivided one."""
+        part = manifest.get("shard")
+        return None if part is None else cls.parse(f"{part['number']}/{part['of']}")
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def owns(self, group: int) -> bool:
+        """Whether the units of a group are played here.
+
+        >>> [group for group in range(9) if Shard(2, 4).owns(group)]
+        [1, 5]
+        """
+        return group % self.of == self.number - 1
+
+    def folder(self, name: str) -> str:
+        """The name of the folder that the shard of a run is played into."""
+        return f"{name}.{self.number}-of-{self.of}"
+
+    def part(self, whole: int) -> int:
+        """The part of a number that falls to this shard: as much as to any other, and all parts are the number.
+
+        >>> [Shard(number, 4).part(10) for number in (1, 2, 3, 4)]
+        [3, 3, 2, 2]
+        """
+        return whole // self.of + (self.number <= whole % self.of)
+
+    @property
+    def calls_before(self) -> int:
+        """The number after which the numbers of its calls begin."""
+        return (self.number - 1) * CALLS_APART

@@ -1,0 +1,142 @@
+"""Shards as one run: they are checked against each other and listed; nothing of them is copied."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ostrom.data.rundata import FRESHNESS
+from ostrom.engine.folder import (
+    MANIFEST,
+    Folder,
+    check_name,
+    identity,
+    refuse_apart,
+    refuse_versions,
+    undivided,
+)
+from ostrom.engine.joined import JoinedJournal, allow_files
+from ostrom.engine.journal import Journal
+from ostrom.engine.plan import Counted, PlanSource
+from ostrom.engine.shards import Shard
+from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.files import refuse_link
+from ostrom.ground.words import how_many, listed
+from ostrom.studies.plan import read_plan
+from ostrom.studies.run import find_run
+
+
+@dataclass(frozen=True)
+class ShardState:
+    """A shard that was joined, and how far it is."""
+
+    shard: Shard
+    folder: Path
+    units: Counted
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of its matches are done or skipped."""
+        return self.units.done + self.units.skipped == self.units.planned
+
+
+def join_shards(name: str, shards: Sequence[str | Path], runs: str | Path = "runs") -> list[ShardState]:
+    """List shards as the run ``runs/NAME``; refused where one is missing, there twice, or of another study.
+
+    A shard that is not complete may be joined: the run then grows with it.
+    """
+    target = Folder(Path(runs) / check_name(name))
+    manifests = _in_order([find_run(refuse_link(Path(shard)), runs) for shard in shards])
+    whole = _whole(manifests)
+    trees = {manifest["shard"]["trees"] for _, manifest in manifests}
+    if len(trees) > 1:
+        raise RunError(f"{manifests[0][0].path}: was played with other trees than another of the shards")
+    with ExitStack() as stack:
+        allow_files(len(manifests))
+        journals: list[Journal] = []
+        for folder, manifest in manifests:
+            journals.append(stack.enter_context(folder.open_journal(manifest)))
+        refuse_versions(journals)
+        # The plan is that of the undivided study: it says which units belong to which shard.
+        journal = JoinedJournal(target.path / MANIFEST, journals)
+        plan = read_plan(PlanSource(target.path, whole, journal))
+        journal.assign(plan.group)
+        states = journal.states()
+        if (most := max((*states, *journal.begun()), default=0)) >= len(plan) > 0:
+            raise RunError(f"{journal.file(most)}: holds match {most}, the study has only {len(plan)}")
+        joined = []
+        for number, ((folder, _), part) in enumerate(zip(manifests, journals, strict=True), 1):
+            shard = Shard(number, len(manifests))
+            joined.append(ShardState(shard, folder.path, plan.divided(shard).played(part.states())))
+        _write(target, whole, manifests, [part.entries for part in journals])
+    return joined
+
+
+def _in_order(folders: Sequence[Folder]) -> list[tuple[Folder, dict[str, Any]]]:
+    """The shards by their numbers, each with its manifest; refused where one is missing or there twice."""
+    places: dict[int, tuple[Folder, dict[str, Any]]] = {}
+    of = 0
+    for folder in folders:
+        manifest = folder.manifest()
+        shard = Shard.of_manifest(manifest)
+        if shard is None:
+            raise UsageError(f"{folder.path}: is no shard: it was played without --shard")
+        of = of or shard.of
+        if shard.of != of:
+            raise UsageError(f"{folder.path}: is shard {shard}, and {folders[0].path} is one of {of}")
+        if shard.number in places:
+            first = places[shard.number][0].path
+            raise UsageError(f"{folder.path}: is shard {shard}, and so is {first}: leave one of them out")
+        places[shard.number] = folder, manifest
+    if missing := [str(number) for number in range(1, of + 1) if number not in places]:
+        raise UsageError(
+            f"{how_many(len(missing), 'shard')} of {of} {'is' if len(missing) == 1 else 'are'} missing: "
+            f"{listed(missing[:10])}{' and others' if len(missing) > 10 else ''}"
+        )
+    return [places[number] for number in sorted(places)]
+
+
+def _whole(manifests: Sequence[tuple[Folder, dict[str, Any]]]) -> dict[str, Any]:
+    """The manifest of the undivided study; refused where a shard is of another one."""
+    whole = undivided(manifests[0][1])
+    for number, (folder, manifest) in enumerate(manifests, 1):
+        refuse_apart(folder.path, manifest, whole, Shard(number, len(manifests)))
+    models: dict[str, Any] = {}
+    for _, manifest in manifests:
+        models = {**(manifest.get("models") or {}), **models}
+    return {**whole, "created": min(manifest["created"] for _, manifest in manifests), "models": models}
+
+
+def _write(
+    target: Folder,
+    whole: dict[str, Any],
+    manifests: Sequence[tuple[Folder, dict[str, Any]]],
+    entries: Sequence[int],
+) -> None:
+    """Write the manifest of the joined run; another run of this name is refused."""
+    refuse_link(target.path)
+    if target.path.exists() and any(target.path.iterdir()):
+        old = target.manifest()
+        if old.get("joined") is None or identity(undivided(old)) != identity(whole):
+            raise RunError(f"{target.path}: holds another run (choose another name)")
+    home = target.path.resolve().parent
+    paths = [folder.path.resolve() for folder, _ in manifests]
+    for path in paths:
+        if not str(path).isprintable():
+            raise UsageError(f"{str(path)!a}: has unprintable characters in its name (rename it)")
+    listed = [
+        {
+            "path": path.name if path.parent == home else str(path),
+            "identity": identity(manifest),
+            "entries": count,
+        }
+        for path, (_, manifest), count in zip(paths, manifests, entries, strict=True)
+    ]
+    target.lock()
+    try:
+        # Tables of the shards that it was joined from before may have as many entries as those of the new ones.
+        (target.path / FRESHNESS).unlink(missing_ok=True)
+        target.write_manifest({**whole, "joined": listed})
+    finally:
+        target.unlock()

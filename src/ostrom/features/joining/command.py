@@ -1,0 +1,56 @@
+"""`ostrom join`: shards as one run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ostrom.cli.options import Json, Runs
+from ostrom.cli.output import print_json, print_table, say
+from ostrom.ground.words import how_many
+
+
+def join(
+    name: Annotated[str, typer.Argument(help="The name of the joined run.")],
+    shards: Annotated[
+        list[str], typer.Argument(metavar="SHARD...", help="All shards of the run: names or folders.")
+    ],
+    runs: Runs = Path("runs"),
+    json: Json = False,
+) -> None:
+    """Make one run of shards that were played on several machines.
+
+    The shards stay where they are; the joined run lists them and is read like any other run. They are checked now
+    and whenever the run is opened: same study, prompts and version, none missing, none twice. A shard that is not
+    complete is named, and the run grows when it is gone on with. Exit code: 0 complete, 1 incomplete, 2 wrong use.
+    """
+    from ostrom.features.joining import join_shards
+
+    joined = join_shards(name, shards, runs)
+    open_ones = [state for state in joined if not state.complete]
+    rows = [
+        {
+            "shard": str(state.shard),
+            "folder": str(state.folder),
+            "planned": state.units.planned,
+            "done": state.units.done,
+            "skipped": state.units.skipped,
+            "failed": state.units.failed,
+            "complete": state.complete,
+        }
+        for state in joined
+    ]
+    if json:
+        print_json({"run": str(runs / name), "complete": not open_ones, "shards": rows})
+    else:
+        print_table(f"{name}: its shards", list(rows[0]), [list(row.values()) for row in rows])
+    for state in open_ones:
+        say(f"shard {state.shard} is not complete: `ostrom resume {state.folder}` goes on with it")
+    say(
+        f"run: {runs / name}, joined from {how_many(len(joined), 'shard')}    report: ostrom report {runs / name}"
+    )
+    if open_ones:
+        sys.exit(1)

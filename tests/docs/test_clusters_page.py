@@ -1,0 +1,99 @@
+"""The scripts on the page about clusters run as they are printed, task by task, and what they leave can be joined."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.docs.test_blocks import blocks
+
+from ostrom.features.joining import join_shards
+from ostrom.studies.load import load_study
+from ostrom.studies.run import play
+from ostrom.testing.small_run import tables
+
+PAGE = Path(__file__).parents[2] / "docs" / "clusters.md"
+STUDY = (
+    "{name: study, game: prisoners_dilemma, types: {a: tit_for_tat, b: random}, seating: ordered, seeds: 3}"
+)
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A folder with the study, and `ostrom` on the path."""
+    (tmp_path / "study.yaml").write_text(STUDY)
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "ostrom"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ostrom "$@"\n')
+    program.chmod(0o755)
+    return {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
+
+
+def block(language: str) -> str:
+    [content] = [content for of, content, _ in blocks(PAGE) if of == language]
+    return content
+
+
+def same_as_undivided(runs: Path, tmp_path: Path, of: int) -> bool:
+    states = join_shards("study", sorted(runs.glob(f"study.*-of-{of}")), runs)
+    assert len(states) == of and all(state.complete for state in states)
+    play(load_study(yaml.safe_load(STUDY)), runs=tmp_path / "one")
+    return tables(runs / "study", tmp_path / "a") == tables(tmp_path / "one" / "study", tmp_path / "b")
+
+
+def test_the_array_of_slurm(tmp_path: Path, environment: dict[str, str]) -> None:
+    script = block("bash")
+    given = dict(re.findall(r"^#SBATCH --(\w+)=(\S+)$", script, re.MULTILINE))
+    first, last = map(int, given["array"].split("-"))
+    (tmp_path / "shards.sh").write_text(script)
+    assert f"shards={last} " in script and first == 1
+    for task in [
+        *range(first, last + 1),
+        last,
+    ]:  # the last one is put back into the queue, and finds its copy
+        own = {"SLURM_ARRAY_TASK_ID": str(task), "SLURM_JOB_ID": "7"}
+        done = subprocess.run(
+            ["bash", "shards.sh"], cwd=tmp_path, env={**environment, **own}, capture_output=True, text=True, timeout=300
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert not list(tmp_path.glob("study.*"))[1:]  # nothing is left on the node but the study itself
+    assert same_as_undivided(tmp_path / "runs", tmp_path, last)
+
+
+def test_a_task_of_slurm_that_is_stopped_says_so_and_keeps_what_it_has(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    waiting = 'mkdir -p "$8/study.1-of-4"\ntrap "exit 130" TERM\nwhile :; do sleep 0.05; done\n'
+    (tmp_path / "bin" / "ostrom").write_text(f"#!/bin/sh\n{waiting}")
+    own = {"SLURM_ARRAY_TASK_ID": "1", "SLURM_JOB_ID": "7"}
+    process = subprocess.Popen(["bash", "-c", block("bash")], cwd=tmp_path, env={**environment, **own})
+    while not list(tmp_path.glob("study.1-of-4-7/study.1-of-4")):
+        assert process.poll() is None
+    process.terminate()
+    assert process.wait(60) == 130
+    assert (tmp_path / "runs" / "study.1-of-4").is_dir()
+
+
+def test_the_indexed_job_of_kubernetes(tmp_path: Path, environment: dict[str, str]) -> None:
+    job = yaml.safe_load(block("yaml"))
+    spec = job["spec"]
+    assert (job["kind"], job["apiVersion"], spec["completionMode"]) == ("Job", "batch/v1", "Indexed")
+    pod = spec["template"]["spec"]
+    [container] = pod["containers"]
+    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    assert set(mounts) == {volume["name"] for volume in pod["volumes"]} == {"study", "runs"}
+    places = {"study": tmp_path, "runs": tmp_path / "runs"}
+    for index in range(spec["completions"]):
+        words = [*container["command"], *container["args"]]
+        for name, path in mounts.items():  # the volumes are folders here
+            words = [word.replace(f"{path}/study.yaml", f"{places[name]}/study.yaml") for word in words]
+            words = [re.sub(rf"--runs {path}$", f"--runs {places[name]}", word) for word in words]
+        own = {"JOB_COMPLETION_INDEX": str(index)}
+        done = subprocess.run(words, env={**environment, **own}, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+    assert same_as_undivided(tmp_path / "runs", tmp_path, spec["completions"])

@@ -1,0 +1,425 @@
+"""What is no shard of the run is refused in one line that names it, when shards are joined and at each later open."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostrom.engine.folder import Folder, identity
+from ostrom.engine.integrity import COLUMNS, seal
+from ostrom.engine.joined import JoinedJournal
+from ostrom.engine.journal import Journal
+from ostrom.engine.play_options import PlayOptions
+from ostrom.features.joining import join_shards
+from ostrom.ground.errors import OstromError, RunError, UsageError
+from ostrom.ground.validation import validate
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+from ostrom.testing.small_run import tables
+
+from .conftest import SCRIPTED, manifest_of, play_joined, play_shards, play_whole, rewrite
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with three shards and the run that was joined from them."""
+    runs = tmp_path_factory.mktemp("first")
+    play_joined(SCRIPTED, runs, 3)
+    return runs
+
+
+@pytest.fixture
+def runs(first: Path, tmp_path: Path) -> Path:
+    """A copy of that folder."""
+    shutil.copytree(first, tmp_path / "runs")
+    return tmp_path / "runs"
+
+
+def shard(runs: Path, number: int, of: int = 3) -> Path:
+    return runs / f"whole.{number}-of-{of}"
+
+
+def shards(runs: Path) -> list[Path]:
+    return [shard(runs, number) for number in (1, 2, 3)]
+
+
+def refused(call: Callable[[], object]) -> str:
+    """The one line with which something is refused."""
+    with pytest.raises(OstromError) as error:
+        call()
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def opened(runs: Path) -> None:
+    with open_run(runs / "whole") as run:
+        list(run.rows.matches())
+
+
+# -- joining ---------------------------------------------------------------------------------------------
+
+
+def test_a_missing_shard_is_named(runs: Path) -> None:
+    said = refused(lambda: join_shards("new", shards(runs)[:1], runs))
+    assert said == "2 shards of 3 are missing: 2 and 3"
+    assert "1 shard of 3 is missing: 1" in refused(lambda: join_shards("new", shards(runs)[1:], runs))
+    assert not (runs / "new").exists()
+
+
+def test_a_shard_that_was_played_twice_is_refused_by_name(runs: Path, tmp_path: Path) -> None:
+    [again] = play_shards(SCRIPTED, tmp_path / "other", 3, only=[2])
+    said = refused(lambda: join_shards("new", [*shards(runs), again], runs))
+    assert said == f"{again}: is shard 2/3, and so is {shard(runs, 2)}: leave one of them out"
+    join_shards("new", [again, shard(runs, 3), shard(runs, 1)], runs)  # either of them will do, in any order
+    assert tables(runs / "new", tmp_path / "a") != {}
+
+
+def test_the_same_folder_twice_is_refused(runs: Path) -> None:
+    assert "leave one of them out" in refused(
+        lambda: join_shards("new", [*shards(runs), shards(runs)[0]], runs)
+    )
+
+
+def test_an_undivided_run_is_no_shard(runs: Path, tmp_path: Path) -> None:
+    undivided = play_whole(SCRIPTED, tmp_path / "one")
+    assert "is no shard" in refused(lambda: join_shards("new", [undivided], runs))
+    assert "is no shard" in refused(lambda: join_shards("new", [runs / "whole"], runs))
+
+
+def test_shards_of_other_numbers_do_not_go_together(runs: Path, tmp_path: Path) -> None:
+    [other] = play_shards(SCRIPTED, tmp_path / "other", 4, only=[3])
+    said = refused(lambda: join_shards("new", [*shards(runs)[:2], other], runs))
+    assert said == f"{other}: is shard 3/4, and {shard(runs, 1)} is one of 3"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"mechanism": {"name": "repetition", "rounds": 7}}, "mechanism.rounds"),
+        ({"seeds": 3}, "seeds: 2 -> 3"),
+        ({"seed": 5}, "seed: 0 -> 5"),
+        ({"types": {"echo": "tit_for_tat", "chance": "random:0.7"}}, "types.chance"),
+    ],
+)
+def test_a_shard_of_another_study_is_refused(
+    runs: Path, tmp_path: Path, changes: dict[str, Any], why: str
+) -> None:
+    [other] = play_shards({**SCRIPTED, **changes}, tmp_path / "other", 3, only=[2])
+    said = refused(lambda: join_shards("new", [shard(runs, 1), other, shard(runs, 3)], runs))
+    assert said.startswith(f"{other}: holds another study: ") and why in said
+
+
+def test_another_title_or_budget_is_no_other_study(runs: Path, tmp_path: Path) -> None:
+    study = {**SCRIPTED, "title": "Another", "budget": {"calls": 5}}
+    [other] = play_shards(study, tmp_path / "other", 3, only=[2])
+    join_shards("new", [shard(runs, 1), other, shard(runs, 3)], runs)
+    assert manifest_of(runs / "new")["joined"][1]["path"] == str(other)
+
+
+def test_other_prompts_are_refused(runs: Path) -> None:
+    rewrite(shard(runs, 2), prompts={"en/rules.txt": "0" * 32})
+    said = refused(lambda: join_shards("new", shards(runs), runs))
+    assert said == f"{shard(runs, 2)}: was played with other prompts: en/rules.txt"
+
+
+def test_other_trees_are_refused(runs: Path) -> None:
+    part = manifest_of(shard(runs, 2))["shard"]
+    rewrite(shard(runs, 2), shard={**part, "trees": "0" * 32})
+    assert "other trees" in refused(lambda: join_shards("new", shards(runs), runs))
+
+
+def version(folder: Path, versions: str) -> None:
+    with closing(sqlite3.connect(folder / "journal.db")) as db, db:
+        db.execute("UPDATE meta SET value=? WHERE key='ostrom'", (versions,))
+
+
+def test_another_version_is_refused_until_it_goes_on_with_this_one(runs: Path) -> None:
+    version(shard(runs, 3), "0.0.9")
+    for call in (lambda: join_shards("new", shards(runs), runs), lambda: opened(runs)):
+        assert f"{shard(runs, 3)}: was played by ostrom 0.0.9" in refused(call)
+    play_shards(SCRIPTED, runs, 3, only=[3])
+    opened(runs)
+
+
+def test_the_name_of_another_run_is_refused(runs: Path) -> None:
+    for name in ("whole.1-of-3", "taken"):
+        (runs / "taken").mkdir(exist_ok=True)
+        (runs / "taken" / "file").touch()
+        before = sorted((runs / name).iterdir())
+        refused(lambda name=name: join_shards(name, shards(runs), runs))  # type: ignore[misc]
+        assert sorted((runs / name).iterdir()) == before
+    assert "use letters" in refused(lambda: join_shards("../up", shards(runs), runs))
+
+
+def test_joining_again_takes_the_shards_as_they_are_now(runs: Path, tmp_path: Path) -> None:
+    shutil.rmtree(shard(runs, 2))
+    play_shards(SCRIPTED, runs, 3, only=[2])
+    assert "is another playing of shard 2/3" in refused(lambda: opened(runs))
+    join_shards("whole", shards(runs), runs)
+    opened(runs)
+    [*others] = play_shards({**SCRIPTED, "seed": 1}, tmp_path / "other", 3)
+    assert "holds another run" in refused(lambda: join_shards("whole", others, runs))
+
+
+def test_a_shard_that_is_not_complete_is_said_to_be_so_and_the_run_grows(tmp_path: Path) -> None:
+    study = validate(StudyFile, SCRIPTED, "test")
+    play(study, runs=tmp_path, options=PlayOptions(shard="1/2", limit=3))
+    play(study, runs=tmp_path, options=PlayOptions(shard="2/2"))
+    folders = [shard(tmp_path, number, 2) for number in (1, 2)]
+    joined = join_shards("whole", folders, tmp_path)
+    assert [(state.complete, state.units.done, state.units.planned) for state in joined] == [
+        (False, 3, 12),
+        (True, 12, 12),
+    ]
+    with open_run(tmp_path / "whole") as run:
+        assert len({row["match"] for row in run.rows.matches()}) == 15
+        assert run.plan.progress(run.journal.states()).planned == 24
+    play(study, runs=tmp_path, options=PlayOptions(shard="1/2"))
+    undivided = play_whole(SCRIPTED, tmp_path / "one")
+    assert tables(tmp_path / "whole", tmp_path / "a") == tables(undivided, tmp_path / "b")
+
+
+def test_a_shard_without_a_journal_is_refused(runs: Path) -> None:
+    (shard(runs, 2) / "journal.db").unlink()
+    assert "there is no journal" in refused(lambda: join_shards("new", shards(runs), runs))
+
+
+# -- each open -------------------------------------------------------------------------------------------
+
+
+def test_a_moved_shard_is_missed_and_found_again_by_joining(runs: Path, tmp_path: Path) -> None:
+    shard(runs, 2).rename(tmp_path / "elsewhere")
+    said = refused(lambda: opened(runs))
+    assert said.startswith(f"{shard(runs, 2)}: this shard of ") and "is not there" in said
+    join_shards("whole", [shard(runs, 1), tmp_path / "elsewhere", shard(runs, 3)], runs)
+    opened(runs)
+
+
+def test_all_may_be_moved_together(runs: Path, tmp_path: Path) -> None:
+    runs.rename(tmp_path / "moved")
+    opened(tmp_path / "moved")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../runs/whole.2-of-3", "..", ".", "", "a/b", "whole.2-of-3/", "./whole.2-of-3", "whole.2-of-3\0", "x" * 5000],
+)  # fmt: skip
+def test_a_path_that_leads_elsewhere_is_refused(runs: Path, path: str) -> None:
+    listed = manifest_of(runs / "whole")["joined"]
+    rewrite(runs / "whole", joined=[listed[0], {**listed[1], "path": path}, listed[2]])
+    assert "run.json: joined: " in refused(lambda: opened(runs))
+
+
+def test_a_whole_path_with_steps_upwards_or_links_is_refused(runs: Path, tmp_path: Path) -> None:
+    listed = manifest_of(runs / "whole")["joined"]
+    rewrite(
+        runs / "whole", joined=[listed[0], {**listed[1], "path": str(shard(runs, 2).resolve())}, listed[2]]
+    )
+    opened(runs)
+    (tmp_path / "link").symlink_to(runs)
+    for path in (f"{runs}/../runs/whole.2-of-3", f"{tmp_path}/link/whole.2-of-3"):
+        rewrite(runs / "whole", joined=[listed[0], {**listed[1], "path": path}, listed[2]])
+        refused(lambda: opened(runs))
+
+
+def test_a_link_in_the_place_of_a_shard_is_refused(runs: Path, tmp_path: Path) -> None:
+    shard(runs, 2).rename(tmp_path / "elsewhere")
+    shard(runs, 2).symlink_to(tmp_path / "elsewhere")
+    assert "symbolic link" in refused(lambda: opened(runs))
+    assert "symbolic link" in refused(lambda: join_shards("new", shards(runs), runs))
+
+
+@pytest.mark.parametrize("name", ["run.json", "journal.db", "journal.db.tally"])
+def test_a_link_or_a_pipe_in_a_shard_is_refused(runs: Path, tmp_path: Path, name: str) -> None:
+    path = shard(runs, 2) / name
+    path.rename(tmp_path / "taken")
+    path.symlink_to(tmp_path / "taken")
+    refused(lambda: opened(runs))
+    path.unlink()
+    os.mkfifo(path)
+    refused(lambda: opened(runs))
+    refused(lambda: join_shards("new", shards(runs), runs))
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, 2), (3, 2)])
+def test_a_shard_in_the_place_of_another_is_refused(runs: Path, one: int, other: int) -> None:
+    shutil.rmtree(shard(runs, one))
+    shutil.copytree(shard(runs, other), shard(runs, one))
+    assert f"is shard {other}/3, not {one}/3" in refused(lambda: opened(runs))
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\x1b[2Jb", "a\udcffb"])
+def test_a_folder_whose_name_cannot_be_written_is_not_listed(runs: Path, name: str) -> None:
+    shard(runs, 2).rename(runs / name)
+    assert "unprintable" in refused(
+        lambda: join_shards("new", [shard(runs, 1), runs / name, shard(runs, 3)], runs)
+    )
+
+
+def test_a_list_with_too_few_or_too_many_shards_is_refused(runs: Path) -> None:
+    listed = manifest_of(runs / "whole")["joined"]
+    rewrite(runs / "whole", joined=listed[:2])
+    assert "is shard 1/3, one of 3, not of 2" in refused(lambda: opened(runs))
+    rewrite(runs / "whole", joined=[*listed, listed[0]])
+    refused(lambda: opened(runs))
+    rewrite(runs / "whole", joined=[])
+    assert "joined" in refused(lambda: opened(runs))
+
+
+def test_a_joined_run_that_lists_itself_is_refused(runs: Path) -> None:
+    own = manifest_of(shard(runs, 1))["shard"]
+    listed = [{"path": "whole", "identity": "0" * 32, "entries": 0}]
+    rewrite(runs / "whole", shard={**own, "number": 1, "of": 1}, joined=listed)
+    assert "is no shard" in refused(lambda: opened(runs))
+
+
+def test_a_journal_of_another_playing_is_refused(runs: Path, tmp_path: Path) -> None:
+    [again] = play_shards(SCRIPTED, tmp_path / "other", 3, only=[2])
+    for name in ("journal.db", "journal.db.tally"):
+        shutil.copy(again / name, shard(runs, 2) / name)
+    assert "belongs to another study" in refused(lambda: opened(runs))
+    shutil.copy(again / "run.json", shard(runs, 2) / "run.json")
+    assert "is another playing of shard 2/3" in refused(lambda: opened(runs))
+
+
+def test_an_older_copy_of_a_shard_is_refused(tmp_path: Path) -> None:
+    study = validate(StudyFile, SCRIPTED, "test")
+    play(study, runs=tmp_path, options=PlayOptions(shard="1/1", limit=3))
+    shutil.copytree(shard(tmp_path, 1, 1), tmp_path / "old")
+    play(study, runs=tmp_path, options=PlayOptions(shard="1/1"))
+    join_shards("whole", [shard(tmp_path, 1, 1)], tmp_path)
+    shutil.rmtree(shard(tmp_path, 1, 1))
+    (tmp_path / "old").rename(shard(tmp_path, 1, 1))
+    assert "was an old copy put back?" in refused(lambda: opened(tmp_path))
+
+
+def put_unit(folder: Path, unit: int) -> None:
+    """Write the end of a unit into a journal as somebody would who knows how it is sealed."""
+    with closing(sqlite3.connect(folder / "journal.db")) as db, db:
+        row = db.execute(f"SELECT {COLUMNS['units']} FROM units LIMIT 1").fetchone()
+        new = (unit, *row[1:])
+        db.execute("INSERT INTO units VALUES (?,?,?,?,?,?,1,?)", (*new, seal(new)))
+        db.execute("UPDATE meta SET value=value+1 WHERE key='entries'")
+
+
+def test_a_match_in_the_wrong_shard_is_refused(runs: Path) -> None:
+    put_unit(shard(runs, 2), 3)
+    assert "holds match 3, which belongs to shard 1, not 2" in refused(lambda: opened(runs))
+    assert "holds match 3" in refused(lambda: join_shards("new", shards(runs), runs))
+    with open_run(runs / "whole") as run:
+        for ask in (
+            run.journal.states,
+            lambda: list(run.journal.ends()),
+            lambda: list(run.journal.endings()),
+        ):
+            refused(ask)
+
+
+def test_a_match_that_the_study_does_not_have_is_refused(runs: Path) -> None:
+    put_unit(shard(runs, 2), 3001)
+    assert "holds match 3001, the study has only 24" in refused(lambda: opened(runs))
+    assert "holds match 3001" in refused(lambda: join_shards("new", shards(runs), runs))
+
+
+@given(st.integers(0, 2), st.floats(0, 1), st.integers(0, 255), st.sampled_from(["run.json", "journal.db"]))
+@settings(max_examples=40)
+def test_a_damaged_shard_is_refused_or_reads_as_it_was(
+    first: Path, tmp_path_factory: pytest.TempPathFactory, number: int, at: float, byte: int, name: str
+) -> None:
+    runs = tmp_path_factory.mktemp("damaged") / "runs"
+    shutil.copytree(first, runs)
+    path = shards(runs)[number] / name
+    raw = bytearray(path.read_bytes())
+    place = int(at * (len(raw) - 1))
+    raw[place] = byte
+    path.write_bytes(raw)
+    try:
+        made = tables(runs / "whole", runs / "a")
+    except OstromError as error:
+        assert "\n" not in str(error)
+    else:
+        assert made == tables(first / "whole", runs / "b")
+    shutil.rmtree(runs)
+
+
+def test_seals_of_large_shards_are_checked_as_they_are_read(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostrom.engine.journal.MOST_AT_ONCE", 0)
+    with open_run(runs / "whole") as run:
+        assert run.journal.doubtful
+        assert run.journal.check_seals() == run.journal.entries and not run.journal.doubtful
+    with closing(sqlite3.connect(shard(runs, 2) / "journal.db")) as db, db:
+        db.execute("UPDATE plays SET intended=x'00' WHERE unit=(SELECT min(unit) FROM plays)")
+    assert "damaged" in refused(lambda: opened(runs))
+
+
+# -- what is not done with a joined run ----------------------------------------------------------------
+
+
+def test_a_joined_run_is_not_played(runs: Path) -> None:
+    study = validate(StudyFile, SCRIPTED, "test")
+    said = refused(lambda: play(study, runs=runs))
+    assert "is joined from 3 shards" in said and "whole.1-of-3" in said
+    with pytest.raises(UsageError, match="joined"):
+        Folder(runs / "whole").open_journal(create=True)
+    with open_run(runs / "whole") as run, pytest.raises(RunError, match="joined"):
+        run.journal.start()
+    assert not (runs / "whole" / "journal.db").exists()
+
+
+def test_a_shard_is_not_gone_on_with_as_another_one(runs: Path) -> None:
+    study = validate(StudyFile, SCRIPTED, "test")
+    shard(runs, 1).rename(runs / "whole.2-of-4")
+    said = refused(lambda: play(study, runs=runs, options=PlayOptions(shard="2/4")))
+    assert "holds shard 1/3, not shard 2/4" in said
+    (runs / "whole.2-of-4").rename(runs / "plain")
+    assert "holds shard 1/3, not the undivided study" in refused(lambda: play(study, runs=runs, name="plain"))
+
+
+@pytest.mark.parametrize("number", [0, 4, 5000, "1", None])
+def test_the_place_of_a_shard_is_checked(runs: Path, number: object) -> None:
+    rewrite(shard(runs, 1), shard={**manifest_of(shard(runs, 1))["shard"], "number": number})
+    assert "run.json: shard" in refused(lambda: open_run(shard(runs, 1)))
+
+
+def test_the_identity_of_undivided_runs_is_what_it_was() -> None:
+    study = {"study": {"game": "chicken"}, "prompts": {}}
+    assert identity({**study, "joined": []}) == identity(study)
+    part = {"number": 1, "of": 2, "playing": "a", "trees": None}
+    assert identity({**study, "joined": [{"identity": "a"}]}) != identity(
+        {**study, "joined": [{"identity": "b"}]}
+    )
+    known = {identity(study), identity({**study, "shard": part})}
+    known |= {identity({**study, "shard": {**part, key: "b"}}) for key in part}
+    assert len(known) == 6
+
+
+def test_every_question_to_a_journal_is_one_to_joined_journals(first: Path) -> None:
+    writing = {
+        "answer", "call", "keep_batches", "batch", "moves", "finish", "flush", "backlog", "failed", "check_place",
+        "played_by", "call_rows",
+    }  # fmt: skip
+    public = {name for name in vars(Journal) if not name.startswith("_")}
+    assert public - writing <= set(vars(JoinedJournal))
+    with open_run(first / "whole") as joined, open_run(shard(first, 1)) as one:
+        own = {name for name in vars(one.journal) if not name.startswith("_")}
+        assert own <= set(dir(joined.journal))
+        joined.close()
+        with joined.journal.reopened() as again:
+            assert joined.journal.closed and not again.closed and again.answers(1) == again.answers(1)
+            assert len(again.states()) == 24
+
+
+def test_a_wrong_use_is_told_from_a_bad_run(runs: Path) -> None:
+    with pytest.raises(UsageError):
+        join_shards("new", [runs / "nowhere"], runs)

@@ -1,0 +1,133 @@
+"""The viewer shows a joined run like any other: its state, its matches, their calls, and a search over all shards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.features.joining.conftest import asked, play_joined, play_shards, play_whole
+
+from ostrom.engine.folder import Folder
+from ostrom.engine.journal import connect_read_only
+from ostrom.engine.shards import holder
+from ostrom.features.joining import join_shards
+from ostrom.testing.server import LoopbackServer
+from ostrom.view.calls import prompt_of, tries_of
+from ostrom.view.check import checked
+from ostrom.view.index import RunIndex, index_path
+from ostrom.view.index_writer import update
+from ostrom.view.match import decision_of, match_of
+from ostrom.view.search import counts, search
+from ostrom.view.shelf import Shelf
+from ostrom.view.states import DAMAGED, FINISHED, RunGauge
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with ``many/whole``, joined from three shards, and ``one/whole``, the same undivided."""
+    folder = tmp_path_factory.mktemp("joined")
+    with LoopbackServer() as server:
+        play_whole(asked(server.model), folder / "one")
+        play_joined(asked(server.model), folder / "many", 3)
+    yield folder
+
+
+def journals(folder: Path) -> list[Path]:
+    return [part.journal for part in Folder(folder).parts]
+
+
+def test_its_state_is_that_of_the_undivided_run(runs: Path) -> None:
+    gauges = [RunGauge(Folder(runs / name / "whole")) for name in ("many", "one")]
+    joined, undivided = (gauge.look() for gauge in gauges)
+    assert joined.state == undivided.state == FINISHED and joined.planned == undivided.planned == 18
+    for name in ("done", "decisions", "calls", "tokens_in", "tokens_out", "failed_tries", "unpriced"):
+        assert getattr(joined, name) == getattr(undivided, name), name
+    assert joined.calls > 0 and not joined.counting
+    again = gauges[0].look()
+    assert replace(again, counting=False) == joined  # no call is counted twice
+    part = RunGauge(Folder(runs / "many" / "whole.2-of-3")).look()
+    assert (part.state, part.planned, part.done) == (FINISHED, 6, 6) and part.calls > 0
+
+
+def test_it_is_checked_journal_by_journal(runs: Path, tmp_path: Path) -> None:
+    whole = checked(runs / "many" / "whole")
+    assert whole["entries"] == sum(
+        int(checked(part.path)["entries"]) for part in Folder(runs / "many" / "whole").parts
+    )
+    assert Folder(runs / "many" / "whole").being_played is False
+
+
+def test_its_matches_and_calls_are_read_from_their_shards(runs: Path) -> None:
+    shelves = [Shelf(runs / name) for name in ("many", "one")]
+    try:
+        for number in (0, 4, 17):
+            shown = []
+            for shelf in shelves:
+                with shelf.opened("whole") as run:
+                    match = match_of(run, number)
+                    step = match["steps"][0]
+                    decision = decision_of(run, match, step["step"], min(step["players"]))
+                    tries = [(t.facts["part"], t.texts, t.messages) for t in decision["tries"]]
+                    shown.append((match, tries))
+            assert shown[0] == shown[1]
+    finally:
+        for shelf in shelves:
+            shelf.close()
+
+
+def test_its_index_lists_all_matches_and_finds_words_in_all_shards(runs: Path) -> None:
+    for name in ("many", "one"):
+        assert update(runs / name / "whole")
+    with (
+        RunIndex(index_path(runs / "many" / "whole")) as joined,
+        RunIndex(index_path(runs / "one" / "whole")) as one,
+    ):
+        assert joined.progress.complete and joined.is_of(Folder(runs / "many" / "whole"))
+        assert (joined.progress.matches, joined.progress.calls) == (one.progress.matches, one.progress.calls)
+        listed = [{**row, "usd": 0.0} for row in joined.matches().rows]
+        assert listed == [{**row, "usd": 0.0} for row in one.matches().rows] and len(listed) == 18
+        found = search(joined, journals(runs / "many" / "whole"), "round", limit=500)
+        other = search(one, journals(runs / "one" / "whole"), "round", limit=500)
+        assert {(h.match, h.step, h.player, str(h.excerpts)) for h in found.hits} == {
+            (h.match, h.step, h.player, str(h.excerpts)) for h in other.hits
+        }
+        assert len({hit.match % 3 for hit in found.hits}) == 3
+        assert counts(joined, "round") == counts(one, "round")
+        first = search(joined, journals(runs / "many" / "whole"), "round", limit=5)
+        rest = search(joined, journals(runs / "many" / "whole"), "round", after=first.after, limit=500)
+        assert [hit.call for hit in (*first.hits, *rest.hits)] == [hit.call for hit in found.hits]
+        for hit in found.hits[:: max(1, len(found.hits) // 5)]:
+            with closing(connect_read_only(holder(hit.call, journals(runs / "many" / "whole")))) as journal:
+                tried = tries_of(journal, hit.match, hit.step, hit.player + 1)
+                assert hit.call in [one.facts["id"] for one in tried] and prompt_of(journal, hit.call)
+    assert update(runs / "many" / "whole")  # nothing is left to do, and nothing is indexed twice
+    with RunIndex(index_path(runs / "many" / "whole")) as joined:
+        assert [{**row, "usd": 0.0} for row in joined.matches().rows] == listed
+
+
+def test_an_index_follows_the_shards_that_a_run_is_joined_from(tmp_path: Path) -> None:
+    with LoopbackServer() as server:
+        shards = play_shards(asked(server.model), tmp_path, 2)
+        join_shards("whole", shards, tmp_path)
+        assert update(tmp_path / "whole")
+        [again] = play_shards(asked(server.model), tmp_path / "other", 2, only=[2])
+    join_shards("whole", [shards[0], again], tmp_path)
+    with RunIndex(index_path(tmp_path / "whole")) as index:
+        assert not index.is_of(Folder(tmp_path / "whole"))
+    assert update(tmp_path / "whole")
+    with RunIndex(index_path(tmp_path / "whole")) as index:
+        assert index.is_of(Folder(tmp_path / "whole"))
+
+
+def test_a_shard_that_is_gone_is_said_to_be(runs: Path, tmp_path: Path) -> None:
+    moved = runs / "many" / "whole.2-of-3"
+    moved.rename(runs / "gone")
+    try:
+        status = RunGauge(Folder(runs / "many" / "whole")).look()
+        assert status.state == DAMAGED and status.line is not None and "is not there" in status.line
+        assert "is not there" in str(checked(runs / "many" / "whole")["line"])
+    finally:
+        (runs / "gone").rename(moved)
