@@ -62,6 +62,7 @@ DIALECTS: dict[str, Dialect] = {
         logprobs=False, prefill="prefix", seed="random_seed", claims=frozenset({"schema", "prefill"})
     ),
     "no_logprobs": Dialect(logprobs=False),
+    "transformers": Dialect(schema=False, logprobs=False),
     "completions": Dialect(
         schema=False,
         prefill="trailing",
@@ -117,6 +118,13 @@ def _url(name: str, value: Any) -> None:
     checked_url(value, source=name)
 
 
+def _replicas(name: str, value: Any) -> None:
+    if not isinstance(value, list | tuple) or not value or len(set(map(str, value))) < len(value):
+        raise StudyError("must be a list of different addresses", key=name, found=value)
+    for address in value:
+        _url(name, address)
+
+
 def _dialect(name: str, value: Any) -> None:
     from ostrom.models.dialects import DIALECTS
 
@@ -146,5 +154,8 @@ _RULES: dict[str, Callable[[str, Any], object]] = {
     "dialect": _dialect,
     "abilities": _abilities,
     "adapter": _text,
+    "environment": _text,
     "scale": _scale,
+    "start": lambda name, value: positive(value, name),
+    "replicas": _replicas,
 }

@@ -131,6 +131,21 @@ SERVICES: dict[str, Service] = {
     "llamacpp": Service(
         "http://localhost:8080/v1", ("LLAMACPP_API_KEY",), "llamacpp", "LLAMACPP_BASE_URL", needs_key=False
     ),
+    "llama-server": Service(
+        "http://localhost:8080/v1",
+        ("LLAMA_API_KEY",),
+        "llamacpp",
+        "LLAMA_SERVER_BASE_URL",
+        needs_key=False,
+        batches=False,
+    ),
+    "transformers": Service(
+        "http://localhost:8000/v1",
+        dialect="transformers",
+        url_variable="TRANSFORMERS_BASE_URL",
+        needs_key=False,
+        batches=False,
+    ),
     "sglang": Service(
         "http://localhost:30000/v1", ("SGLANG_API_KEY",), url_variable="SGLANG_BASE_URL", needs_key=False
     ),
