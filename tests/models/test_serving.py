@@ -38,9 +38,8 @@ class Machine:
         (self.programs / "bin").mkdir(parents=True)
         for name in ("llama-server", "vllm", "transformers"):
             program = self.programs / "bin" / name
-            program.write_text(
-                f'#!/bin/sh\nPYTHONPATH={os.pathsep.join(sys.path)} exec {sys.executable} -m ostrom.testing.standin "$@"\n'
-            )
+            python = f"PYTHONPATH={os.pathsep.join(sys.path)} exec {sys.executable}"
+            program.write_text(f'#!/bin/sh\n{python} -m ostrom.testing.standin "$@"\n')
             program.chmod(program.stat().st_mode | stat.S_IXUSR)
 
     def model(self, *starts: dict[str, Any]) -> str:
@@ -384,7 +383,7 @@ def test_transformers_serve_is_called_by_the_name_of_what_it_loaded(machine: Mac
         ("vllm/org/-m", {}, "neither a folder nor the name"),
         ("vllm/org/m;rm", {}, "neither a folder nor the name"),
         ("vllm/org/m", {"threads": 2}, "a vllm server has no such setting"),
-        ("vllm/org/m", {"context": 0}, "settings.context: must be a whole number"),
+        ("vllm/org/m", {"context": 0}, "context: must be a whole number"),
         ("vllm/org/m", {"slots": "2; rm"}, "slots: must be a whole number"),
         ("vllm/org/m", {"precision": "int4 --x"}, "unknown precision"),
         ("vllm/org/m", {"gpu_memory": 1.5}, "at most 1"),
@@ -393,6 +392,7 @@ def test_transformers_serve_is_called_by_the_name_of_what_it_loaded(machine: Mac
         ("vllm/org/m", {"command": "sh"}, "vllm models have no such setting"),
         ("vllm/org/m", {"environment": 3}, "must be a text"),
         ("vllm/org/m", {"start": 0}, "above 0"),
+        ("vllm/org/m", {"gpus": 0}, "gpus: must be a whole number"),
     ],
 )
 def test_what_no_server_takes_is_refused_before_anything_starts(

@@ -23,7 +23,7 @@ from ostrom.ground.registry import Registry
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request, Usage
 from ostrom.models.dialects import check_values
 from ostrom.models.grants import allow_key, check_settings
-from ostrom.models.services import full_name
+from ostrom.models.services import full_name, variant_of
 
 __all__ = [
     "PROVIDERS",
@@ -106,8 +106,7 @@ def common_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _variant(name: str, settings: Mapping[str, Any]) -> str:
-    own = [f"{key}={settings[key]}" for key in _variants(name) if settings.get(key) is not None]
-    return f"[{', '.join(own)}]" if own else ""
+    return variant_of(settings, _variants(name))
 
 
 def _variants(name: str) -> tuple[str, ...]:

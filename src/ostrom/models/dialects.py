@@ -138,6 +138,11 @@ def _abilities(name: str, value: Any) -> None:
         raise StudyError("must be a list of names", key=name, found=value)
 
 
+def _gpu(name: str, value: Any) -> None:
+    if value not in ("all", "none") and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        raise StudyError("must be all, none or a number of layers", key=name, found=value)
+
+
 def _scale(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not -10 <= value <= 10:
         raise StudyError("must be a number from -10 to 10", key=name, found=value)
@@ -148,6 +153,8 @@ _RULES: dict[str, Callable[[str, Any], object]] = {
     "connections": lambda name, value: at_least_one(value, name),
     "slots": lambda name, value: at_least_one(value, name),
     "threads": lambda name, value: at_least_one(value, name),
+    "gpus": lambda name, value: at_least_one(value, name),
+    "gpu": _gpu,
     "context": lambda name, value: at_least_one(value, name),
     "base_url": _url,
     "key_variable": _text,

@@ -9,9 +9,10 @@ of a model is answered with how to write it.
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
 from ostrom.ground.errors import UsageError
@@ -84,6 +85,16 @@ def as_header(key: str, *, source: str) -> str:
     if not key.isascii() or not key.isprintable():
         raise UsageError(f"{source}: the key holds characters that no key has (a line break, a quote mark?)")
     return key
+
+
+def variant_of(settings: Mapping[str, Any], names: Iterable[str]) -> str:
+    """What the name of a client has beyond that of its model: the settings that tell it from others of that model.
+
+    >>> variant_of({"adapter": "tuned", "threads": 2}, ("adapter", "scale"))
+    '[adapter=tuned]'
+    """
+    own = [f"{name}={settings[name]}" for name in names if settings.get(name) is not None]
+    return f"[{', '.join(own)}]" if own else ""
 
 
 @dataclass(frozen=True, slots=True)

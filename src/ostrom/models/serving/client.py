@@ -18,14 +18,13 @@ from ostrom.ground.errors import (
     StudyError,
     TimedOut,
 )
-from ostrom.models import client_name
 from ostrom.models.asking import at_least_one, positive, refuse_beyond
 from ostrom.models.base import Abilities, Model, Reply, Request
 from ostrom.models.dialects import DIALECTS
 from ostrom.models.openai_wire import PARAMS
 from ostrom.models.providers.openai import OpenAIModel, abilities_for, open_service
 from ostrom.models.providers.openai import abilities as service_abilities
-from ostrom.models.services import SERVICES, first_set
+from ostrom.models.services import SERVICES, first_set, variant_of
 from ostrom.models.serving.kinds import KINDS, SAMPLING, ServerPlan, check_plan, url_variable
 from ostrom.models.serving.server import START, LocalServer
 
@@ -241,7 +240,7 @@ def open_local(
     path = None if adapter is None else str(Path(adapter).expanduser().absolute())
     settings = {key: value for key, value in own.items() if key not in VARIANTS}
     return ServedModel(
-        client_name(name, {"adapter": adapter, "scale": scale}), kind, check_plan(kind, model, settings), settings,
+        name + variant_of(own, VARIANTS), kind, check_plan(kind, model, settings), settings,
         adapter=path, scale=1.0 if scale is None else float(scale), dialect=dialect,
         timeout=600.0 if timeout is None else timeout, connections=connections, abilities=abilities, start=start,
     )  # fmt: skip

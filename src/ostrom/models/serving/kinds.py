@@ -18,7 +18,7 @@ from typing import Any
 
 from ostrom.ground.errors import AccessRefused, StudyError, UsageError
 from ostrom.ground.files import cache_folder
-from ostrom.models.asking import at_least_one
+from ostrom.models.asking import positive
 from ostrom.models.grants import environments
 
 HOST = "127.0.0.1"
@@ -176,7 +176,7 @@ def check_plan(kind: str, model: str, settings: Mapping[str, Any]) -> str:
 
 
 def check_values(kind: str, settings: Mapping[str, Any]) -> None:
-    """Refuse settings that a kind of server does not take."""
+    """Refuse settings that a kind of server does not take; numbers were checked with those of all clients."""
     for name, value in settings.items():
         if value is None or name == "environment":
             continue
@@ -185,26 +185,14 @@ def check_values(kind: str, settings: Mapping[str, Any]) -> None:
                 f"a {kind} server has no such setting", key=f"settings.{name}", found=value,
                 allowed=[*sorted(KINDS[kind].settings), "environment"],
             )  # fmt: skip
-        if name in ("slots", "context", "threads", "gpus"):
-            at_least_one(value, f"settings.{name}")
-        elif name == "precision" and value not in PRECISIONS:
+        if name == "precision" and value not in PRECISIONS:
             raise StudyError("unknown precision", key="settings.precision", found=value, allowed=PRECISIONS)
-        elif name == "device" and value not in DEVICES:
+        if name == "device" and value not in DEVICES:
             raise StudyError("unknown device", key="settings.device", found=value, allowed=DEVICES)
-        elif name == "continuous_batching" and not isinstance(value, bool):
+        if name == "continuous_batching" and not isinstance(value, bool):
             raise StudyError("must be true or false", key="settings.continuous_batching", found=value)
-        elif name == "gpu_memory" and (
-            isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1
-        ):
-            raise StudyError("must be a share above 0 and up to 1", key="settings.gpu_memory", found=value)
-        elif name == "gpu":
-            check_gpu(value)
-
-
-def check_gpu(value: object) -> None:
-    """Refuse what says nothing about how many layers a GPU is to hold."""
-    if value not in ("all", "none") and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-        raise StudyError("must be all, none or a number of layers", key="settings.gpu", found=value)
+        if name == "gpu_memory" and positive(value, "settings.gpu_memory") > 1:
+            raise StudyError("must be a share of at most 1", key="settings.gpu_memory", found=value)
 
 
 def find_program(kind: str, environment: str | None) -> str:
