@@ -34,7 +34,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: all blocks browser coverage demo test test-all fuzz newest lint format golden lock bench chaos chaos-short mutants cover docs notebooks package interop axelrod ray train probe clean help
+.PHONY: all blocks browser coverage demo test test-all fuzz newest lint format golden lock bench chaos chaos-short mutants cover docs notebooks package interop axelrod ray train servers probe clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -138,6 +138,13 @@ ray: $(DEV_READY) ## test the Ray executor on a real cluster of several nodes (i
 train: $(DEV_READY) $(TRAIN_READY) ## test the training of adapters on a tiny model (installs torch, transformers, peft, gguf)
 	$(BIN)/python -m pytest tests/probe -rs
 
+SERVERS := .venv-servers
+servers: $(DEV_READY) ## start and stop `transformers serve` for real, on the CPU (installs torch and transformers apart)
+	test -x $(SERVERS)/bin/python || $(PYTHON) -m venv $(SERVERS)
+	$(SERVERS)/bin/python $(INSTALL) 'torch==2.13.0'
+	$(SERVERS)/bin/python $(INSTALL) 'torch==2.13.0' 'transformers[serving]>=5.17' gguf accelerate
+	OSTROM_SERVERS="$(CURDIR)/$(SERVERS)" $(BIN)/python -m pytest tests/models/test_transformers_serve.py -rs
+
 # Thresholds below the published ones, and a prompt that says what to write about: a model of 135 million parameters does
 # not look ahead by itself.
 PROBE_OUT ?= demo/probe
@@ -174,7 +181,7 @@ all: ## run every target that checks or measures and print a table; hours on an 
 	$(PYTHON) -m tools.every $(ONLY)
 
 clean: ## remove the virtual environments and caches
-	rm -rf .venv .venv-newest $(BENCH) $(INTEROP) .mypy_cache .ruff_cache .pytest_cache .hypothesis .browser
+	rm -rf .venv .venv-newest $(BENCH) $(INTEROP) $(SERVERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .browser
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \

@@ -9,6 +9,7 @@ import sys
 import urllib.error
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from ostrom.models.embedded.weights import fetch
 from ostrom.models.providers.embedded import EmbeddedModel
 
 pytestmark = pytest.mark.embedded
-pytest.importorskip("xllamacpp")
+xllamacpp = pytest.importorskip("xllamacpp")
 
 # One thread: the threads of the model wait for each other by spinning, and other tests need the other cores.
 SMALL: dict[str, Any] = {"context": 512, "threads": 1}
@@ -212,3 +213,38 @@ def test_leaving_in_the_middle_of_a_call_neither_hangs_nor_crashes(how: str, sta
         assert done.stdout.strip() == "ModelError"
     if how != "fail":
         assert done.stderr == ""  # the runtime's log stays silent
+
+
+def test_a_gpu_is_used_where_the_runtime_finds_one_and_refused_where_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from ostrom.models.embedded import runtime
+    from ostrom.models.providers import embedded as provider
+
+    name = "embedded/smollm2-135m"
+    plain = open_model(name).describe()
+    assert "gpu_layers" not in plain and open_model(name, gpu="none").describe() == plain
+    with pytest.raises(
+        StudyError, match=r"settings.gpu: the installed runtime .* finds no GPU.*\(found 'all'\)"
+    ):
+        open_model(name, gpu="all")
+    with pytest.raises(StudyError, match=r"all, none or a number of layers.*found 'some'"):
+        open_model(name, gpu="some")
+    devices = [{"type": "GGML_BACKEND_DEVICE_TYPE_CPU"}]
+
+    def refuse(params: Any) -> None:
+        raise RuntimeError(params.n_gpu_layers)
+
+    names = ("CommonParams", "common_reasoning_format")
+    parts = {name: getattr(xllamacpp, name) for name in names}
+    library = SimpleNamespace(get_device_info=lambda: devices, Server=refuse, **parts)
+    monkeypatch.setattr(runtime, "_library", lambda: library)
+    assert not runtime.has_gpu()
+    devices.append({"type": "GGML_BACKEND_DEVICE_TYPE_GPU"})
+    assert runtime.has_gpu()
+    for gpu, layers in (("all", runtime.ALL_LAYERS), (7, 7)):
+        model = open_model(name, gpu=gpu)
+        assert isinstance(model, provider.EmbeddedModel) and model._load.gpu_layers == layers
+        assert model.describe()["gpu_layers"] == layers
+        with pytest.raises(ModelError, match=f"the runtime cannot load this file \\({layers}\\)"):
+            runtime.Runtime(model._load)

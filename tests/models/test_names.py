@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ostrom.ground.errors import AccessRefused, StudyError, UnknownName, UsageError
-from ostrom.models import Reply, model_names, open_model
+from ostrom.models import STARTED, Reply, model_names, open_model
 from ostrom.models.dialects import DIALECTS
 from ostrom.models.grants import say_allowed
 from ostrom.models.services import SERVICES, checked_url
@@ -87,6 +87,8 @@ def test_every_service_opens(service: str, monkeypatch: pytest.MonkeyPatch) -> N
     for variable in entry.keys[:1]:
         monkeypatch.setenv(variable, "k")
     monkeypatch.setenv("CLOUDFLARE_ACCOUNT_ID", "acc123")
+    if service in STARTED:  # the server at an address, not one that is started
+        monkeypatch.setenv(str(entry.url_variable), entry.base_url)
     model = open_model(f"{service}/some/model")
     described = model.describe()
     assert described["model"] == "some/model" and "{" not in described["base_url"]

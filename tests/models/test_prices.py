@@ -38,7 +38,7 @@ def test_this_machine_costs_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["openai/unheard-of", "https://example.org/v1#gpt-4o-mini", "vllm/qwen", "nobody/m"]
+    "name", ["openai/unheard-of", "https://example.org/v1#gpt-4o-mini", "sglang/qwen", "nobody/m"]
 )
 def test_unknown_is_unknown(name: str) -> None:
     assert price_of(name, CALL) is None

@@ -238,6 +238,7 @@ KEYS = {
     "nvidia": "NVIDIA_API_KEY", "huggingface": "HF_TOKEN", "xai": "XAI_API_KEY", "moonshot": "MOONSHOT_API_KEY",
     "google": "GEMINI_API_KEY", "cloudflare": "CLOUDFLARE_API_TOKEN", "ollama": "OLLAMA_API_KEY",
     "vllm": "VLLM_API_KEY", "llamacpp": "LLAMACPP_API_KEY", "sglang": "SGLANG_API_KEY", "lmstudio": None,
+    "llama-server": "LLAMA_API_KEY", "transformers": None,
 }  # fmt: skip
 
 
@@ -246,12 +247,14 @@ def test_every_service_has_its_own_key_and_only_those_on_this_machine_need_none(
     for name, entry in SERVICES.items():
         assert entry.dialect in DIALECTS and entry.needs_key is not is_local(entry.base_url), name
         assert entry.base_url.startswith("http://localhost:" if is_local(entry.base_url) else "https://")
-        assert entry.url_variable in (None, f"{name.upper()}_BASE_URL")
+        assert entry.url_variable in (None, f"{name.upper().replace('-', '_')}_BASE_URL")
     assert [n for n, e in SERVICES.items() if e.url_variable] == [
         "openai",
         "ollama",
         "vllm",
         "llamacpp",
+        "llama-server",
+        "transformers",
         "sglang",
         "lmstudio",
     ]
@@ -265,6 +268,7 @@ def test_every_service_has_its_own_key_and_only_those_on_this_machine_need_none(
         ("llamacpp", {"choices", "schema", "logprobs", "prefill"}, {"choices", "schema", "logprobs", "prefill"}),
         ("ollama", {"schema", "logprobs"}, {"schema", "logprobs"}), ("deepseek", {"logprobs"}, {"logprobs"}),
         ("mistral", {"schema", "prefill"}, {"schema", "prefill"}), ("no_logprobs", {"schema"}, set()),
+        ("transformers", set(), set()),
     ],
 )  # fmt: skip
 def test_what_each_dialect_can_say_and_claims(dialect: str, forms: set[str], claims: set[str]) -> None:

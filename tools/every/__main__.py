@@ -13,7 +13,7 @@ from pathlib import Path
 
 TARGETS = (
     "demo", "lint", "test", "test-all", "newest", "cover", "fuzz", "chaos", "browser", "coverage", "mutants", "blocks",
-    "docs", "notebooks", "interop", "package", "probe", "ray", "axelrod", "train", "bench",
+    "docs", "notebooks", "interop", "package", "probe", "ray", "axelrod", "train", "servers", "bench",
 )  # fmt: skip
 LOGS = Path("demo/all")
 

@@ -167,7 +167,8 @@ class Caller:
         self.journal, self.tally, self.gate, self.stopping = journal, tally, gate, stopping
         self.retry, self.cache, self.prices = retry, cache, prices
         self._settled: dict[str, orjson.Fragment] = {}
-        self._prepare: dict[str, Prepare] = {}
+        self._prepare: dict[str, list[Prepare]] = {}
+        """For each model one function per server of it."""
         self._longest: dict[str, int] = {}
         """The most tokens of a reply where the parameters of a call do not say."""
 
@@ -178,7 +179,7 @@ class Caller:
         sampling = description.get("sampling_if_unset") or {}
         unset = description.get("max_tokens_if_unset") or sampling.get("max_tokens")
         self._longest[model.name] = unset or TOKENS_IF_UNSET
-        self._prepare[model.name] = preparing(model)
+        self._prepare[model.name] = [preparing(member) for member in getattr(model, "replicas", (model,))]
 
     async def call(
         self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
@@ -196,7 +197,7 @@ class Caller:
             len(prompt) + schema_bytes(request.constraint), longest_reply(request.params, self._longest[name])
         )
         for attempt in range(1, self.retry.tries + 1):
-            pending = self._pending(unit, model, request, key)
+            pending = self._pending(unit, model, request, key, attempt)
             pending.measure(size)
             try:
                 gate.request_slot(name, pending)
@@ -277,9 +278,11 @@ class Caller:
             return reply
         raise AssertionError("unreachable: the last try returns or raises")
 
-    def _pending(self, unit: Unit, model: Model, request: Request, key: bytes) -> PendingCall:  # noqa: ARG002
-        """Prepare one try at a call; it is sent later."""
-        return self._prepare[model.name](request, partial(self.gate.release, model.name))
+    def _pending(self, unit: Unit, model: Model, request: Request, key: bytes, attempt: int) -> PendingCall:  # noqa: ARG002
+        """Prepare one try at a call; it is sent later. A match stays with its server until that fails."""
+        servers = self._prepare[model.name]
+        prepare = servers[(unit.index + attempt - 1) % len(servers)]
+        return prepare(request, partial(self.gate.release, model.name))
 
     def _sent(self, pending: PendingCall) -> bool:
         """Whether a try has left this process; what batches hold is known to their journal."""

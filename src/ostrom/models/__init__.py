@@ -3,7 +3,8 @@
 ==============================  =====================================================================
 ``openai/gpt-4o-mini``          OpenAI, or the server in OPENAI_BASE_URL
 ``anthropic/claude-...``        Anthropic, or the server in ANTHROPIC_BASE_URL
-``groq/...``, ``vllm/...``      the services in ``ostrom.models.services``
+``groq/...``, ``ollama/...``    the services in ``ostrom.models.services``
+``vllm/...``, ``transformers/...``, ``llama-server/...``: servers of this machine, which are started
 ``http://host:port/v1#model``   any OpenAI-compatible server
 ``embedded/smollm2-135m``       a small model inside this process; also ``embedded//path/model.gguf``
 ``inspect/provider/model``      anything Inspect AI can reach
@@ -22,7 +23,7 @@ from ostrom.ground.registry import Registry
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request, Usage
 from ostrom.models.dialects import check_values
 from ostrom.models.grants import allow_key, check_settings
-from ostrom.models.services import full_name
+from ostrom.models.services import full_name, variant_of
 
 __all__ = [
     "PROVIDERS",
@@ -46,6 +47,8 @@ PROVIDERS: Registry[Model] = Registry(
     "model provider", "ostrom.models.providers", "PROVIDER", "ostrom.models"
 )
 URL_SCHEMES = ("http://", "https://")
+STARTED = ("vllm", "transformers", "llama-server")
+"""Providers whose servers are started where no address is set (``ostrom.models.serving``)."""
 
 
 def open_model(name: str, **settings: Any) -> Model:
@@ -103,15 +106,14 @@ def common_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _variant(name: str, settings: Mapping[str, Any]) -> str:
-    own = [f"{key}={settings[key]}" for key in _variants(name) if settings.get(key) is not None]
-    return f"[{', '.join(own)}]" if own else ""
+    return variant_of(settings, _variants(name))
 
 
 def _variants(name: str) -> tuple[str, ...]:
     provider = name.partition("/")[0]
-    if name.startswith(URL_SCHEMES) or provider not in PROVIDERS:
+    if name.startswith(URL_SCHEMES) or (provider not in PROVIDERS and provider not in STARTED):
         return ()
-    found: tuple[str, ...] = getattr(_home(PROVIDERS.get(provider)), "VARIANTS", ())
+    found: tuple[str, ...] = getattr(_home(_factory(name)[0]), "VARIANTS", ())
     return found
 
 
@@ -164,6 +166,10 @@ def _factory(name: str) -> tuple[Callable[..., Model], str]:
         )
     if provider in PROVIDERS:
         return PROVIDERS.get(provider), rest
+    if provider in STARTED:
+        from ostrom.models.serving.client import open_local
+
+        return partial(open_local, provider), rest
     if provider in SERVICES:
         return partial(open_service, provider), rest
     raise UnknownName("model provider", provider, {*PROVIDERS, *SERVICES})

@@ -62,6 +62,7 @@ DIALECTS: dict[str, Dialect] = {
         logprobs=False, prefill="prefix", seed="random_seed", claims=frozenset({"schema", "prefill"})
     ),
     "no_logprobs": Dialect(logprobs=False),
+    "transformers": Dialect(schema=False, logprobs=False),
     "completions": Dialect(
         schema=False,
         prefill="trailing",
@@ -117,6 +118,13 @@ def _url(name: str, value: Any) -> None:
     checked_url(value, source=name)
 
 
+def _replicas(name: str, value: Any) -> None:
+    if not isinstance(value, list | tuple) or not value or len(set(map(str, value))) < len(value):
+        raise StudyError("must be a list of different addresses", key=name, found=value)
+    for address in value:
+        _url(name, address)
+
+
 def _dialect(name: str, value: Any) -> None:
     from ostrom.models.dialects import DIALECTS
 
@@ -130,6 +138,11 @@ def _abilities(name: str, value: Any) -> None:
         raise StudyError("must be a list of names", key=name, found=value)
 
 
+def _gpu(name: str, value: Any) -> None:
+    if value not in ("all", "none") and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        raise StudyError("must be all, none or a number of layers", key=name, found=value)
+
+
 def _scale(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not -10 <= value <= 10:
         raise StudyError("must be a number from -10 to 10", key=name, found=value)
@@ -140,11 +153,16 @@ _RULES: dict[str, Callable[[str, Any], object]] = {
     "connections": lambda name, value: at_least_one(value, name),
     "slots": lambda name, value: at_least_one(value, name),
     "threads": lambda name, value: at_least_one(value, name),
+    "gpus": lambda name, value: at_least_one(value, name),
+    "gpu": _gpu,
     "context": lambda name, value: at_least_one(value, name),
     "base_url": _url,
     "key_variable": _text,
     "dialect": _dialect,
     "abilities": _abilities,
     "adapter": _text,
+    "environment": _text,
     "scale": _scale,
+    "start": lambda name, value: positive(value, name),
+    "replicas": _replicas,
 }

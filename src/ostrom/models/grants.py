@@ -24,6 +24,8 @@ ANTHROPIC_HOME = "https://api.anthropic.com"
 INSPECT = "INSPECT"
 """Stands for whatever key Inspect AI finds in the environment for one of its providers."""
 _said: ContextVar[frozenset[tuple[str, Origin]]] = ContextVar("_said", default=frozenset())
+ENTRIES = ("allow_keys", "environments")
+"""What the configuration file may hold."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _URL = re.compile(r"https?://[^\s#,\"'\]}]+")
 
@@ -119,6 +121,9 @@ def check_settings(name: str, settings: Mapping[str, object]) -> None:
             raise StudyError("must be a text", key=setting, found=settings[setting])
     variable, moved = settings.get("key_variable"), settings.get("base_url")
     provider = name.partition("/")[0]
+    for replica in settings.get("replicas") or ():  # type: ignore[attr-defined]  # its values are checked by now
+        if variable:
+            require(_variable(str(variable), f"{name}: key_variable"), str(replica), who=name)
     if name.startswith(("http://", "https://")):
         address = checked_url(name.partition("#")[0], source="model name")
     elif moved:
@@ -153,7 +158,26 @@ def _homes(variable: str) -> Iterator[Origin]:
                 yield origin(checked_url(elsewhere, source=moved))
 
 
+def environments() -> Mapping[str, Path]:
+    """The environments of servers that the person's configuration file names, with the folder of each."""
+    return {
+        str(name): Path(str(folder)).expanduser()
+        for name, folder in _configuration("environments", "names to folders").items()
+    }
+
+
 def _configured() -> Mapping[str, frozenset[Origin]]:
+    where = f"{config_file()}: allow_keys"
+    return {
+        _variable(str(variable), where): frozenset(
+            _place(str(host), where) for host in (hosts if isinstance(hosts, list) else [hosts])
+        )
+        for variable, hosts in _configuration("allow_keys", "variables to hosts").items()
+    }
+
+
+def _configuration(entry: str, kind: str) -> Mapping[object, object]:
+    """One entry of the configuration file, empty where there is none."""
     path = config_file()
     try:
         text = path.read_text(encoding="utf-8")
@@ -164,18 +188,12 @@ def _configured() -> Mapping[str, frozenset[Origin]]:
     found = read_yaml(text, str(path)) or {}
     if not isinstance(found, dict):
         raise StudyError("must map names to values", file=str(path), found=found)
-    if unknown := sorted(str(key) for key in set(found) - {"allow_keys"}):
-        raise StudyError("unknown entry", file=str(path), found=unknown[0], allowed=["allow_keys"])
-    grants = found.get("allow_keys") or {}
-    if not isinstance(grants, dict):
-        raise StudyError("must map variables to hosts", file=str(path), key="allow_keys", found=grants)
-    where = f"{path}: allow_keys"
-    return {
-        _variable(str(variable), where): frozenset(
-            _place(str(host), where) for host in (hosts if isinstance(hosts, list) else [hosts])
-        )
-        for variable, hosts in grants.items()
-    }
+    if unknown := sorted(str(key) for key in set(found) - set(ENTRIES)):
+        raise StudyError("unknown entry", file=str(path), found=unknown[0], allowed=ENTRIES)
+    values = found.get(entry) or {}
+    if not isinstance(values, dict):
+        raise StudyError(f"must map {kind}", file=str(path), key=entry, found=values)
+    return values
 
 
 def _variable(name: str, source: str) -> str:

@@ -13,7 +13,7 @@ from ostrom.models.services import is_local
 
 MILLION = 1_000_000
 # Providers that run on the user's machine: a call costs nothing.
-FREE = frozenset({"embedded", "scripted"})
+FREE = frozenset({"embedded", "scripted", "vllm", "transformers", "llama-server"})
 BATCH_SHARES = {"openai": 0.5, "anthropic": 0.5, "groq": 0.5}
 """What services say that batches cost (platform.openai.com, docs.claude.com, console.groq.com/docs/batch)."""
 # The services in our table whose name at genai-prices is another one.

@@ -9,9 +9,10 @@ of a model is answered with how to write it.
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
 from ostrom.ground.errors import UsageError
@@ -86,6 +87,16 @@ def as_header(key: str, *, source: str) -> str:
     return key
 
 
+def variant_of(settings: Mapping[str, Any], names: Iterable[str]) -> str:
+    """What the name of a client has beyond that of its model: the settings that tell it from others of that model.
+
+    >>> variant_of({"adapter": "tuned", "threads": 2}, ("adapter", "scale"))
+    '[adapter=tuned]'
+    """
+    own = [f"{name}={settings[name]}" for name in names if settings.get(name) is not None]
+    return f"[{', '.join(own)}]" if own else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """Where a service lives and how it is spoken to; ``{NAME}`` in the address is an environment variable."""
@@ -130,6 +141,21 @@ SERVICES: dict[str, Service] = {
     "vllm": Service("http://localhost:8000/v1", ("VLLM_API_KEY",), "vllm", "VLLM_BASE_URL", needs_key=False),
     "llamacpp": Service(
         "http://localhost:8080/v1", ("LLAMACPP_API_KEY",), "llamacpp", "LLAMACPP_BASE_URL", needs_key=False
+    ),
+    "llama-server": Service(
+        "http://localhost:8080/v1",
+        ("LLAMA_API_KEY",),
+        "llamacpp",
+        "LLAMA_SERVER_BASE_URL",
+        needs_key=False,
+        batches=False,
+    ),
+    "transformers": Service(
+        "http://localhost:8000/v1",
+        dialect="transformers",
+        url_variable="TRANSFORMERS_BASE_URL",
+        needs_key=False,
+        batches=False,
     ),
     "sglang": Service(
         "http://localhost:30000/v1", ("SGLANG_API_KEY",), url_variable="SGLANG_BASE_URL", needs_key=False

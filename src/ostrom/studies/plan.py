@@ -276,16 +276,25 @@ class StudyPlan(Plan):
                             yield self._unit(replicate, number, place)
 
     def _order(self) -> range | list[int]:
-        """Cells with the longest matches first, so that no long match trails at the end."""
+        """Cells with the longest matches first, so that no long match trails at the end.
+
+        Among those of one length, cells whose prompts begin alike stand together: servers keep what they read last.
+        """
         if self.cells > 20_000:
             return range(self.cells)
-        lengths = []
+        places: list[tuple[int, int]] = []
+        beginnings: dict[str, int] = {}
         for number in range(self.cells):
             cell = self._cell(number)
-            lengths.append(cell.mechanism.most_decisions(cell.game))
-        if len(set(lengths)) <= 1:
-            return range(self.cells)
-        return sorted(range(self.cells), key=lambda n: (-lengths[n], n))
+            length = cell.mechanism.most_decisions(cell.game)
+            rank = beginnings.setdefault(self._beginning(number, cell), len(beginnings))
+            places.append((-length, rank))
+        return sorted(range(self.cells), key=lambda n: (places[n], n))
+
+    def _beginning(self, number: int, cell: Cell) -> str:
+        """What the beginnings of the prompts of a cell depend on: the game and how it is told, to whomever."""
+        told = [(c.framing.model_dump(mode="json"), c.persona, c.prompts) for c in cell.types.values()]
+        return _json([self._data(number)[0]["game"], told])
 
     def _unit(self, replicate: int, number: int, place: int) -> Unit:
         cell = self._cell(number)

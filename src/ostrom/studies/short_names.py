@@ -10,7 +10,7 @@ from typing import Any
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.studies.factors import merge
 
-KEYS = ("model", "params", "settings")
+KEYS = ("model", "replicas", "params", "settings")
 """What a short name may stand for."""
 
 
@@ -41,7 +41,7 @@ def _read(given: Any, file: str) -> dict[str, dict[str, Any]]:
     names: dict[str, dict[str, Any]] = {}
     for name, one in given.items():
         key = f"models.{name}"
-        entry = {"model": one} if isinstance(one, str) else one
+        entry = _with_replicas({"model": one} if isinstance(one, str) else one, key, file)
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", str(name)):
             raise StudyError("a short name has letters, digits, '.', '_' and '-'", file=file, key=key)
         if name in strategies:
@@ -59,6 +59,29 @@ def _read(given: Any, file: str) -> dict[str, dict[str, Any]]:
             raise StudyError(f"is the same model as {same}: one short name is enough", file=file, key=key)
         names[str(name)] = dict(entry)
     return names
+
+
+def _with_replicas(entry: Any, key: str, file: str) -> Any:
+    """An entry whose replicas, addresses of one model, are a setting of that model."""
+    if not isinstance(entry, Mapping) or "replicas" not in entry:
+        return entry
+    urls, settings = entry["replicas"], entry.get("settings") or {}
+    if not isinstance(urls, list) or not urls or not all(isinstance(url, str) for url in urls):
+        raise StudyError("must be a list of addresses", file=file, key=f"{key}.replicas", found=urls)
+    names = {model for url in urls if (model := url.partition("#")[2])}
+    if "model" not in entry and len(names) != 1:
+        raise StudyError(
+            "must name one model, as in http://host:port/v1#model",
+            file=file,
+            key=f"{key}.replicas",
+            found=urls,
+        )
+    model = entry.get("model") or f"{urls[0].partition('#')[0]}#{names.pop()}"
+    rest = {name: value for name, value in entry.items() if name != "replicas"}
+    return rest | {
+        "model": model,
+        "settings": {**settings, "replicas": [url.partition("#")[0] for url in urls]},
+    }
 
 
 def _agent(fields: Any, names: Mapping[str, Any], key: str, file: str) -> Any:

@@ -164,7 +164,11 @@ class LoopbackServer:
     def _handle(self, received: Received, connection: ServedConnection) -> None:
         batches = self.batches.takes(received.path)
         if received.method != "POST" and not batches:
-            known = {"/stats": self.stats(), "/v1/models": {"object": "list", "data": [{"id": "loopback"}]}}
+            known = {
+                "/health": {"status": "ok"},
+                "/stats": self.stats(),
+                "/v1/models": {"object": "list", "data": [{"id": "loopback"}]},
+            }
             found = known.get(received.path)
             connection.send(response(200 if found else 404, orjson.dumps(found or {"error": "no such page"})))
             return

@@ -120,7 +120,7 @@ class BatchCaller(Caller):
         finally:
             self._scheduler.journaled(key)
 
-    def _pending(self, unit: Unit, model: Model, request: Request, key: bytes) -> PendingCall:
+    def _pending(self, unit: Unit, model: Model, request: Request, key: bytes, attempt: int) -> PendingCall:  # noqa: ARG002
         release = partial(self.gate.release, model.name)
         return WaveCall(self._scheduler, unit.index, model.name, request, key, release)
 

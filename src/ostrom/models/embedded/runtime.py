@@ -27,6 +27,8 @@ from ostrom.ground.errors import ModelError
 # Small enough that a call can be stopped while a long prompt is still being read.
 BATCH = 256
 CACHE_MIB = 512
+ALL_LAYERS = 999
+"""More layers than any model has: llama.cpp takes it for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +42,22 @@ class Load:
     """Tokens per slot, prompt and reply together."""
     keep_prompts: bool
     """Reuse what was computed for the same beginning of a prompt: faster, but no longer reproducible."""
+    gpu_layers: int = 0
+    """Layers that a GPU holds; ``ALL_LAYERS`` for all of them."""
 
 
 class Runtime:
     """One loaded model. Calls block; make each in a thread of its own."""
 
     def __init__(self, load: Load, adapters: Sequence[Path] = ()) -> None:
-        # The spinning threads of one process slow down all others; must be set before the library loads.
-        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-        os.environ.setdefault("GOMP_SPINCOUNT", "0")
-        try:
-            import xllamacpp
-        except ImportError as error:
-            raise ModelError(
-                f"embedded models need the extra 'embedded': pip install 'ostrom[embedded]' ({error})"
-            ) from None
+        xllamacpp = _library()
         params = xllamacpp.CommonParams()
         params.model.path = str(load.path)
         params.n_parallel = load.slots
         params.n_ctx = load.context * load.slots
         params.n_batch = BATCH
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = load.threads
-        params.n_gpu_layers = 0
+        params.n_gpu_layers = load.gpu_layers
         params.fit_params = False
         params.verbosity = -1
         params.cache_ram_mib = CACHE_MIB if load.keep_prompts else 0
@@ -115,6 +111,25 @@ class Runtime:
             self._idle.wait_for(lambda: self._calls == 0)
             self._server = None
         _RUNTIMES.discard(self)
+
+
+def _library() -> Any:
+    """The library, loaded at the first call."""
+    # The spinning threads of one process slow down all others; must be set before the library loads.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    os.environ.setdefault("GOMP_SPINCOUNT", "0")
+    try:
+        import xllamacpp
+    except ImportError as error:
+        raise ModelError(
+            f"embedded models need the extra 'embedded': pip install 'ostrom[embedded]' ({error})"
+        ) from None
+    return xllamacpp
+
+
+def has_gpu() -> bool:
+    """Whether the installed build of the runtime can use a GPU, and finds one."""
+    return any("GPU" in str(device["type"]) for device in _library().get_device_info())
 
 
 _RUNTIMES: weakref.WeakSet[Runtime] = weakref.WeakSet()

@@ -22,10 +22,12 @@ from ostrom.models import client_name
 from ostrom.models.asking import at_least_one, positive, refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.embedded.runtime import (
+    ALL_LAYERS,
     Load,
     SharedRuntime,
     announce,
     enter,
+    has_gpu,
     leave,
     runtime_version,
 )
@@ -56,6 +58,7 @@ class EmbeddedModel:
         sha256: str | None = None,
         adapter: Adapter | None = None,
         scale: float = 1.0,
+        gpu_layers: int = 0,
     ) -> None:
         fast = mode == "fast"
         slots = at_least_one(slots if slots is not None else (4 if fast else 1), "slots")
@@ -65,7 +68,7 @@ class EmbeddedModel:
         self.abilities = Abilities(
             choices=True, schema=True, logprobs=True, prefill=True, deterministic=not fast
         )
-        self._load = Load(path, slots, threads, at_least_one(context, "context"), keep_prompts=fast)
+        self._load = Load(path, slots, threads, at_least_one(context, "context"), fast, gpu_layers)
         self._timeout = positive(timeout, "timeout")
         self._sha256 = sha256
         self._adapter, self._scale = adapter, scale
@@ -143,6 +146,7 @@ class EmbeddedModel:
             "abilities": asdict(self.abilities),
             "client": {"timeout": self._timeout, "connections": self.connections},
             **self._adapted(),
+            **({"gpu_layers": self._load.gpu_layers} if self._load.gpu_layers else {}),
         }
 
     @property
@@ -258,6 +262,7 @@ def _open(
     adapter: str | None = None,
     scale: float | None = None,
     precision: Precision = "file",
+    gpu: str | int = "none",
 ) -> EmbeddedModel:
     if mode not in get_args(Mode):
         raise StudyError("unknown mode", key="mode", found=mode, allowed=get_args(Mode))
@@ -267,6 +272,13 @@ def _open(
         raise StudyError("mode reproducible has one slot; mode fast has more", key="slots", found=slots)
     if scale is not None and adapter is None:
         raise StudyError("is the scale of an adapter: set adapter too", key="settings.scale", found=scale)
+    layers = {"none": 0, "all": ALL_LAYERS}[gpu] if isinstance(gpu, str) else gpu
+    if layers and not has_gpu():
+        raise StudyError(
+            f"the installed runtime ({runtime_version()}) finds no GPU: install a build for yours, or leave this out",
+            key="settings.gpu",
+            found=gpu,
+        )
     check(model)
     if model.endswith(".gguf"):
         path, sha256 = Path(model).expanduser(), None
@@ -286,6 +298,7 @@ def _open(
         sha256=sha256,
         adapter=found,
         scale=1.0 if scale is None else float(scale),
+        gpu_layers=layers,
     )
 
 

@@ -30,6 +30,7 @@ from ostrom.models.dialects import DIALECTS, Dialect, abilities_of
 from ostrom.models.failures import from_document, from_error_object, in_text
 from ostrom.models.grants import key_for
 from ostrom.models.openai_wire import PARAMS, decode, encode, is_reasoning_model, read
+from ostrom.models.replicas import ReplicatedModel, addresses_of
 from ostrom.models.services import SERVICES, checked_url, first_set, home_of, origin
 from ostrom.models.transport import HttpModel, Transport
 
@@ -255,63 +256,82 @@ def open_service(
     model: str,
     *,
     base_url: str | None = None,
+    replicas: Iterable[str] | None = None,
     key_variable: str | None = None,
     dialect: str | None = None,
     timeout: float = 120.0,
     connections: int = 16,
     abilities: Iterable[str] | None = None,
-) -> OpenAIModel:
-    """A model of a service in the table, at its own address or at one that the user names."""
+) -> OpenAIModel | ReplicatedModel:
+    """A model of a service in the table, at its own address or at those that the user names."""
     entry = SERVICES[service]
     moved = first_set((entry.url_variable,)) if entry.url_variable else None
+    first, *_ = replicas or (None,)
     if base_url is not None:
         address = checked_url(base_url, source="base_url")
+    elif first is not None:
+        address = checked_url(first, source="replicas")
     elif moved is not None:
         address = checked_url(moved, source=str(entry.url_variable))
     else:
         address = home_of(service)
     homes = [entry.base_url, *([moved] if moved else [])]
-    key = key_for(address, homes, entry.keys, named=key_variable, who=f"{service}/{model}")
-    if key is None and entry.needs_key and origin(address) == origin(entry.base_url):
-        raise AccessRefused(f"{service}/{model}: set the environment variable {entry.keys[0]} to your key")
-    return OpenAIModel(
-        f"{service}/{model}",
-        model,
-        address,
-        dialect=dialect or entry.dialect,
-        key=key,
-        timeout=timeout,
-        connections=connections,
-        abilities=abilities,
-    )
+
+    def client(address: str) -> OpenAIModel:
+        key = key_for(address, homes, entry.keys, named=key_variable, who=f"{service}/{model}")
+        if key is None and entry.needs_key and origin(address) == origin(entry.base_url):
+            raise AccessRefused(
+                f"{service}/{model}: set the environment variable {entry.keys[0]} to your key"
+            )
+        return OpenAIModel(
+            f"{service}/{model}",
+            model,
+            address,
+            dialect=dialect or entry.dialect,
+            key=key,
+            timeout=timeout,
+            connections=connections,
+            abilities=abilities,
+        )
+
+    return _all([client(each) for each in addresses_of(address, replicas)])
 
 
 def open_url(
     name: str,
     *,
+    replicas: Iterable[str] | None = None,
     key_variable: str | None = None,
     dialect: str = "plain",
     timeout: float = 120.0,
     connections: int = 16,
     abilities: Iterable[str] | None = None,
-) -> OpenAIModel:
-    """The model behind ``http://host:port/v1#model``."""
+) -> OpenAIModel | ReplicatedModel:
+    """The model behind ``http://host:port/v1#model``, and behind further addresses where it has replicas."""
     check(name)
     address, _, model = name.partition("#")
     base_url = checked_url(address, source="model name")
     home = first_set(("OPENAI_BASE_URL",))
     homes = [checked_url(home, source="OPENAI_BASE_URL")] if home else []
-    key = key_for(base_url, homes, ("OPENAI_API_KEY",), named=key_variable, who=f"{base_url}#{model}")
-    return OpenAIModel(
-        f"{base_url}#{model}",
-        model,
-        base_url,
-        dialect=dialect,
-        key=key,
-        timeout=timeout,
-        connections=connections,
-        abilities=abilities,
+    return _all(
+        [
+            OpenAIModel(
+                f"{base_url}#{model}",
+                model,
+                each,
+                dialect=dialect,
+                key=key_for(each, homes, ("OPENAI_API_KEY",), named=key_variable, who=f"{each}#{model}"),
+                timeout=timeout,
+                connections=connections,
+                abilities=abilities,
+            )
+            for each in addresses_of(base_url, replicas)
+        ]
     )
+
+
+def _all(clients: list[OpenAIModel]) -> OpenAIModel | ReplicatedModel:
+    return clients[0] if len(clients) == 1 else ReplicatedModel(clients)
 
 
 PROVIDER = partial(open_service, "openai")

@@ -1,0 +1,277 @@
+"""Which servers can be started, and the argument list of each.
+
+A study names a model and settings of this list; nothing else of it gets into a command. Every server listens on
+loopback alone, and samples from the whole distribution of its model where a call does not say otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ostrom.ground.errors import AccessRefused, StudyError, UsageError
+from ostrom.ground.files import cache_folder
+from ostrom.models.asking import positive
+from ostrom.models.grants import environments
+
+HOST = "127.0.0.1"
+SAMPLING: Mapping[str, Any] = {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
+"""How every server samples where a call does not say: from the whole distribution."""
+ENVIRONMENT_VARIABLE = "OSTROM_SERVER_ENV"
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+PRECISIONS = ("auto", "bfloat16", "float16", "float32")
+DEVICES = ("auto", "cpu", "cuda", "mps")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerKind:
+    """A server program: what it is called, how it is installed, which settings it takes and what it answers to."""
+
+    program: str
+    install: str
+    settings: frozenset[str]
+    key_variable: str | None = None
+    """The environment variable from which it reads the key that callers must show."""
+    adapters: bool = False
+
+
+KINDS: dict[str, ServerKind] = {
+    "vllm": ServerKind(
+        "vllm",
+        "pip install vllm",
+        frozenset({"context", "slots", "precision", "gpus", "gpu_memory", "adapter"}),
+        key_variable="VLLM_API_KEY",
+        adapters=True,
+    ),
+    "transformers": ServerKind(
+        "transformers",
+        "pip install 'transformers[serving]' torch",
+        frozenset({"precision", "device", "continuous_batching"}),
+    ),
+    "llama-server": ServerKind(
+        "llama-server",
+        "from llama.cpp",
+        frozenset({"context", "slots", "threads", "gpu", "adapter", "scale"}),
+        key_variable="LLAMA_API_KEY",
+        adapters=True,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class ServerPlan:
+    """A server as it is to be started: which model, how, and with which adapters."""
+
+    kind: str
+    model: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    adapters: tuple[str, ...] = ()
+
+    @property
+    def served_name(self) -> str:
+        """What calls have to name as their model."""
+        return str(view_of(Path(self.model))) if self.kind == "transformers" else self.model
+
+    def arguments(self, port: int) -> list[str]:
+        """The argument list after the program.
+
+        >>> ServerPlan("llama-server", "/models/a.gguf", {"slots": 4, "context": 2048}).arguments(8001)[:8]
+        ['--model', '/models/a.gguf', '--host', '127.0.0.1', '--port', '8001', '--parallel', '4']
+        """
+        return _ARGUMENTS[self.kind](self, ["--host", HOST, "--port", str(port)])
+
+    def command(self, port: int) -> list[str]:
+        """The whole command; raises where the program is not installed."""
+        return [find_program(self.kind, self.settings.get("environment")), *self.arguments(port)]
+
+    def variables(self, key: str) -> dict[str, str]:
+        """The environment of the server: that of this process without the keys of other services."""
+        kept = {k: v for k, v in os.environ.items() if not k.endswith(("_API_KEY", "_API_TOKEN"))}
+        variable = KINDS[self.kind].key_variable
+        return {**kept, **({variable: key} if variable else {}), "PYTHONUNBUFFERED": "1"}
+
+
+def _vllm(plan: ServerPlan, where: list[str]) -> list[str]:
+    settings = plan.settings
+    more = _options(
+        settings,
+        context="--max-model-len",
+        slots="--max-num-seqs",
+        precision="--dtype",
+        gpus="--tensor-parallel-size",
+        gpu_memory="--gpu-memory-utilization",
+    )
+    if plan.adapters:
+        modules = [json.dumps({"name": path, "path": path}) for path in plan.adapters]
+        more += ["--enable-lora", "--max-loras", str(len(modules)), "--lora-modules", *modules]
+    # The model's own defaults would truncate what is sampled; the share of cached prompts is told on request only.
+    return [
+        "serve",
+        plan.model,
+        *where,
+        "--generation-config",
+        "vllm",
+        "--enable-prompt-tokens-details",
+        *more,
+    ]
+
+
+def _transformers(plan: ServerPlan, where: list[str]) -> list[str]:
+    batching = ["--continuous-batching"] if plan.settings.get("continuous_batching") else []
+    more = _options(plan.settings, precision="--dtype", device="--device")
+    return ["serve", plan.served_name, *where, *batching, *more]
+
+
+def _llama_server(plan: ServerPlan, where: list[str]) -> list[str]:
+    settings = plan.settings
+    slots = settings.get("slots") or 4
+    gpu = settings.get("gpu", "all")
+    layers = {"all": "999", "none": "0"}.get(str(gpu), str(gpu))
+    threads = _options(settings, threads="--threads")
+    adapters = [part for path in plan.adapters for part in ("--lora", path)]
+    return [
+        "--model", plan.model, *where, "--parallel", str(slots),
+        "--ctx-size", str(slots * (settings.get("context") or 8192)), "--n-gpu-layers", layers, *threads,
+        "--temp", "1", "--top-k", "0", "--top-p", "1", "--min-p", "0", "--no-webui",
+        *adapters, *(["--lora-init-without-apply"] if adapters else []),
+    ]  # fmt: skip
+
+
+_ARGUMENTS = {"vllm": _vllm, "transformers": _transformers, "llama-server": _llama_server}
+
+
+def _options(settings: Mapping[str, Any], **flags: str) -> list[str]:
+    return [
+        part
+        for name, flag in flags.items()
+        if settings.get(name) is not None
+        for part in (flag, str(settings[name]))
+    ]
+
+
+def check_plan(kind: str, model: str, settings: Mapping[str, Any]) -> str:
+    """Refuse a model or settings that no server of this kind takes; returns the model as the server gets it.
+
+    A name never begins with a dash, so that none can be taken for an option.
+    """
+    who = f"{kind}/{model}"
+    path = Path(model).expanduser()
+    if kind == "llama-server":
+        if not path.is_file():
+            raise UsageError(f"{who}: there is no such file (a model of llama-server is a GGUF file)")
+    elif kind == "transformers":
+        if not (path / "config.json").is_file():
+            raise UsageError(f"{who}: is no folder of a model (it has no config.json)")
+    elif not path.is_dir() and not _HUB_NAME.fullmatch(model):
+        raise UsageError(f"{who}: is neither a folder nor the name of a model (owner/name)")
+    check_values(kind, settings)
+    return str(path.absolute()) if path.exists() else model
+
+
+def check_values(kind: str, settings: Mapping[str, Any]) -> None:
+    """Refuse settings that a kind of server does not take; numbers were checked with those of all clients."""
+    for name, value in settings.items():
+        if value is None or name == "environment":
+            continue
+        if name not in KINDS[kind].settings:
+            raise StudyError(
+                f"a {kind} server has no such setting", key=f"settings.{name}", found=value,
+                allowed=[*sorted(KINDS[kind].settings), "environment"],
+            )  # fmt: skip
+        if name == "precision" and value not in PRECISIONS:
+            raise StudyError("unknown precision", key="settings.precision", found=value, allowed=PRECISIONS)
+        if name == "device" and value not in DEVICES:
+            raise StudyError("unknown device", key="settings.device", found=value, allowed=DEVICES)
+        if name == "continuous_batching" and not isinstance(value, bool):
+            raise StudyError("must be true or false", key="settings.continuous_batching", found=value)
+        if name == "gpu_memory" and positive(value, "settings.gpu_memory") > 1:
+            raise StudyError("must be a share of at most 1", key="settings.gpu_memory", found=value)
+
+
+def find_program(kind: str, environment: str | None) -> str:
+    """The program of a server, in the environment that was named, beside this Python, or on the search path.
+
+    A study names an environment; the folder that stands for it is in the person's own configuration file.
+    """
+    entry = KINDS[kind]
+    folders: Sequence[Path] = [Path(sys.executable).parent]
+    if environment is not None:
+        folders = [_folder(environment) / "bin"]
+    elif own := os.environ.get(ENVIRONMENT_VARIABLE, "").strip():
+        folders = [Path(own).expanduser() / "bin"]
+    for folder in folders:
+        if found := shutil.which(entry.program, path=str(folder)):
+            return found
+    if (
+        environment is None
+        and ENVIRONMENT_VARIABLE not in os.environ
+        and (found := shutil.which(entry.program))
+    ):
+        return found
+    where = "on the search path" if environment is None else f"in the environment {environment}"
+    raise AccessRefused(
+        f"there is no program {entry.program!r} {where}: install it ({entry.install}; an environment of its own is "
+        f"named by {ENVIRONMENT_VARIABLE}=DIR), or name the address of a server that runs already "
+        f"({url_variable(kind)}=http://host:port/v1)"
+    )
+
+
+def url_variable(kind: str) -> str:
+    """The environment variable that names a server which runs already."""
+    return f"{kind.upper().replace('-', '_')}_BASE_URL"
+
+
+def _folder(environment: str) -> Path:
+    known = environments()
+    if environment not in known:
+        raise StudyError(
+            "names no environment of your configuration file", key="settings.environment", found=environment,
+            allowed=sorted(known),
+        )  # fmt: skip
+    return known[environment]
+
+
+def view_of(folder: Path) -> Path:
+    """The folder that `transformers serve` loads in place of a model's own: the same files, plain sampling.
+
+    The server takes ``do_sample`` and ``top_k`` from the model's folder and knows no field of a call for them: a model
+    that does not sample by default would answer greedily at any temperature.
+    """
+    return cache_folder("servers") / f"{folder.name}-{abs_hash(str(folder))}"
+
+
+def make_view(folder: Path) -> Path:
+    """Write that folder."""
+    view = view_of(folder)
+    view.mkdir(parents=True, exist_ok=True)
+    for old in view.iterdir():
+        old.unlink()
+    for file in folder.iterdir():
+        if file.is_file() and file.name != "generation_config.json":
+            (view / file.name).symlink_to(file.absolute())
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    own = folder / "generation_config.json"
+    defaults = json.loads(own.read_text(encoding="utf-8")) if own.is_file() else {}
+    tokens = ("bos_token_id", "eos_token_id", "pad_token_id")
+    kept = {name: defaults.get(name, config.get(name)) for name in tokens}
+    plain = {**{k: v for k, v in kept.items() if v is not None}, "do_sample": True, **SAMPLING}
+    (view / "generation_config.json").write_text(json.dumps(plain), encoding="utf-8")
+    return view
+
+
+def abs_hash(text: str) -> str:
+    """A short name for a text.
+
+    >>> len(abs_hash("a"))
+    12
+    """
+    import hashlib
+
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
