@@ -34,7 +34,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: all blocks browser coverage demo test test-all fuzz newest lint format golden lock bench chaos chaos-short mutants cover docs notebooks package interop axelrod ray train servers probe clean help
+.PHONY: all blocks browser coverage demo test test-all fuzz newest lint format golden lock bench bench-quick chaos chaos-short mutants cover docs notebooks package interop axelrod ray train servers probe clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -163,6 +163,9 @@ probe: $(TRAIN_READY) ## the whole fine-tuning probe, small, on the CPU: play, s
 
 bench: $(BENCH_READY) ## measure everything, also against the openai SDK, inspect_ai and Axelrod (installs them apart)
 	$(BENCH)/bin/python -m benchmarks
+
+bench-quick: $(DEV_READY) ## measure prompts, generators, calls and tables against plain Python and the recorded result; a minute
+	$(BIN)/python -m benchmarks.quick $(if $(RECORD),--record)
 
 # A torch that the CPU is enough for; the newest one of the index would bring gigabytes for GPUs.
 $(TRAIN_READY): $(RUN_READY)

@@ -40,8 +40,8 @@ def run_seconds(matches: int, rounds: int, seats: int) -> float:
         return time.perf_counter() - begun
 
 
-def prompt_seconds(shown: int, happened: int, repeats: int = 200) -> float:
-    """Seconds per prompt that shows some of the rounds that have happened."""
+def prompting(shown: int, happened: int) -> Callable[[], object]:
+    """Makes the prompt of a decision that shows some of the rounds that have happened."""
     game = build_game("prisoners_dilemma")
     rounds = [Round(t + 1, (t % 2, 0), game.payoff((t % 2, 0))) for t in range(happened)]
     memory = memories.build({"name": "window", "k": shown})
@@ -51,10 +51,16 @@ def prompt_seconds(shown: int, happened: int, repeats: int = 200) -> float:
     def draw(number: int, purpose: str) -> np.random.Generator:
         raise AssertionError("a window draws nothing")
 
-    renderer.prompt(act(view), memory.show(view, draw), None, {})
+    return lambda: renderer.prompt(act(view), memory.show(view, draw), None, {})
+
+
+def prompt_seconds(shown: int, happened: int, repeats: int = 200) -> float:
+    """Seconds per prompt that shows some of the rounds that have happened."""
+    make = prompting(shown, happened)
+    make()
     begun = time.perf_counter()
     for _ in range(repeats):
-        renderer.prompt(act(view), memory.show(view, draw), None, {})
+        make()
     return (time.perf_counter() - begun) / repeats
 
 

@@ -87,6 +87,11 @@ class Spending:
         self._beyond = 1.0
         """The highest ratio of what a call took to what it was expected to take at most."""
 
+    @property
+    def may_delay(self) -> bool:
+        """Whether a call can have to wait for what others have reserved."""
+        return self.budget.tokens is not None or self.budget.usd is not None
+
     def reserve(self, model: str, size: CallSize) -> bool:
         """Reserve a call; False: it may fit when calls under way have ended. BudgetSpent: it does not."""
         budget, tally = self.budget, self.tally
@@ -272,8 +277,10 @@ class Limiter:
 
     def succeeded(self) -> None:
         """A call succeeded; its slot may have been released before."""
+        before = int(self.limit)
         self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
-        self.grant_free_slots()
+        if int(self.limit) > before:
+            self.grant_free_slots()
 
     def failed(self, era: int, retry_after: float | None = None) -> None:
         """A call met a rate limit, a failure or a timeout. Call this before ``release``."""
@@ -463,8 +470,9 @@ class RunGate:
 
     def _free(self, model: str, size: CallSize) -> None:
         self.spending.free(model, size)
-        for state in self._models.values():
-            state.limiter.grant_free_slots()
+        if self.spending.may_delay:
+            for state in self._models.values():
+                state.limiter.grant_free_slots()
 
     def stop(self) -> None:
         """Grant no more slots and refuse all queued requests."""
