@@ -225,13 +225,13 @@ def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) ->
     for place, codes in enumerate(("asked_codes", "said_codes", "came_codes")):
         entries = [entry for part in parts for entry in part[place]]
         starts = np.cumsum([0, *(len(part[place]) for part in parts[:-1])])
-        numbers = np.concatenate(
+        taken = np.concatenate(
             [getattr(t.rows, codes) + start for t, start in zip(units, starts, strict=True)]
         )
-        sources |= dict.fromkeys(entries[0] if entries else (), (entries, numbers))
+        sources |= dict.fromkeys(entries[0] if entries else (), (entries, taken))
     for name in rows.decision_columns:
-        entries, numbers = sources[name]
-        columns |= _taken(entries, [name], numbers, types)
+        entries, taken = sources[name]
+        columns |= _taken(entries, [name], taken, types)
     return polars.DataFrame(columns)
 
 

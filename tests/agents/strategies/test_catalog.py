@@ -253,4 +253,4 @@ def test_tolerance_that_would_forgive_everything_is_refused() -> None:
 
 def test_the_documentation_lists_every_strategy_with_its_source() -> None:
     rows = re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", reference.pages()["strategies"], re.MULTILINE)
-    assert dict(rows) == {name: strategies.get(name).citation for name in strategies.names()}
+    assert dict(rows) == {name: strategies.get(name).citation for name in strategies.names()}  # type: ignore[attr-defined]

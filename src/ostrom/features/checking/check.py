@@ -142,7 +142,7 @@ def _together(
             stack.callback(worker.wait)
             stack.callback(worker.kill)
         pool = stack.enter_context(ThreadPoolExecutor(count))
-        stack.callback(lambda: [worker.kill() for worker in workers])
+        stack.callback(_end, workers)
 
         def read(worker: subprocess.Popen[bytes], own: Sequence[int]) -> None:
             assert worker.stdin is not None and worker.stdout is not None
@@ -196,6 +196,12 @@ def _keep(path: Path, rows: Sequence[tuple[int, bytes | None, str | None]]) -> N
             keep_rows(connection, rows)
     except sqlite3.Error as error:
         raise RunError(explain(path, error)) from None
+
+
+def _end(workers: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Kill processes, so that nobody waits for what they would say."""
+    for worker in workers:
+        worker.kill()
 
 
 def _work(path: Path, make: bool) -> None:
