@@ -138,8 +138,7 @@ def _together(
             for _ in range(count)
         ]
         for worker in workers:
-            stack.callback(worker.wait)
-            stack.callback(worker.kill)
+            stack.enter_context(worker)
         pool = stack.enter_context(ThreadPoolExecutor(count))
         stack.callback(lambda: [worker.kill() for worker in workers])
 
