@@ -56,7 +56,8 @@ def test_a_whole_run_passes_and_is_told_of(
     call = caller(monkeypatch, tmp_path)
     done = call("check", str(folder), "--json")
     units = len(rows_of(folder))
-    entries = open_run(folder).journal.entries
+    with open_run(folder) as run:
+        entries = run.journal.entries
     assert units == 6 and json.loads(done.out) == {
         "run": "talk", "entries": entries, "replayed": 8, "compared": units, "made": 0, "processes": 1,
     }  # fmt: skip

@@ -139,8 +139,7 @@ def _together(
             for _ in range(count)
         ]
         for worker in workers:
-            stack.callback(worker.wait)
-            stack.callback(worker.kill)
+            stack.enter_context(worker)
         pool = stack.enter_context(ThreadPoolExecutor(count))
         stack.callback(_end, workers)
 
