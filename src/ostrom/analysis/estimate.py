@@ -142,8 +142,9 @@ class Query(BaseModel):
 
         picked = self.condition(data)
         if self.contrast:
-            how = {"where": picked, "balance": self.balance, "level": level}
-            return contrast(data, self.part, *self.pair, self.by, **how)
+            return contrast(
+                data, self.part, *self.pair, self.by, where=picked, balance=self.balance, level=level
+            )
         if self.over:
             return trend(data, self.part, self.over, self.by, log=self.log, where=picked, level=level)
         return estimate(data, self.part, self.by, where=picked, balance=self.balance, level=level)
