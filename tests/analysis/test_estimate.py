@@ -221,7 +221,8 @@ def test_levels_within_levels_weigh_the_same() -> None:
     """Two agents in one game and one in another: each game has half of the weight, each agent its share of that."""
     cells = [("pd", "a"), ("pd", "b"), ("pd", "b"), ("hunt", "a")]
     units = [
-        UnitValue([Observation(0.5, {"game": game, "agent": agent}, (None, None))]) for game, agent in cells
+        UnitValue([Observation(0.5, None, (None, None), False, {"game": game, "agent": agent})])
+        for game, agent in cells
     ]
     assert balanced(units, [1.0] * 4, ["game", "agent"]) == pytest.approx([0.25, 0.125, 0.125, 0.5])
 
