@@ -13,7 +13,7 @@ from tests.analysis.conftest import PlayedRun
 from ostrom.analysis.estimate import Estimate, Query, contrast, estimate, estimated, fixed, minus, trend
 from ostrom.analysis.intervals import Exact, mean_of
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.units import Observation, Observations, TwoSides, paired
+from ostrom.analysis.units import Observation, Observations, TwoSides, UnitValue, balanced, paired
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.models.base import Request
@@ -215,6 +215,16 @@ def test_balance_makes_levels_weigh_the_same_in_a_contrast(small: RunData, play_
     assert query.ask([small, other]) == wanted
     with pytest.raises(UsageError, match="nowhere"):
         contrast(small, "cooperation", "k", "16 - 1", balance=["nowhere"])
+
+
+def test_levels_within_levels_weigh_the_same() -> None:
+    """Two agents in one game and one in another: each game has half of the weight, each agent its share of that."""
+    cells = [("pd", "a"), ("pd", "b"), ("pd", "b"), ("hunt", "a")]
+    units = [
+        UnitValue([Observation(0.5, None, (None, None), False, {"game": game, "agent": agent})])
+        for game, agent in cells
+    ]
+    assert balanced(units, [1.0] * 4, ["game", "agent"]) == pytest.approx([0.25, 0.125, 0.125, 0.5])
 
 
 @pytest.mark.parametrize("certain", [(False, False), (True, False), (False, True), (True, True)])
