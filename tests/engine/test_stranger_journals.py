@@ -25,8 +25,17 @@ from ostrom.engine.entries import (
     unpacked,
     whole,
 )
-from ostrom.engine.integrity import COLUMNS, EVERY, MOST_CELL, Guard, check_format, require_plain, seal
-from ostrom.engine.journal import Journal, connect_read_only
+from ostrom.engine.integrity import (
+    COLUMNS,
+    EVERY,
+    MOST_CELL,
+    Guard,
+    check_format,
+    connect_read_only,
+    require_plain,
+    seal,
+)
+from ostrom.engine.journal import Journal
 from ostrom.features.transcript.transcript import transcript
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.studies.run import open_run

@@ -14,8 +14,9 @@ from ostrom.features.attribution.plan import attribute
 from ostrom.features.branching.branch import branch
 from ostrom.features.importing import import_rounds
 from ostrom.ground.errors import RunError, UsageError
+from ostrom.studies.extensions import plan_class, plans
 from ostrom.studies.load import load_study
-from ostrom.studies.plan import StudyPlan, plan_class, plan_of, plans
+from ostrom.studies.plan import StudyPlan, plan_of
 from ostrom.studies.resolve import resolve_run
 from ostrom.studies.run import open_run, play, play_plan
 

@@ -11,7 +11,7 @@ import pytest
 from tests.features.joining.conftest import asked, play_joined, play_shards, play_whole
 
 from ostrom.engine.folder import Folder
-from ostrom.engine.journal import connect_read_only
+from ostrom.engine.integrity import connect_read_only
 from ostrom.engine.shards import holder
 from ostrom.features.joining import join_shards
 from ostrom.testing.server import LoopbackServer

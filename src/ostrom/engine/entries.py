@@ -15,7 +15,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -466,3 +467,42 @@ def _release(waiting: list[asyncio.Future[None]], error: RunError | None) -> Non
             future.set_result(None)
         else:
             future.set_exception(error)
+
+
+class Unreported(NamedTuple):
+    """A try at a call, as far as it decides what the budget counts for it."""
+
+    model: str
+    params: Mapping[str, Any]
+    prompt: int
+    """Bytes of its prompt."""
+    usage: Usage
+    usd: float | None
+    written: int
+    """Bytes of its reply."""
+    cut: bool
+    error: str | None
+    status: int | None
+
+
+CALL_NAMES = (
+    "match", "id", "step", "player", "part", "try", "at", "model", "params", "reply", "reasoning", "reasoning_kind",
+    "finish", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning", "usd", "logprobs", "version", "latency",
+    "source", "error", "status",
+)  # fmt: skip
+
+
+class UnitRecord(NamedTuple):
+    """How a unit ended, and its rows as they are kept."""
+
+    unit: int
+    state: str
+    reason: str | None = None
+    scores: list[float] | None = None
+    facts: str | None = None
+    """JSON object."""
+    rows: bytes | None = None
+    refused: Mapping[str, int] = MappingProxyType({})
+    """Calls that were declined, by player."""
+    play: tuple[int, bytes] | None = None
+    """Rounds and packed moves of a match that was played as arrays."""

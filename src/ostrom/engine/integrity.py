@@ -16,7 +16,7 @@ import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -401,3 +401,43 @@ def explain(path: Path, error: Exception) -> str:
         if any(sign in text.lower() for sign in signs):
             return f"{path}: {meaning.format(text)}"
     return f"{path}: {text}"
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """A connection that can only read, while another process writes too; bytes that are no UTF-8 are replaced.
+
+    What its queries take together is bounded by the size of the journal.
+    """
+    require_plain(path)
+    try:
+        connection, _ = open_read_only(path)
+        require_format(connection, path)
+    except DAMAGE as error:
+        raise RunError(explain(path, error)) from None
+    return connection
+
+
+def open_read_only(path: Path) -> tuple[sqlite3.Connection, Guard]:
+    try:
+        connection, bounds = _open_uri(path, "mode=ro")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        connection, bounds = open_alone(path, error)
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+    return connection, bounds
+
+
+def open_alone(path: Path, error: sqlite3.OperationalError) -> tuple[sqlite3.Connection, Guard]:
+    """Open the database file alone where SQLite cannot create a WAL, as on a read-only file system.
+
+    With entries in a WAL the file is not complete: the error that led here stands.
+    """
+    log = path.with_name(path.name + "-wal")
+    if "interrupted" in str(error) or (log.exists() and log.stat().st_size):
+        raise error
+    return _open_uri(path, "immutable=1")
+
+
+def _open_uri(path: Path, how: str) -> tuple[sqlite3.Connection, Guard]:
+    made = sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, check_same_thread=False, timeout=10)
+    return made, guard(made, path)

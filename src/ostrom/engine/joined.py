@@ -15,8 +15,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ostrom.engine.entries import Journaled, Place
-from ostrom.engine.journal import CALL_NAMES, Journal, UnitRecord, Unreported
+from ostrom.engine.entries import CALL_NAMES, Journaled, Place, UnitRecord, Unreported
+from ostrom.engine.journal import Journal
 from ostrom.engine.shards import CALLS_APART
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply

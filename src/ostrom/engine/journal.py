@@ -7,10 +7,8 @@ back with fewer entries (a lost write-ahead log, a restored copy), or with other
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import orjson
 
@@ -19,6 +17,7 @@ from ostrom.engine.entries import (
     ANSWER,
     BATCH,
     CALL,
+    CALL_NAMES,
     PLAY,
     QUESTION,
     UNIT,
@@ -28,6 +27,8 @@ from ostrom.engine.entries import (
     Packages,
     Place,
     Row,
+    UnitRecord,
+    Unreported,
     Writer,
     answer_columns,
     dump,
@@ -48,6 +49,8 @@ from ostrom.engine.integrity import (
     has_batches,
     has_rows,
     lift,
+    open_alone,
+    open_read_only,
     require_format,
     require_plain,
     statements_of,
@@ -58,45 +61,6 @@ from ostrom.models.base import Reply, Usage
 
 MOST_AT_ONCE = 20_000
 """Entries whose seals are all checked when a journal is opened; of a larger one, those that are read."""
-
-
-class Unreported(NamedTuple):
-    """A try at a call, as far as it decides what the budget counts for it."""
-
-    model: str
-    params: Mapping[str, Any]
-    prompt: int
-    """Bytes of its prompt."""
-    usage: Usage
-    usd: float | None
-    written: int
-    """Bytes of its reply."""
-    cut: bool
-    error: str | None
-    status: int | None
-
-
-CALL_NAMES = (
-    "match", "id", "step", "player", "part", "try", "at", "model", "params", "reply", "reasoning", "reasoning_kind",
-    "finish", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning", "usd", "logprobs", "version", "latency",
-    "source", "error", "status",
-)  # fmt: skip
-
-
-class UnitRecord(NamedTuple):
-    """How a unit ended, and its rows as they are kept."""
-
-    unit: int
-    state: str
-    reason: str | None = None
-    scores: list[float] | None = None
-    facts: str | None = None
-    """JSON object."""
-    rows: bytes | None = None
-    refused: Mapping[str, int] = MappingProxyType({})
-    """Calls that were declined, by player."""
-    play: tuple[int, bytes] | None = None
-    """Rounds and packed moves of a match that was played as arrays."""
 
 
 class Journal:
@@ -131,7 +95,7 @@ class Journal:
             if checked:
                 self._read = self._connect() if create else self._connect_to_read()
             else:
-                self._read, self._guard = _read_only(path)
+                self._read, self._guard = open_read_only(path)
         except DAMAGE as error:
             raise RunError(explain(path, error)) from None
         try:
@@ -186,7 +150,7 @@ class Journal:
         try:
             return self._opened("SELECT count(*) FROM sqlite_master", reading=True)
         except sqlite3.OperationalError as error:
-            return _open_alone(self.path, error)[0]
+            return open_alone(self.path, error)[0]
 
     def _opened(self, *statements: str, reading: bool) -> sqlite3.Connection:
         new = not self.path.exists() or not self.path.stat().st_size
@@ -615,43 +579,3 @@ def _shaped(text: str | None, kind: type) -> Any:
     if found is not None and not isinstance(found, kind):
         raise RunError(f"the journal is damaged: {text!r:.60} is no {kind.__name__}")
     return found
-
-
-def connect_read_only(path: Path) -> sqlite3.Connection:
-    """A connection that can only read, while another process writes too; bytes that are no UTF-8 are replaced.
-
-    What its queries take together is bounded by the size of the journal.
-    """
-    require_plain(path)
-    try:
-        connection, _ = _read_only(path)
-        require_format(connection, path)
-    except DAMAGE as error:
-        raise RunError(explain(path, error)) from None
-    return connection
-
-
-def _read_only(path: Path) -> tuple[sqlite3.Connection, Guard]:
-    try:
-        connection, bounds = _open_uri(path, "mode=ro")
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError as error:
-        connection, bounds = _open_alone(path, error)
-    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
-    return connection, bounds
-
-
-def _open_alone(path: Path, error: sqlite3.OperationalError) -> tuple[sqlite3.Connection, Guard]:
-    """Open the database file alone where SQLite cannot create a WAL, as on a read-only file system.
-
-    With entries in a WAL the file is not complete: the error that led here stands.
-    """
-    log = path.with_name(path.name + "-wal")
-    if "interrupted" in str(error) or (log.exists() and log.stat().st_size):
-        raise error
-    return _open_uri(path, "immutable=1")
-
-
-def _open_uri(path: Path, how: str) -> tuple[sqlite3.Connection, Guard]:
-    made = sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, check_same_thread=False, timeout=10)
-    return made, guard(made, path)

@@ -12,8 +12,8 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ostrom.engine.arrays import ArrayPlayer
-from ostrom.engine.entries import Journaled, Place, dump, load
-from ostrom.engine.journal import Journal, UnitRecord
+from ostrom.engine.entries import Journaled, Place, UnitRecord, dump, load
+from ostrom.engine.journal import Journal
 from ostrom.engine.match import ReplayDiffers, compare_end, replay, same
 from ostrom.engine.plan import PeopleColumns, Plan, Seated, Unit
 from ostrom.engine.unit_rows import CAME, PLAYERS, RowRecorder, UnitRows

@@ -309,3 +309,19 @@ def _are_texts(value: object) -> bool:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def check_divisible(where: str, stops: bool, people: bool, together: int) -> None:
+    """Refuse to divide a study that is one whole; ``together`` is how many units must stay together, if all must."""
+    if stops:
+        raise UsageError(
+            f"{where}: a study with a stopping rule looks at all of its matches before it plays more, "
+            "and a shard has only its own (play it undivided, or without stop)"
+        )
+    if people:
+        raise UsageError(f"{where}: people come to one server (ostrom serve), not to shards")
+    if together:
+        raise UsageError(
+            f"{where}: its {together} units all share one preparation or descend from one generation, and stay "
+            "together; with more seeds or cells they can be divided"
+        )

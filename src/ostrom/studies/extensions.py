@@ -1,4 +1,4 @@
-"""What higher rooms add to what people write: kinds of files, and blocks of a study file. Both are found by name.
+"""What higher rooms add: kinds of files, blocks of a study file, and kinds of plans. All are found by name.
 
 A feature keeps a kind of file in its folder ``file_kinds`` (constant ``FILE_KIND``), so `ostrom validate`, `list` and
 `show` know it without importing the feature. The name of the module is the kind in the singular.
@@ -10,11 +10,12 @@ block, constant ``SECTION``. So stating a study imports no room above, and what 
 from collections.abc import Callable, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from ostrom.ground.errors import UsageError
+from ostrom.engine.plan import Plan
+from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.ground.registry import Registry
 
 
@@ -54,3 +55,30 @@ class StudySection(BaseModel):
 sections: Registry[StudySection] = Registry(
     "section of a study", None, "SECTION", "ostrom.sections", folder="sections"
 )
+
+
+plans: Registry[Plan] = Registry(
+    "kind of plan",
+    None,
+    "PLAN",
+    "ostrom.plans",
+    table={
+        "study": "ostrom.studies.plan:StudyPlan",
+        "people": "ostrom.people.plan:PeoplePlan",
+        "imported": "ostrom.features.importing.plan:ImportedPlan",
+        "branch": "ostrom.features.branching.branch:BranchPlan",
+        "attribution": "ostrom.features.attribution.plan:AttributionPlan",
+        "judge": "ostrom.features.judging.plan:JudgePlan",
+        "score": "ostrom.probe.scores:ScorePlan",
+        "tree": "ostrom.features.trees.plan:TreePlan",
+        "author": "ostrom.features.authoring.plan:AuthorPlan",
+    },
+)
+
+
+def plan_class(kind: str, file: str | None = None) -> type[Plan]:
+    """The class of the plans of one kind; ``file`` is the manifest that names it."""
+    try:
+        return cast("type[Plan]", plans.get(kind))
+    except UnknownName as error:
+        raise RunError(str(error.at(file, "kind"))) from None

@@ -29,8 +29,7 @@ from ostrom.engine.shards import Shard
 from ostrom.framing import Library
 from ostrom.games import build_game
 from ostrom.games.game import Game
-from ostrom.ground.errors import GameError, RunError, StudyError, UnknownName, UsageError
-from ostrom.ground.registry import Registry
+from ostrom.ground.errors import GameError, StudyError, UsageError
 from ostrom.ground.validation import problem, validate
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.controls import build_mechanism
@@ -39,6 +38,7 @@ from ostrom.studies.baselines import split, with_shares
 from ostrom.studies.checks import (
     check_attributes,
     check_cell,
+    check_divisible,
     check_framing_labels,
     check_memory,
     check_params,
@@ -46,6 +46,7 @@ from ostrom.studies.checks import (
     check_strategy_name,
     library_of,
 )
+from ostrom.studies.extensions import plan_class
 from ostrom.studies.factors import (
     Cell,
     Factor,
@@ -214,19 +215,11 @@ class StudyPlan(Plan):
 
     def divided(self, shard: Shard) -> Self:
         """The plan of one shard, with its part of the budget; refused where every unit needs all others."""
+        together = bool(self._prepared) and self.cells * self.study.seeds == 1 < shard.of
         where = f"{self.file}: --shard {shard}"
-        if self.stop is not None:
-            raise UsageError(
-                f"{where}: a study with a stopping rule looks at all of its matches before it plays more, "
-                "and a shard has only its own (play it undivided, or without stop)"
-            )
-        if self.study.people is not None:
-            raise UsageError(f"{where}: people come to one server (ostrom serve), not to shards")
-        if self._prepared and self.cells * self.study.seeds == 1 < shard.of:
-            raise UsageError(
-                f"{where}: its {len(self)} units all share one preparation or descend from one generation, and stay "
-                "together; with more seeds or cells they can be divided"
-            )
+        check_divisible(
+            where, self.stop is not None, self.study.people is not None, len(self) if together else 0
+        )
         plan = copy(self)
         plan.shard, plan.budget = shard, self.budget.share(shard)
         plan._planned = sum(map(plan.repeats, range(self._per_replicate))) if self._prepared else len(
@@ -304,7 +297,7 @@ class StudyPlan(Plan):
             name, seat = cell.preparations[place]
             preparation = cell.mechanism.preparation(cell.game, seat)
             assert preparation is not None
-            key = _key(cell.labels, ["prepare", name, seat])
+            key = _json([dict(cell.labels), ["prepare", name, seat]])
             return Unit(
                 index, key, seed, cell.columns, cell.game, preparation,
                 (self._seated(cell, name, seat),), kind="preparation", seat=seat,
@@ -319,7 +312,9 @@ class StudyPlan(Plan):
             mechanism, columns = mechanism.generation(generation), {**columns, "generation": generation}
             needs = (index - len(cell.seatings),) if generation else ()
             who.append(f"generation {generation}")
-        return Unit(index, _key(cell.labels, who), seed, columns, cell.game, mechanism, players, needs)
+        return Unit(
+            index, _json([dict(cell.labels), who]), seed, columns, cell.game, mechanism, players, needs
+        )
 
     def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Units that together ask every question, with the configurations that are asked there (see prompts)."""
@@ -574,37 +569,6 @@ class StudyPlan(Plan):
 
 def _json(data: Any) -> str:
     return orjson.dumps(data, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
-
-
-def _key(labels: Mapping[str, Any], who: list[Any]) -> str:
-    return _json([dict(labels), who])
-
-
-plans: Registry[Plan] = Registry(
-    "kind of plan",
-    None,
-    "PLAN",
-    "ostrom.plans",
-    table={
-        "study": "ostrom.studies.plan:StudyPlan",
-        "people": "ostrom.people.plan:PeoplePlan",
-        "imported": "ostrom.features.importing.plan:ImportedPlan",
-        "branch": "ostrom.features.branching.branch:BranchPlan",
-        "attribution": "ostrom.features.attribution.plan:AttributionPlan",
-        "judge": "ostrom.features.judging.plan:JudgePlan",
-        "score": "ostrom.probe.scores:ScorePlan",
-        "tree": "ostrom.features.trees.plan:TreePlan",
-        "author": "ostrom.features.authoring.plan:AuthorPlan",
-    },
-)
-
-
-def plan_class(kind: str, file: str | None = None) -> type[Plan]:
-    """The class of the plans of one kind; ``file`` is the manifest that names it."""
-    try:
-        return cast("type[Plan]", plans.get(kind))
-    except UnknownName as error:
-        raise RunError(str(error.at(file, "kind"))) from None
 
 
 def read_plan(source: PlanSource) -> StudyPlan:

@@ -37,7 +37,8 @@ from ostrom.ground.files import plain
 from ostrom.ground.python_files import references
 from ostrom.models import open_model
 from ostrom.models.base import Model
-from ostrom.studies.plan import StudyPlan, plan_class, read_plan
+from ostrom.studies.extensions import plan_class
+from ostrom.studies.plan import StudyPlan, read_plan
 from ostrom.studies.prompts import home_of, refuse_other_prompts
 from ostrom.studies.schema import StudyFile
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ostrom.engine.folder import identity, undivided
-from ostrom.engine.journal import connect_read_only
+from ostrom.engine.integrity import connect_read_only
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.values import grouped
 from ostrom.view.calls import CallTry, changes, tries_of

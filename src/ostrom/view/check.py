@@ -10,8 +10,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from ostrom.engine.folder import Folder
-from ostrom.engine.integrity import DAMAGE, check, explain
-from ostrom.engine.journal import connect_read_only
+from ostrom.engine.integrity import DAMAGE, check, connect_read_only, explain
 from ostrom.ground.errors import OstromError, RunError, UnknownName
 from ostrom.ground.terminal import one_line, write_json
 from ostrom.studies.run import open_run

@@ -28,8 +28,7 @@ from typing import Any
 import orjson
 
 from ostrom.engine.folder import Folder
-from ostrom.engine.integrity import DAMAGE
-from ostrom.engine.journal import connect_read_only
+from ostrom.engine.integrity import DAMAGE, connect_read_only
 from ostrom.engine.shards import CALLS_APART
 from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.ground.files import cache_folder, plain

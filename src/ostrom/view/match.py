@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from ostrom.engine.journal import connect_read_only
+from ostrom.engine.integrity import connect_read_only
 from ostrom.engine.shards import holder
 from ostrom.features.transcript.transcript import ended_early, tried, words_of
 from ostrom.features.words.lexicons import Lexicon, defection, highlight, memory_curse, normative

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ostrom.engine.folder import Folder
-from ostrom.engine.journal import connect_read_only
+from ostrom.engine.integrity import connect_read_only
 from ostrom.reports.words import number, pretty, share
 from ostrom.view.matches import CHOICES
 from ostrom.view.render import address, draw

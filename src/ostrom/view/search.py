@@ -22,8 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ostrom.engine.entries import UNREADABLE, Packages, whole
-from ostrom.engine.integrity import DAMAGE, explain
-from ostrom.engine.journal import connect_read_only
+from ostrom.engine.integrity import DAMAGE, connect_read_only, explain
 from ostrom.engine.shards import holder
 from ostrom.ground.errors import RunError
 from ostrom.view.index import RunIndex

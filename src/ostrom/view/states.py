@@ -18,8 +18,7 @@ import orjson
 
 from ostrom.data.rundata import FRESHNESS, kept_result
 from ostrom.engine.folder import MANIFEST, Folder
-from ostrom.engine.integrity import DAMAGE, explain
-from ostrom.engine.journal import connect_read_only
+from ostrom.engine.integrity import DAMAGE, connect_read_only, explain
 from ostrom.ground.errors import OstromError, RunError, UnknownName, UsageError
 from ostrom.ground.terminal import one_line
 from ostrom.ground.words import how_many
