@@ -87,7 +87,8 @@ class UnitRows:
         numbers = ["steps", "rounds", "asked_codes", "came_codes"]
         tables = ["asked", "came", "players"]
         if self.said is not None and other.said is not None:
-            numbers.append("said_codes"), tables.append("said")
+            numbers.append("said_codes")
+            tables.append("said")
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in numbers) and all(
             repr(getattr(self, name)) == repr(getattr(other, name)) for name in tables
         )

@@ -140,7 +140,8 @@ def _together(
         for worker in workers:
             stack.enter_context(worker)
         pool = stack.enter_context(ThreadPoolExecutor(count))
-        stack.callback(lambda: [worker.kill() for worker in workers])
+        for worker in workers:
+            stack.callback(worker.kill)  # before the threads that read from it are waited for
 
         def read(worker: subprocess.Popen[bytes], own: Sequence[int]) -> None:
             assert worker.stdin is not None and worker.stdout is not None
