@@ -218,8 +218,8 @@ def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) ->
     heads = [rows.decision_head(table) for table in units]
     sizes = [len(table.rows.steps) for table in units]
     columns = _taken(heads, list(heads[0]), np.repeat(np.arange(len(units)), sizes), types)
-    for name, numbers in (("step", "steps"), ("round", "rounds")):
-        columns[name] = polars.Series(name, np.concatenate([getattr(table.rows, numbers) for table in units]))
+    columns["step"] = polars.Series("step", np.concatenate([table.rows.steps for table in units]))
+    columns["round"] = polars.Series("round", np.concatenate([table.rows.rounds for table in units]))
     parts = [rows.expanded(table) for table in units]
     sources: dict[str, Any] = {}
     for place, codes in enumerate(("asked_codes", "said_codes", "came_codes")):

@@ -31,8 +31,8 @@ from ostrom.people.text_files import localised, questionnaire, read_texts
 from ostrom.people.visit import Book, Visit
 from ostrom.people.words import words
 from ostrom.studies.checks import check_framing_labels, check_memory, check_spreading, check_strategies
-from ostrom.studies.factors import Cell, merge, on_top, put, spelled_out
-from ostrom.studies.plan import StudyPlan, _json, _key
+from ostrom.studies.factors import Cell, canonical, merge, on_top, put, spelled_out, unit_key
+from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import rehearsed_facts
 from ostrom.studies.schema import StudyFile
 
@@ -134,13 +134,14 @@ class PeoplePlan(StudyPlan):
         """As for any study; a type that only stands in for missing people takes no seat of its own."""
         lobby, types = self.people.lobby, dict(data["types"] or {})
         names = {lobby.stand_in, lobby.departed.partition(":")[2]} & set(types)
-        seats = self._game(_json(data["game"])).seats
+        seats = self._game(canonical(data["game"])).seats
         if not names or (data["seating"] == "seats" and len(types) <= seats):
             return super()._cell_of(data, labels, traits)
         spare = {str(name): types.pop(str(name)) for name in sorted(map(str, names))}
         cell = super()._cell_of({**data, "types": types}, labels, traits)
         agents = {
-            name: self._agent(_json(on_top(data["agent"], spelled_out(spec)))) for name, spec in spare.items()
+            name: self._agent(canonical(on_top(data["agent"], spelled_out(spec))))
+            for name, spec in spare.items()
         }
         return replace(cell, types={**cell.types, **agents})
 
@@ -376,7 +377,7 @@ class PeoplePlan(StudyPlan):
         table = self.variant(at, self.people_of(at).order[0])
         labels = self._cell(at).columns if cell is not None else dict.fromkeys(self._cell(0).columns)
         name = next(seated for seated in table.seatings[0] if seated.config.person == "web")
-        key = _json(["visit", visit])
+        key = canonical(["visit", visit])
         return Unit(
             visit * self.stride,
             key,
@@ -397,7 +398,7 @@ class PeoplePlan(StudyPlan):
         players = list(cell.seatings[0])
         for seat, name in table.stand_ins.items():
             players[seat] = Seated(name, cell.types[name])
-        label = _key(cell.labels, [[seated.key for seated in players], key, "visit", visit])
+        label = unit_key(cell.labels, [[seated.key for seated in players], key, "visit", visit])
         if part:
             rules = cell.mechanism.preparation(cell.game, part - 1)
             assert rules is not None
@@ -417,7 +418,7 @@ class PeoplePlan(StudyPlan):
             for key in self.people_of(number).order:
                 cell = self.variant(number, key)
                 players = cell.seatings[0]
-                rules, label, facts = cell.mechanism.sized(len(players)), _key(cell.labels, [key]), []
+                rules, label, facts = cell.mechanism.sized(len(players)), unit_key(cell.labels, [key]), []
                 for seat in range(cell.game.seats if cell.preparations else 0):
                     design = rules.preparation(cell.game, seat)
                     assert design is not None

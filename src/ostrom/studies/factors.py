@@ -500,3 +500,13 @@ def clients_of(configs: Iterable[AgentConfig]) -> dict[str, dict[str, Any]]:
             raise StudyError(f"model {config.model} is given two different settings", key="agent.settings")
         found.setdefault(config.client, config.settings)
     return found
+
+
+def canonical(data: Any) -> str:
+    """Plain data as JSON with sorted keys: the same data gives the same text."""
+    return orjson.dumps(data, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
+
+
+def unit_key(labels: Mapping[str, Any], who: Sequence[Any]) -> str:
+    """What tells a unit of a cell from all others, whatever its number."""
+    return canonical([dict(labels), who])

@@ -52,6 +52,7 @@ from ostrom.studies.factors import (
     Factor,
     Grid,
     agent_names,
+    canonical,
     clients_of,
     on_top,
     placed,
@@ -59,6 +60,7 @@ from ostrom.studies.factors import (
     read_factors,
     society_of,
     spelled_out,
+    unit_key,
     watching_types,
 )
 from ostrom.studies.prompts import library_of_run, prompts_of
@@ -244,7 +246,7 @@ class StudyPlan(Plan):
         data, _ = self._data(self._place(index)[1])
         for name, value in changes.items():
             put(data, f"mechanism.{name}", value)
-        return self._mechanism(_json(data["mechanism"])).sized(len(self.unit(index).players))
+        return self._mechanism(canonical(data["mechanism"])).sized(len(self.unit(index).players))
 
     def _place(self, index: int) -> tuple[int, int, int]:
         """Replicate, cell and place within the cell of a unit."""
@@ -287,7 +289,7 @@ class StudyPlan(Plan):
     def _beginning(self, number: int, cell: Cell) -> str:
         """What the beginnings of the prompts of a cell depend on: the game and how it is told, to whomever."""
         told = [(c.framing.model_dump(mode="json"), c.persona, c.prompts) for c in cell.types.values()]
-        return _json([self._data(number)[0]["game"], told])
+        return canonical([self._data(number)[0]["game"], told])
 
     def _unit(self, replicate: int, number: int, place: int) -> Unit:
         cell = self._cell(number)
@@ -297,7 +299,7 @@ class StudyPlan(Plan):
             name, seat = cell.preparations[place]
             preparation = cell.mechanism.preparation(cell.game, seat)
             assert preparation is not None
-            key = _json([dict(cell.labels), ["prepare", name, seat]])
+            key = unit_key(cell.labels, ["prepare", name, seat])
             return Unit(
                 index, key, seed, cell.columns, cell.game, preparation,
                 (self._seated(cell, name, seat),), kind="preparation", seat=seat,
@@ -312,9 +314,7 @@ class StudyPlan(Plan):
             mechanism, columns = mechanism.generation(generation), {**columns, "generation": generation}
             needs = (index - len(cell.seatings),) if generation else ()
             who.append(f"generation {generation}")
-        return Unit(
-            index, _json([dict(cell.labels), who]), seed, columns, cell.game, mechanism, players, needs
-        )
+        return Unit(index, unit_key(cell.labels, who), seed, columns, cell.game, mechanism, players, needs)
 
     def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Units that together ask every question, with the configurations that are asked there (see prompts)."""
@@ -357,7 +357,7 @@ class StudyPlan(Plan):
             for players in (*cell.seatings, prepared)
         ]
         spare = None if self.study.people is None else [c.identity for c in cell.types.values()]
-        return _json([data["game"], data["mechanism"], who, repr(data.get("people")), spare])
+        return canonical([data["game"], data["mechanism"], who, repr(data.get("people")), spare])
 
     def _build_cell(self, number: int) -> Cell:
         data, labels = self._data(number)
@@ -368,8 +368,8 @@ class StudyPlan(Plan):
 
     def _cell_of(self, data: Mapping[str, Any], labels: Mapping[str, Any], traits: Mapping[str, Any]) -> Cell:
         """A cell from the study's fields in it."""
-        game = self._game(_json(data["game"]))
-        mechanism = self._mechanism(_json(data["mechanism"]))
+        game = self._game(canonical(data["game"]))
+        mechanism = self._mechanism(canonical(data["mechanism"]))
         named = data["types"] or {"": {}}
         types = {}
         for name, spec in named.items():
@@ -478,9 +478,9 @@ class StudyPlan(Plan):
     def _player(self, fields: Mapping[str, Any], game: Game) -> AgentConfig:
         """The configuration of an agent in a game, a polar memory with the shares of its own baseline."""
         plain, baselines = split(fields)
-        config = self._agent(_json(plain))
+        config = self._agent(canonical(plain))
         if baselines and (memory := with_shares(config, baselines, game, self.file)):
-            return self._agent(_json({**plain, "memory": memory}))
+            return self._agent(canonical({**plain, "memory": memory}))
         return config
 
     # -- parts ---------------------------------------------------------------------------------------
@@ -530,7 +530,7 @@ class StudyPlan(Plan):
             # Check every configuration once; types that differ only by seat are different configurations.
             players = {id(seated.config): seated.config for seating in cell.seatings for seated in seating}
             for config in players.values():
-                agents.setdefault(f"{config.identity} {_json(config.attributes)}", config)
+                agents.setdefault(f"{config.identity} {canonical(config.attributes)}", config)
                 check_memory(config, cell.game, self.file)
                 check_framing_labels(config, cell.game, self.file)
                 self._check_words(config, cell.game)
@@ -565,10 +565,6 @@ class StudyPlan(Plan):
             error.file = self.file
             raise error.moved("agent.settings") from None
         return found, tuple(found)
-
-
-def _json(data: Any) -> str:
-    return orjson.dumps(data, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
 
 
 def read_plan(source: PlanSource) -> StudyPlan:

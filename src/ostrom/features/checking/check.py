@@ -141,7 +141,8 @@ def _together(
         for worker in workers:
             stack.enter_context(worker)
         pool = stack.enter_context(ThreadPoolExecutor(count))
-        stack.callback(_end, workers)
+        for worker in workers:
+            stack.callback(worker.kill)  # before the threads that read from it are waited for
 
         def read(worker: subprocess.Popen[bytes], own: Sequence[int]) -> None:
             assert worker.stdin is not None and worker.stdout is not None
@@ -195,12 +196,6 @@ def _keep(path: Path, rows: Sequence[tuple[int, bytes | None, str | None]]) -> N
             keep_rows(connection, rows)
     except sqlite3.Error as error:
         raise RunError(explain(path, error)) from None
-
-
-def _end(workers: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Kill processes, so that nobody waits for what they would say."""
-    for worker in workers:
-        worker.kill()
 
 
 def _work(path: Path, make: bool) -> None:
