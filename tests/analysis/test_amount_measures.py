@@ -147,10 +147,10 @@ def test_a_stock_game_with_other_names_is_measured_by_what_it_states(tmp_path: P
 @pytest.mark.usefixtures("a_well")
 def test_tables_of_before_are_made_again_with_what_rounds_state(tmp_path: Path) -> None:
     with played(tmp_path, "well", {"a": "threshold:20", "b": "threshold:12"}, "none") as data:
+        before = data.parquet("decisions").stat().st_mtime_ns
         known = orjson.loads((data.folder / "tables.json").read_bytes())
         known["columns"]["decisions"].remove("facts")
         (data.folder / "tables.json").write_bytes(orjson.dumps(known))
-        before = data.parquet("decisions").stat().st_mtime_ns
     with open_run("run", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         assert data.parquet("decisions").stat().st_mtime_ns > before
 

@@ -56,6 +56,7 @@ ELSEWHERE = {
     "power": "tests/features/power/test_power_command.py",
     "replicate": "tests/features/replicate/test_replicate.py",
     "profile": "tests/features/profile/test_profile_command.py",
+    "join": "tests/features/joining",
     "models check": "below",
     "models fetch": "needs the network where the weights are not at hand",
 }

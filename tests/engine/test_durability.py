@@ -93,7 +93,14 @@ def match(log: Log, agents: list[Slow]) -> LiveMatch:
         return cast("Outcome", None)
 
     rules = NoMechanism()
-    unit = cast("Unit", type("U", (), {"index": 0, "first": 0, "streams": None, "mechanism": rules})())
+    unit = cast(
+        "Unit",
+        type(
+            "U",
+            (),
+            {"index": 0, "first": 0, "streams": None, "mechanism": rules, "game": build_game("chicken")},
+        )(),
+    )
     return LiveMatch(
         unit, cast("Play", play()), cast("list[Agent]", agents), log, cast("Calls", None), Tally()
     )

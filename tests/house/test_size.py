@@ -37,14 +37,14 @@ MOST: dict[str, Size] = {
     "data": Size(3, 454),
     "analysis": Size(31, 3_758),
     "reports": Size(32, 2_577),
-    "studies": Size(18, 2_181),
+    "studies": Size(18, 2_183),
     "costs": Size(7, 1_061),
     "api": Size(5, 523),
     "cli": Size(15, 1_144),
     "web": Size(5, 292),
-    "features": Size(113, 9_218),
+    "features": Size(113, 9_217),
     "people": Size(27, 3_285),
-    "view": Size(20, 2_820),
+    "view": Size(20, 2_821),
     "probe": Size(17, 1_548),
     "replications": Size(36, 2_902),
     "testing": Size(15, 1_582),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=570, statements=54_081)
+WHOLE = Size(files=570, statements=54_083)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

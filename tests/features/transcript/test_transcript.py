@@ -124,13 +124,13 @@ def test_the_command_looks_once_which_matches_have_begun(
 ) -> None:
     with LoopbackServer(lambda _: "no idea") as server:
         played(tmp_path, server)
-    looks, begun = [], Rows.played
+    looks, begun = [], Rows.tables
 
-    def counted(rows: Rows, match: int | None = None) -> Iterator[Any]:
+    def counted(rows: Rows, match: int | None = None, **how: Any) -> Iterator[Any]:
         looks.append(match)
-        return begun(rows, match)
+        return begun(rows, match, **how)
 
-    monkeypatch.setattr(Rows, "played", counted)
+    monkeypatch.setattr(Rows, "tables", counted)
     for match, state in ((1, "state failed, reason "), (3, "state done\n")):
         done = CliRunner().invoke(app, ["transcript", "said", "--match", str(match), "--runs", str(tmp_path)])
         assert done.exit_code == 0 and state in done.output, done.output

@@ -350,7 +350,11 @@ def _state(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
     """What the table depends on: the run's tables, the version, and every word of the lexicons."""
     lists = [[x.name, x.mode, list(x.terms), list(x.labels)] for x in lexicons]
     tables = orjson.loads(read_plain(data.folder / FRESHNESS))
-    tables.pop("result", None)  # made from the tables: it says nothing about them
+    for name in (
+        "result",
+        "rows",
+    ):  # the first is made from the tables, the second says which were asked for so far
+        tables.pop(name, None)
     return {
         "ostrom": __version__,
         "tables": tables,
