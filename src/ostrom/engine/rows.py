@@ -16,7 +16,7 @@ from ostrom.engine.entries import Journaled, Place, dump, load
 from ostrom.engine.journal import Journal, UnitRecord
 from ostrom.engine.match import ReplayDiffers, compare_end, replay, same
 from ostrom.engine.plan import PeopleColumns, Plan, Seated, Unit
-from ostrom.engine.unit_rows import CAME, PLAYERS, Record, UnitRows
+from ostrom.engine.unit_rows import CAME, PLAYERS, RowRecorder, UnitRows
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import Decision, Outcome
@@ -392,7 +392,7 @@ def rows_of(
     answers: Mapping[Place, Journaled],
 ) -> UnitRows:
     """The rows of a unit from its replay; of an unfinished match, rounds count that some seat has seen."""
-    record, rest = Record(unit), dict(answers)
+    record, rest = RowRecorder(unit), dict(answers)
     parts = grouped(((step, player), part) for step, player, part in answers if part)
     for step, decisions in enumerate(steps, unit.first):
         for decision in decisions:

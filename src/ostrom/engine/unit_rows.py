@@ -214,7 +214,7 @@ def _tuples(columns: list[Any], names: Sequence[str]) -> list[tuple[Any, ...]]:
     return table
 
 
-class Record:
+class RowRecorder:
     """Takes down the decisions of a unit in the order of its rows."""
 
     def __init__(self, unit: Unit) -> None:
