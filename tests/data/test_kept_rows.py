@@ -21,8 +21,8 @@ from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
-WITHOUT = {"people", "imported", "plain", "looks"}
-"""People may take back what they did; imported runs are not played; moves of arrays need no rows."""
+WITHOUT = {"people", "imported", "plain", "looks", "foretold"}
+"""People may take back what they did; imported runs are not played; arrays and short scripts need no rows."""
 
 
 @pytest.fixture(autouse=True)
@@ -80,8 +80,12 @@ VARIED: dict[str, dict[str, Any]] = {
     "a dialogue": {"agent": {"conversation": "dialogue"}, "mechanism": {"name": "repetition", "rounds": 3}},
     "odds": {**CHANCE, "mechanism": {"name": "repetition", "rounds": 40}},
     "many rounds": {**CHANCE, "mechanism": {"name": "repetition", "rounds": 300}},
-    "noise": {**CHANCE, "mechanism": {"name": "repetition", "rounds": 9, "noise": 0.4}},
-    "three options": {**CHANCE, "types": {"a": "random"}, "game": "travelers_dilemma"},
+    "noise": {**CHANCE, "mechanism": {"name": "repetition", "rounds": 40, "noise": 0.4}},
+    "three options": {
+        "types": {"a": "random"},
+        "game": "travelers_dilemma",
+        "mechanism": {"name": "repetition", "rounds": 40},
+    },
 }
 
 

@@ -68,7 +68,7 @@ def test_the_array_of_slurm(tmp_path: Path, environment: dict[str, str]) -> None
 def test_a_task_of_slurm_that_is_stopped_says_so_and_keeps_what_it_has(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    waiting = 'mkdir -p "$8/study.1-of-4"\ntrap "exit 130" TERM\nwhile :; do sleep 0.05; done\n'
+    waiting = 'trap "exit 130" TERM\nmkdir -p "$8/study.1-of-4"\nwhile :; do sleep 0.05; done\n'
     (tmp_path / "bin" / "ostrom").write_text(f"#!/bin/sh\n{waiting}")
     own = {"SLURM_ARRAY_TASK_ID": "1", "SLURM_JOB_ID": "7"}
     process = subprocess.Popen(["bash", "-c", block("bash")], cwd=tmp_path, env={**environment, **own})

@@ -26,12 +26,12 @@ def shares() -> list[tuple[float, float]]:
 
 def log_capital(values: Any, weights: Any, mean: float) -> Any:
     """The logarithm of the capital against a weighted mean; units are the last axis."""
-    rises = optimize.brentq(
-        lambda k: float(np.minimum(weights, k).sum()) - mean, 0.0, float(weights.max()), xtol=1e-16
-    )
-    means = np.minimum(1.0, rises / weights)
+    rates = weights / weights.max()
     with np.errstate(divide="ignore"):
-        logs = [math.log(part) + np.log(1 - c + c * values / means).sum(axis=-1) for c, part in shares()]
+        logs = [
+            math.log(part) + np.log(1 - c * rates + c * rates * values / mean).sum(axis=-1)
+            for c, part in shares()
+        ]
     return special.logsumexp(logs, axis=0)
 
 
