@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ from tests.data.make_runs import HERE, RUNS, STUDIES, Kept, do, placed, those_wh
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.rows import Rows
-from ostrom.ground.errors import UsageError
+from ostrom.engine.unit_rows import ASKED, CAME, PLAYERS, SAID, UnitRows
+from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
@@ -114,3 +116,17 @@ def test_whatever_is_played_leaves_its_rows(changes: dict[str, Any], tmp_path: P
         assert all(end.rows is not None for end in run.journal.ends() if end.state == "done")
         rows = tables(run.rows, kept=True)
         assert rows and rows == tables(run.rows, kept=False)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_few_bytes_never_become_many_rows(place: int) -> None:
+    """Equal rows take no space while they are kept, so a stranger's journal can claim any number of them."""
+    claims: list[list[Any]] = [[1, *[None] * len(names)] for names in (ASKED, CAME, SAID, PLAYERS)]
+
+    def read() -> UnitRows:
+        return UnitRows.read(zlib.compress(orjson.dumps([[[0]] * 5, *claims])), "here")
+
+    assert len(read().steps) == len(read().players) == 1
+    claims[place][0] = 100_001
+    with pytest.raises(RunError, match=r"here: its rows cannot be read \(a table of 100001 rows"):
+        read()

@@ -33,8 +33,8 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_940),
     "models": Size(32, 3_644),
     "agents": Size(31, 2_331),
-    "engine": Size(28, 5_000),
-    "data": Size(3, 454),
+    "engine": Size(28, 5_004),
+    "data": Size(3, 455),
     "analysis": Size(31, 3_758),
     "reports": Size(32, 2_577),
     "studies": Size(18, 2_183),
@@ -42,9 +42,9 @@ MOST: dict[str, Size] = {
     "api": Size(5, 523),
     "cli": Size(15, 1_144),
     "web": Size(5, 292),
-    "features": Size(113, 9_217),
+    "features": Size(113, 9_214),
     "people": Size(27, 3_285),
-    "view": Size(20, 2_821),
+    "view": Size(20, 2_823),
     "probe": Size(17, 1_548),
     "replications": Size(36, 2_902),
     "testing": Size(15, 1_582),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=570, statements=54_083)
+WHOLE = Size(files=570, statements=54_087)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -14,6 +14,8 @@ from tests.view.runs import said, talk
 from tests.view.viewed import Viewed, viewed
 
 from ostrom.models.base import Reply, Request
+from ostrom.view.shelf import Shelf
+from ostrom.view.states import Watching
 
 
 def news(server: Viewed, path: str = "/events") -> Generator[dict[str, str], None, None]:
@@ -79,3 +81,21 @@ def test_a_run_that_was_cut_short_is_interrupted(tmp_path: Path) -> None:
         page = server.page("/")
         assert 'class="state interrupted"' in page and "3 of 3 calls" in page
         assert 'aria-label="Calls against budget"' in page
+
+
+def test_calls_are_counted_once_when_several_look_at_a_run(tmp_path: Path) -> None:
+    talk(tmp_path)
+    for _ in range(20):
+        watching = Watching(Shelf(tmp_path))
+        together = threading.Barrier(4)
+
+        def look(watching: Watching = watching, together: threading.Barrier = together) -> None:
+            together.wait()
+            watching.look(["talk"])
+
+        threads = [threading.Thread(target=look) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert watching.status("talk").calls == 20

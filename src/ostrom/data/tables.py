@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -13,6 +13,7 @@ from ostrom.engine.rows import RULE_COLUMNS, Row, Rows, UnitTable, attributes_of
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import draft_of
 
+T = TypeVar("T")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
 
@@ -316,7 +317,7 @@ def write_jsonl(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> i
     return count
 
 
-def batches(rows: Iterable[Row], size: int = BATCH) -> Iterator[list[Row]]:
+def batches(rows: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
     """Lists of at most so many rows."""
     source = iter(rows)
     while batch := list(islice(source, size)):

@@ -57,8 +57,8 @@ MOST_FACTS, LONGEST_FACT = 64, 200
 """So many facts of a round, and so many characters of each, are in the tables; longer ones and lists are left out."""
 FEW_ROWS = 64
 """Decisions whose codes are kept as JSON."""
-MOST_DISTINCT = 5_000_000
-"""Rows of a table that is read."""
+MOST_PLAYERS = 100_000
+"""Players of a unit whose rows are kept; a table of what was asked, said or came has no more rows than decisions."""
 MOST_BYTES = 64 << 20
 """Bytes that the rows of a unit may have when they are decompressed."""
 _KINDS = {1: "<i1", 2: "<i2", 4: "<i4"}
@@ -108,7 +108,7 @@ class UnitRows:
             widths, parts = zip(*map(_narrow, codes), strict=True)
             head = b"[%s,%s]" % (orjson.dumps([len(self.steps), *widths]), b",".join(tables))
             raw = b"%d\n%s%s" % (len(head), head, b"".join(parts))
-        return _packed(raw) if len(raw) <= MOST_BYTES else None
+        return _packed(raw) if len(raw) <= MOST_BYTES and len(self.players) <= MOST_PLAYERS else None
 
     @classmethod
     def read(cls, kept: bytes, where: str) -> UnitRows:
@@ -138,11 +138,12 @@ class UnitRows:
                 kind = np.dtype(_KINDS[width])
                 codes.append(np.frombuffer(raw, kind, count, at).astype(np.int64))
                 at += count * kind.itemsize
-        asked, came, said, players = (
-            None if table is None else _tuples(table, names)
-            for table, names in zip(tables, (ASKED, CAME, SAID, PLAYERS), strict=True)
-        )
         count = len(codes[0])
+        most = (count, count + 1, count, MOST_PLAYERS)  # one row more of what came: that nothing did
+        asked, came, said, players = (
+            None if table is None else _tuples(table, names, bound)
+            for table, names, bound in zip(tables, (ASKED, CAME, SAID, PLAYERS), most, strict=True)
+        )
         if asked is None or came is None or players is None or len(codes) != 4 + (said is not None):
             raise ValueError("they are not complete")
         for numbers, table in zip(codes[2:], (asked, came, said), strict=False):
@@ -202,16 +203,26 @@ def _constant(column: Sequence[Any]) -> bool:
     return len(set(map(repr, column))) == 1  # 1, 1.0 and True are equal and not the same, as 0.0 and -0.0 are
 
 
-def _tuples(columns: list[Any], names: Sequence[str]) -> list[tuple[Any, ...]]:
+def _tuples(columns: list[Any], names: Sequence[str], most: int) -> list[tuple[Any, ...]]:
     count, *lists = columns
     if not count:
         return []
-    if not 0 < count <= MOST_DISTINCT or len(lists) != len(names):
+    if not 0 < count <= most or len(lists) != len(names):
         raise ValueError(f"a table of {count} rows has {len(lists)} columns and not {len(names)}")
     table = list(zip(*(c if isinstance(c, list) else [c] * count for c in lists), strict=True))
     if len(table) != count:
         raise ValueError(f"a table has {len(table)} rows and not {count}")
     return table
+
+
+def keeps_rows(unit: Unit, decisions: int) -> bool:
+    """Whether the rows of a unit are kept: people may take back what they did, and few moves of scripts are replayed
+    as quickly as their rows are read.
+    """
+    seated = [player.config for player in unit.players]
+    if any(config.person for config in seated):
+        return False
+    return decisions >= FEW_ROWS or any(config.strategy is None for config in seated)
 
 
 class RowRecorder:

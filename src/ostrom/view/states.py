@@ -6,6 +6,7 @@ All runs are kept up to date in the background, and their integrity is checked o
 import asyncio
 import sqlite3
 import sys
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterable
@@ -95,6 +96,8 @@ class RunGauge:
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
+        self.alone = threading.Lock()
+        """Held during a look: pages and the background look at the same time, and calls are counted once."""
         self.status = RunStatus(folder.path.name)
         self._files: object = None
         self._manifest: object = None
@@ -342,9 +345,11 @@ class Watching:
         there = list(self.shelf.names() if names is None else names)
         for name in there:
             try:
-                gauge = self._gauges.get(name) or RunGauge(self.shelf.folder(name))
-                self._gauges[name] = gauge
-                self._take(name, gauge.look())
+                gauge = self._gauges.get(name) or self._gauges.setdefault(
+                    name, RunGauge(self.shelf.folder(name))
+                )
+                with gauge.alone:
+                    self._take(name, gauge.look())
             except UsageError:  # it was removed just now
                 continue
         if names is None:

@@ -29,7 +29,7 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.match import Answers, Calls, LiveMatch, ReplayDiffers, Replies
 from ostrom.engine.plan import Plan, Tally, Unit
 from ostrom.engine.play_options import PlayOptions
-from ostrom.engine.unit_rows import FEW_ROWS
+from ostrom.engine.unit_rows import keeps_rows
 from ostrom.framing import Library
 from ostrom.ground import errors
 from ostrom.ground.errors import OstromError, RunError, UsageError
@@ -275,10 +275,7 @@ class UnitPlayer:
             outcome = await match.run()
         except OstromError as error:
             return UnitEnd(match.step if match else 0, error=error)
-        quick = len(match.record) < FEW_ROWS and all(agent.instant for agent in agents)
-        people = any(seated.config.person for seated in unit.players)
-        # A short match of scripts is replayed as quickly as its rows are read; people may take back what they did.
-        rows = None if quick or people else match.record.rows(outcome.rounds).kept()
+        rows = match.record.rows(outcome.rounds).kept() if keeps_rows(unit, len(match.record)) else None
         return UnitEnd(match.step, outcome.scores, dict(outcome.facts) or None, rows=rows)
 
 

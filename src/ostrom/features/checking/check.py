@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.data.tables import batches
 from ostrom.engine.entries import dump, keep_rows
 from ostrom.engine.folder import Folder, refuse_joined
 from ostrom.engine.integrity import (
@@ -33,12 +34,14 @@ from ostrom.engine.integrity import (
 )
 from ostrom.engine.journal import MOST_AT_ONCE
 from ostrom.engine.rows import Rows, UnitTable
-from ostrom.engine.unit_rows import FEW_ROWS
+from ostrom.engine.unit_rows import keeps_rows
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.studies.run import Run, open_run
 
 Tell = Callable[[int, int], None]
 """Is told how many matches were replayed, and how many there are."""
+Made = tuple[int, bytes | None, str | None]
+"""A unit, its rows where they were made, and its calls that were declined."""
 SOME = 200
 """Units whose rows are written in one transaction."""
 
@@ -77,23 +80,23 @@ def check_run(
         many = processes or ((os.cpu_count() or 1) if entries > MOST_AT_ONCE else 1)
         count = min(many, len(units) or 1)
         replayed = _alone(run, units, rows) if count == 1 else _together(path, units, rows, count)
-        made, some = 0, list[tuple[int, bytes | None, str | None]]()
-        for done, one in enumerate(replayed, 1):
-            if tell is not None:
-                tell(done, len(units))
-            if one[1] is not None:
-                some.append(one)
-            if some and (len(some) == SOME or done == len(units)):
-                made += len(some)
-                _keep(folder.journal, some)
-                some = []
-        if some:
+        made = 0
+        for some in batches(_told(replayed, len(units), tell), SOME):
             made += len(some)
             _keep(folder.journal, some)
     return Checked(path.name, entries, len(units), kept, made, count)
 
 
-def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[tuple[int, bytes | None, str | None]]:
+def _told(replayed: Iterable[Made], of: int, tell: Tell | None) -> Iterator[Made]:
+    """Units whose rows were made; how far the replay is, is told on the way."""
+    for done, one in enumerate(replayed, 1):
+        if tell is not None:
+            tell(done, of)
+        if one[1] is not None:
+            yield one
+
+
+def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[Made]:
     """Replay units in this process: each with its rows, where they are wanted."""
     rows = run.rows
     for unit in units:
@@ -107,18 +110,19 @@ def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[tuple[int, by
 
 def _made(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None]:
     """The rows of a replayed unit and the calls that were declined, as the journal keeps them."""
-    unit = table.unit
-    scripts = all(seated.config.strategy is not None for seated in unit.players)
-    quick = scripts and len(table.rows.steps) < FEW_ROWS
-    if table.state != "done" or quick or rows.people is not None or rows.journal.play(unit.index) is not None:
+    unit, kept = table.unit, keeps_rows(table.unit, len(table.rows.steps))
+    if (
+        table.state != "done"
+        or not kept
+        or rows.people is not None
+        or rows.journal.play(unit.index) is not None
+    ):
         return None, None
     refused = {str(player): count for player, count in table.refused.items()}
     return table.rows.kept(), dump(refused) if refused else None
 
 
-def _together(
-    path: Path, units: Sequence[int], make: bool, count: int
-) -> Iterator[tuple[int, bytes | None, str | None]]:
+def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Iterator[Made]:
     """The same by several processes; the first thing that is wrong stops them."""
     lines: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
     command = [
@@ -190,7 +194,7 @@ def _empty(path: Path) -> None:
         raise RunError(explain(path, error)) from None
 
 
-def _keep(path: Path, rows: Sequence[tuple[int, bytes | None, str | None]]) -> None:
+def _keep(path: Path, rows: Sequence[Made]) -> None:
     try:
         with closing(sqlite3.connect(path, timeout=10)) as connection, connection:
             keep_rows(connection, rows)

@@ -6,6 +6,7 @@ loopback alone, and samples from the whole distribution of its model where a cal
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -244,7 +245,7 @@ def view_of(folder: Path) -> Path:
     The server takes ``do_sample`` and ``top_k`` from the model's folder and knows no field of a call for them: a model
     that does not sample by default would answer greedily at any temperature.
     """
-    return cache_folder("servers") / f"{folder.name}-{abs_hash(str(folder))}"
+    return cache_folder("servers") / f"{folder.name}-{short_hash(str(folder))}"
 
 
 def make_view(folder: Path) -> Path:
@@ -266,12 +267,10 @@ def make_view(folder: Path) -> Path:
     return view
 
 
-def abs_hash(text: str) -> str:
+def short_hash(text: str) -> str:
     """A short name for a text.
 
-    >>> len(abs_hash("a"))
+    >>> len(short_hash("a"))
     12
     """
-    import hashlib
-
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()

@@ -27,7 +27,7 @@ from ostrom.ground.errors import AccessRefused, ModelError, ServerFailed
 from ostrom.ground.files import cache_folder
 from ostrom.models.failures import one_line
 from ostrom.models.serving import keeper
-from ostrom.models.serving.kinds import HOST, ServerPlan, abs_hash, make_view
+from ostrom.models.serving.kinds import HOST, ServerPlan, make_view, short_hash
 
 logger = logging.getLogger("ostrom.servers")
 START = 900.0
@@ -49,7 +49,7 @@ class LocalServer:
     def __init__(self, plan: ServerPlan, *, who: str, start: float = START) -> None:
         self.plan, self.who, self.start = plan, who, start
         words = json.dumps([plan.arguments(0), plan.settings.get("environment")])
-        name = f"{plan.kind}-{abs_hash(words)}"
+        name = f"{plan.kind}-{short_hash(words)}"
         self.log = cache_folder("servers") / f"{name}.log"
         self._socket = _folder() / f"{name}.sock"
         self._link: socket.socket | None = None
