@@ -36,7 +36,7 @@ MOST: dict[str, Size] = {
     "engine": Size(28, 5_004),
     "data": Size(3, 455),
     "analysis": Size(31, 3_758),
-    "reports": Size(32, 2_577),
+    "reports": Size(32, 2_580),
     "studies": Size(18, 2_183),
     "costs": Size(7, 1_061),
     "api": Size(5, 523),
@@ -46,13 +46,13 @@ MOST: dict[str, Size] = {
     "people": Size(27, 3_285),
     "view": Size(20, 2_823),
     "probe": Size(17, 1_548),
-    "replications": Size(36, 2_902),
+    "replications": Size(41, 3_004),
     "testing": Size(15, 1_582),
     "ostrom": Size(2, 22),
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=570, statements=54_087)
+WHOLE = Size(files=575, statements=54_192)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
