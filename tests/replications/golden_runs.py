@@ -149,7 +149,7 @@ AMOUNTS: Mapping[str, tuple[str, ...]] = {
     "commons": ("types={sparing: 'proportional:0.1', greedy: 'proportional:0.3', coin: random}", "seeds=5"),
     "pricing": (
         "types={low: 'proportional:0.3', high: 'proportional:0.4'}",
-        "vary.talk={none: {mechanism.talk: null}}",
+        "agent.memory=full",
     ),
     "sharing": ("types={coin: random, best: best_response}", "seeds=5"),
 }
