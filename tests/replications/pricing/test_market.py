@@ -155,9 +155,11 @@ def test_sellers_see_all_prices_and_their_own_sales_alone(tmp_path: Path) -> Non
     assert result.complete
     sold = [f"you sold {units:.2f}".rstrip("0") for units in Market(2, *MARKETS[0][1:]).sold((1.9, 1.6))]
     later = [text for text in asked if "Round 1:" in text]
-    assert (
-        len(later) == 2 * 2 * 2 * (2 + 1) + 0
-    )  # two rounds of four matches by two, and as much talk in half of them
+    assert len(later) == 2 * 2 * 2 * (
+        4 + 3
+    )  # two later rounds, two emphases, two sellers: four kinds of talk
+    private, overseen = ([t for t in asked if words in t] for words in ("by nobody else", "by an overseer"))
+    assert len(private) == len(overseen) == 2 * 2 * 3 * 2
     for text in later:
         own = 0 if "You are Player 1" in text else 1
         assert "asked 1.9" in text and "asked 1.6" in text
