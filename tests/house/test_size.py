@@ -28,7 +28,7 @@ MOST: dict[str, Size] = {
     "ground": Size(16, 1_157),
     "games": Size(40, 2_510),
     "answers": Size(13, 907),
-    "mechanisms": Size(38, 2_729),
+    "mechanisms": Size(38, 2_791),
     "memory": Size(9, 496),
     "framing": Size(17, 1_940),
     "models": Size(32, 3_644),
@@ -43,7 +43,7 @@ MOST: dict[str, Size] = {
     "cli": Size(15, 1_144),
     "web": Size(5, 292),
     "features": Size(113, 9_214),
-    "people": Size(27, 3_285),
+    "people": Size(27, 3_287),
     "view": Size(20, 2_823),
     "probe": Size(17, 1_548),
     "replications": Size(41, 3_004),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=575, statements=54_192)
+WHOLE = Size(files=575, statements=54_256)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
