@@ -7,10 +7,11 @@ import sqlite3
 from pathlib import Path
 
 from ostrom.answers import Answer
-from ostrom.engine.entries import ANSWER, QUESTION, UNIT, dump, load
+from ostrom.engine.entries import ANSWER, QUESTION, UNIT, dump, keep_rows, load
 from ostrom.engine.folder import Folder, new_manifest
 from ostrom.engine.integrity import sealed
 from ostrom.engine.match import asked, replay
+from ostrom.engine.rows import rows_of
 from ostrom.framing import Library
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -38,7 +39,7 @@ def write(folder: Path, plan: StudyPlan, *, missing_rounds: int) -> int:
     """Journal every match up to its last rounds; with none missing, the matches are done. Returns decisions."""
     home = Folder(folder)
     folder.mkdir(parents=True)
-    home.write_manifest(new_manifest(plan.resolved(), plan.prompts, prompts_folder=None))
+    home.write_manifest(new_manifest(plan.kind, plan.resolved(), plan.prompts, prompts_folder=None))
     home.open_journal(create=True).close()
     connection = sqlite3.connect(home.journal)
     rng, decisions = random.Random(0), 0
@@ -63,9 +64,10 @@ def write(folder: Path, plan: StudyPlan, *, missing_rounds: int) -> int:
         decisions += len(rows)
         if not missing_rounds:
             given = {(row[1], row[2], ""): (Answer(load(row[4]), "exact"), 0, None) for row in rows}
-            _, outcome = replay(unit, unit.mechanism.play(unit.game, unit.streams), given)
+            steps, outcome = replay(unit, unit.mechanism.play(unit.game, unit.streams), given)
             assert outcome is not None
             connection.execute(UNIT, sealed((index, "done", None, rounds, dump(outcome.scores), None)))
+            keep_rows(connection, [(index, rows_of(unit, steps, outcome, given).kept(), None)])
     connection.executemany(QUESTION, [sealed((number, text)) for text, number in questions.items()])
     entries = decisions + len(questions) + (0 if missing_rounds else len(plan))
     connection.execute("UPDATE meta SET value=? WHERE key='entries'", (entries,))

@@ -1,7 +1,7 @@
-"""Brings the index of a run up to date: its matches by replaying them, its words call by call.
+"""Brings the index of a run up to date, segment by segment.
 
-Work goes on in small transactions, so it can be stopped at any moment and goes on from there. The journal is only
-read. An index that does not belong to the journal (another study, fewer entries, a match that was withdrawn since)
+A segment is written in one transaction, so the work can be stopped at any moment and goes on from there. The journal is
+only read. An index that does not belong to the journal (another study, fewer entries, a match that was withdrawn since)
 is thrown away and made anew.
 """
 
@@ -10,7 +10,6 @@ import os
 import sqlite3
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,38 +19,20 @@ import orjson
 
 from ostrom.engine.folder import Folder, identity
 from ostrom.engine.integrity import DAMAGE, MOST_CELL, explain
-from ostrom.engine.plan import Unit
-from ostrom.features.transcript.transcript import ended_early
-from ostrom.games.amounts import IDLE, Amounts
+from ostrom.engine.journal import connect_read_only
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.ground.files import plain
 from ostrom.ground.terminal import one_line, say
-from ostrom.ground.values import grouped
 from ostrom.studies.run import Run, open_run
-from ostrom.view.index import PLAYERS, VERSION, index_path, own_schema, remove, schema_of, schema_text
+from ostrom.view.index import VERSION, index_path, own_schema, remove, schema_of, schema_text
 from ostrom.view.words import Speech
 
-SOME = 100
-"""Matches in one transaction."""
-MOST_OPEN = 200
-"""Open matches that are looked at in one update."""
 FOLLOWED = 1800
 """Seconds for which a run that is being played is followed; whoever looks again asks again."""
 PAUSE = 3
 """Seconds between updates of a run that is being played."""
-LONGEST_STRIP = 2000
-MOST_STRIPS = 64
-
-TOTAL = (
-    "INSERT INTO matches (match, calls, errors, tokens_in, tokens_out, usd, unpriced) "
-    "SELECT s.match, count(*), sum(c.error IS NOT NULL AND c.finish IS NULL), coalesce(sum(c.tokens_in), 0), "
-    "coalesce(sum(c.tokens_out), 0), total(c.usd), sum(c.error IS NULL AND c.usd IS NULL) "
-    "FROM spoken s JOIN journal.calls c ON c.id=s.call WHERE s.call > ? AND s.call <= ? GROUP BY s.match "
-    "ON CONFLICT (match) DO UPDATE SET calls=calls+excluded.calls, errors=errors+excluded.errors, "
-    "tokens_in=tokens_in+excluded.tokens_in, tokens_out=tokens_out+excluded.tokens_out, usd=usd+excluded.usd, "
-    "unpriced=unpriced+excluded.unpriced"
-)
-"""What the calls between two numbers add to their matches."""
+SMALL = 8192
+"""Calls up to which the last segment is made anew with what came since, so that there are few segments."""
 
 
 class _Stale(Exception):
@@ -81,10 +62,12 @@ def update(folder: Path, *, stop: Callable[[], bool] = lambda: False, path: Path
 
 
 def _update(folder: Path, where: Path, stop: Callable[[], bool]) -> bool:
-    with open_run(folder, checked=False) as run, closing(_opened(where, run)) as connection:
-        if not run.folder.being_played:  # its player checked it
-            run.journal.check_structure()
-        writer = _Indexer(run, connection, stop)
+    with (
+        open_run(folder, checked=False) as run,
+        closing(connect_read_only(run.folder.journal)) as journal,
+        closing(_opened(where, run, journal)) as connection,
+    ):
+        writer = _Indexer(run, connection, journal, stop)
         try:
             return writer.update()
         except OstromError as error:
@@ -95,205 +78,57 @@ def _update(folder: Path, where: Path, stop: Callable[[], bool]) -> bool:
 class _Indexer:
     """One update of one index."""
 
-    def __init__(self, run: Run, connection: sqlite3.Connection, stop: Callable[[], bool]) -> None:
-        self.run, self.connection, self.stop = run, connection, stop
-        self.rows = run.rows
-        self.hidden = run.plan.hidden
-        self._cells = {
-            str(levels): int(n) for n, levels in connection.execute("SELECT id, levels FROM cells")
-        }
+    def __init__(
+        self, run: Run, connection: sqlite3.Connection, journal: sqlite3.Connection, stop: Callable[[], bool]
+    ) -> None:
+        self.run, self.connection, self.journal, self.stop = run, connection, journal, stop
 
     def update(self) -> bool:
         """Do everything there is to do; False if it was stopped before."""
         entries = self.run.journal.entries
-        (planned,) = self.connection.execute("SELECT count(*) FROM journal.units").fetchone()
-        (last,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM journal.calls").fetchone()
-        self.tell(of_matches=planned, of_calls=last, problem=None)
-        if not (self._ended() and self._open() and self._calls(last)):
-            return False
+        (last,) = self.journal.execute("SELECT coalesce(max(id), 0) FROM calls").fetchone()
+        meta = dict(self.connection.execute("SELECT key, value FROM meta"))
+        through, known = int(meta.get("calls", 0)), set(orjson.loads(meta.get("hidden", "[]")))
+        withdrawn = self.journal.execute("SELECT unit FROM units WHERE state='withdrawn'")
+        hidden = {*self.run.plan.hidden, *(unit for (unit,) in withdrawn)}
+        said = "SELECT 1 FROM calls WHERE unit=? AND id <= ? LIMIT 1"
+        if any(self.journal.execute(said, (unit, through)).fetchone() for unit in hidden - known):
+            raise _Stale  # its words are in the index, and must not stay there
+        self.tell(of_calls=last, problem=None, hidden=orjson.dumps(sorted(hidden)))
+        speech = Speech(self.run, self.connection, self.journal, hidden)
+        if through < last:
+            through = self._reopened(through)
+        while through < last:
+            done = speech.segment(through, self.stop)
+            if done is None:
+                return False
+            through = done
         self.tell(entries=entries, at=time.time())
         return True
+
+    def _reopened(self, through: int) -> int:
+        """Drop a small last segment, which is made anew; the last call before it."""
+        row = self.connection.execute(
+            "SELECT first, last FROM segments ORDER BY first DESC LIMIT 1"
+        ).fetchone()
+        if row is None or row[1] - row[0] >= SMALL:
+            return through
+        # Within the transaction that writes the new one: a search never misses calls that were found before.
+        self.connection.execute("DELETE FROM postings WHERE first=?", (row[0],))
+        self.connection.execute("DELETE FROM segments WHERE first=?", (row[0],))
+        return int(row[0]) - 1
 
     def tell(self, **facts: Any) -> None:
         """Keep facts about the index."""
         with self.connection:
-            self._tell(**facts)
-
-    def _tell(self, **facts: Any) -> None:
-        self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
-
-    # -- matches -------------------------------------------------------------------------------------
-
-    def _ended(self) -> bool:
-        """The matches that have come to an end since."""
-        after = -1
-        while not self.stop():
-            due = self.connection.execute(
-                "SELECT u.unit, u.state, u.reason, u.times FROM journal.units u LEFT JOIN matches m ON m.match=u.unit "
-                "WHERE u.unit > ? AND m.times IS NOT u.times ORDER BY u.unit LIMIT ?",
-                (after, SOME),
-            ).fetchall()
-            with self.connection:
-                for unit, state, reason, times in due:
-                    self._match(unit, state, reason, times)
-                (done,) = self.connection.execute("SELECT count(*) FROM matches WHERE times > 0").fetchone()
-                self._tell(matches=done)
-            if not due:
-                return True
-            after = due[-1][0]
-        return False
-
-    def _open(self) -> bool:
-        """The matches that are under way, as far as they have come."""
-        query = (
-            "WITH RECURSIVE begun(unit) AS (SELECT min(unit) FROM journal.answers UNION ALL "
-            "SELECT (SELECT min(unit) FROM journal.answers WHERE unit > begun.unit) FROM begun WHERE unit IS NOT NULL) "
-            "SELECT b.unit, (SELECT max(step) FROM journal.answers a WHERE a.unit=b.unit) AS step FROM begun b "
-            "LEFT JOIN journal.units u ON u.unit=b.unit LEFT JOIN matches m ON m.match=b.unit "
-            "WHERE b.unit IS NOT NULL AND u.unit IS NULL AND (m.steps IS NULL OR m.steps <= step) LIMIT ?"
-        )
-        for unit, _ in self.connection.execute(query, (MOST_OPEN,)).fetchall():
-            if self.stop():
-                return False
-            with self.connection:
-                self._match(unit, "open", None, 0)
-        return True
-
-    def _match(self, number: int, state: str, reason: str | None, times: int) -> None:
-        if state == "withdrawn" or number in self.hidden:
-            known = self.connection.execute(
-                "SELECT calls FROM matches WHERE match=? AND state IS NOT NULL", (number,)
-            )
-            if known.fetchone() is not None:
-                raise _Stale  # its words are in the index, and must not stay there
-            self._put(number, {"times": times})
-            return
-        found: dict[str, Any] = {"state": state, "reason": reason, "times": times}
-        try:
-            if number >= len(self.run.plan):
-                raise RunError(f"holds match {number}, the study has only {len(self.run.plan)}")
-            unit = self.run.plan.unit(number)
-            found |= self._head(unit)
-            found |= self._played(unit)
-        except OstromError as error:
-            found |= {"state": "damaged", "reason": str(error)}
-        except (*DAMAGE, ValueError, KeyError, IndexError, TypeError) as error:
-            why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            found |= {"state": "damaged", "reason": f"match {number} cannot be read ({why})"}
-        self._put(number, found)
-
-    def _put(self, number: int, columns: dict[str, Any]) -> None:
-        names = ", ".join(columns)
-        news = ", ".join(f"{name}=excluded.{name}" for name in columns)
-        self.connection.execute(
-            f"INSERT INTO matches (match, {names}) VALUES (?{', ?' * len(columns)}) "
-            f"ON CONFLICT (match) DO UPDATE SET {news}",
-            (number, *columns.values()),
-        )
-
-    def _head(self, unit: Unit) -> dict[str, Any]:
-        players = list(self.rows.planned(unit))
-        return {
-            "kind": unit.kind,
-            "cell": self.cell_of(unit),
-            "seed": unit.seed,
-            "game": unit.game.name,
-            "mechanism": unit.mechanism.name,
-            "agents": _json([seated.name for seated in unit.players]),
-            **{
-                column: _json([row[name] for row in players])
-                for name, column in PLAYERS.items()
-                if name != "agent"
-            },
-        }
-
-    def _played(self, unit: Unit) -> dict[str, Any]:
-        steps, outcome, answers = self.rows.replayed(unit)
-        rounds: Any = outcome.rounds if outcome is not None else steps[-1][0].view.history if steps else ()
-        readings = Counter(answer.reading for answer, _, _ in answers.values())
-        scores = None if outcome is None else [float(score) for score in outcome.scores]
-        return {
-            "steps": max((step for step, _, _ in answers), default=-1) + 1,
-            "rounds": len({r.number for r in rounds}),
-            **({"reason": early} if outcome is not None and (early := ended_early(outcome.facts)) else {}),
-            "scores": None if scores is None else _json(scores),
-            "score": sum(scores) / len(scores) if scores else None,
-            **strips_of(unit, rounds),
-            "readings": _json(dict(sorted(readings.items()))),
-            "complaints": sum(complaints for _, complaints, _ in answers.values()),
-            "policies": readings["policy"] + readings["refused"],
-        }
-
-    def cell_of(self, unit: Unit) -> int:
-        """The number of a unit's cell."""
-        levels = _json(dict(unit.cell))
-        if levels not in self._cells:
-            self._cells[levels] = len(self._cells) + 1
-            self.connection.execute("INSERT INTO cells VALUES (?, ?)", (self._cells[levels], levels))
-        return self._cells[levels]
-
-    # -- words ---------------------------------------------------------------------------------------
-
-    def _calls(self, last: int) -> bool:
-        (through,) = self.connection.execute("SELECT coalesce(max(call), 0) FROM spoken").fetchone()
-        known = self.connection.execute("SELECT value FROM meta WHERE key='calls'").fetchone()
-        through = max(int(through), known[0] if known is not None and type(known[0]) is int else 0)
-        speech = Speech(self.run, self.connection, self.cell_of, self.hidden)
-        while through < last:
-            if self.stop():
-                return False
-            with self.connection:
-                before, through = through, speech.some(through)
-                self.connection.execute(TOTAL, (before, through))
-                self._tell(calls=through, seal=speech.seal)
-        return True
-
-
-def strips_of(unit: Unit, rounds: Any) -> dict[str, Any]:
-    """What every player did, one sign per round: C or D where the game says what cooperating is, of an amount its
-    share of what may be named (0 to 9), else the letter of the action (a, b, ...), a dot where the round is void or the
-    player had nothing to decide."""
-    signs = [
-        (player, played.number, "·" if played.void else sign_of(unit, seat, played.actions[seat]))
-        for played in rounds
-        for seat, player in enumerate(played.players or range(len(played.payoffs)))
-    ]
-    strips = grouped((player, sign) for player, _, sign in signs)
-    acts = Counter(sign for strip in strips.values() for sign in strip)
-    known = acts["C"] + acts["D"]
-    shown = [strips.get(player, []) for player in range(min(len(unit.players), MOST_STRIPS))]
-    return {
-        "strips": _json(["".join(strip[:LONGEST_STRIP]) for strip in shown]),
-        "outcome": "".join(strip[-1] for strip in shown[:8] if strip) or None,
-        "first_defection": min((number for _, number, sign in signs if sign == "D"), default=None),
-        "cooperation": acts["C"] / known if known else None,
-    }
-
-
-def sign_of(unit: Unit, seat: int, action: Any) -> str:
-    """One sign for an action."""
-    options = unit.game.actions[seat]
-    if isinstance(options, Amounts) and action < options.levels:
-        return str(round(9 * action / max(1, options.levels - 1)))
-    if options[action] == IDLE:
-        return "·"
-    cooperates = unit.game.cooperates(seat, action)
-    if cooperates is not None:
-        return "C" if cooperates else "D"
-    return chr(ord("a") + action) if type(action) is int and 0 <= action < 26 else "#"
-
-
-def _json(data: Any) -> str:
-    return orjson.dumps(
-        data, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS, default=str
-    ).decode()
+            self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
 
 
 # -- the file ------------------------------------------------------------------------------------------
 
 
-def _opened(where: Path, run: Run) -> sqlite3.Connection:
-    """The index for writing, with the journal beside it for reading; one that is not ours is refused as stale."""
+def _opened(where: Path, run: Run, journal: sqlite3.Connection) -> sqlite3.Connection:
+    """The index for writing; one that is not ours, or not of this journal, is refused as stale."""
     new = not plain(where).exists()
     connection = sqlite3.connect(where.resolve().as_uri(), uri=True, timeout=10)
     try:
@@ -310,24 +145,23 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
             connection.executescript(f"BEGIN;\n{schema_text()}\nCOMMIT;")
             with connection:
                 facts = {
-                    "version": VERSION, "study": identity(run.manifest), "matches": 0, "calls": 0,
+                    "version": VERSION, "study": identity(run.manifest), "calls": 0,
                     "folder": os.fsencode(run.folder.path.resolve()),
                 }  # fmt: skip
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", list(facts.items()))
-        connection.execute("ATTACH ? AS journal", (f"{run.journal.path.resolve().as_uri()}?mode=ro",))
         if schema_of(connection) != own_schema():
             raise _Stale
-        _check_belongs(connection, run)
+        _check_belongs(connection, run, journal)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _check_belongs(connection: sqlite3.Connection, run: Run) -> None:
-    meta = dict(connection.execute("SELECT key, value FROM main.meta"))
+def _check_belongs(connection: sqlite3.Connection, run: Run, journal: sqlite3.Connection) -> None:
+    meta = dict(connection.execute("SELECT key, value FROM meta"))
     entries, calls = meta.get("entries"), meta.get("calls")
-    last = connection.execute("SELECT seal FROM journal.calls WHERE id=?", (calls,)).fetchone()
+    last = journal.execute("SELECT seal FROM calls WHERE id=?", (calls,)).fetchone()
     if (
         meta.get("version") != VERSION
         or meta.get("study") != identity(run.manifest)

@@ -1,0 +1,519 @@
+"""The list of a run's matches: filled from the rows that matches leave, asked in SQL, kept only while the run is open.
+
+It is a private database of the process (SQLite keeps it in memory, and the rest in a file without a name). It is filled
+in the order of the matches and in slices of time, so that the first page is there at once on a run of any size; a page
+says how far the list has come: what was not read yet is missing, never wrong.
+"""
+
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from numpy import argsort, array, bincount, concatenate, int64, isin, uint32, unique
+from numpy.typing import NDArray
+
+from ostrom.engine.entries import load
+from ostrom.engine.integrity import DAMAGE, explain
+from ostrom.engine.journal import connect_read_only
+from ostrom.engine.plan import Unit
+from ostrom.engine.rows import UnitTable
+from ostrom.engine.unit_rows import CAME, PLAYERS, SAID, UnitRows
+from ostrom.features.transcript.transcript import ended_early
+from ostrom.games.amounts import IDLE, Amounts
+from ostrom.ground.errors import OstromError, RunError, UnknownName, UsageError
+from ostrom.studies.run import Run
+
+SORTS = (
+    "match", "cell", "state", "outcome", "rounds", "score", "cooperation", "first_defection", "complaints", "policies",
+    "calls", "errors", "tokens_out", "usd",
+)  # fmt: skip
+"""The columns that matches can be sorted by."""
+NUMBERS = tuple(name for name in SORTS if name not in ("cell", "state", "outcome"))
+"""The columns of numbers, which can be bounded."""
+COUNTED = ("calls", "errors", "tokens_in", "tokens_out", "usd", "unpriced")
+"""What the calls of a match add up to."""
+SEATED = {"agent": "agents", "role": "roles", "model": "models"}
+"""Filters on single players, and the column of matches that lists their values."""
+MOST_ROWS = 500
+TOGETHER = 500
+"""Ends of matches that are compared with the list at a time."""
+CALLS = 10_000
+"""Calls that are counted at a time."""
+SHARE = 20
+"""A list that is complete is brought up to date after so many times as long as that took."""
+LONGEST_STRIP = 2000
+MOST_STRIPS = 64
+
+TABLES = """
+CREATE TABLE cells (id INTEGER PRIMARY KEY, levels TEXT NOT NULL UNIQUE);
+CREATE TABLE matches (
+  match INTEGER PRIMARY KEY, mark TEXT, kind TEXT, state TEXT, reason TEXT, cell INTEGER, seed INTEGER, game TEXT,
+  mechanism TEXT, agents TEXT, roles TEXT, models TEXT, rounds INTEGER, scores TEXT, score REAL, cooperation REAL,
+  outcome TEXT, first_defection INTEGER, strips TEXT, readings TEXT, complaints INTEGER, policies INTEGER
+);
+CREATE INDEX matches_seed ON matches (seed, cell);
+CREATE TABLE totals (
+  match INTEGER PRIMARY KEY, calls INTEGER, errors INTEGER, tokens_in INTEGER, tokens_out INTEGER, usd REAL,
+  unpriced INTEGER
+);
+CREATE VIEW listed AS SELECT m.*, coalesce(calls, 0) AS calls, coalesce(errors, 0) AS errors,
+  coalesce(tokens_in, 0) AS tokens_in, coalesce(tokens_out, 0) AS tokens_out, coalesce(usd, 0) AS usd,
+  coalesce(unpriced, 0) AS unpriced FROM matches m LEFT JOIN totals t ON t.match=m.match;
+"""
+TOTAL = (
+    "SELECT unit, count(*), sum(error IS NOT NULL AND finish IS NULL), coalesce(sum(tokens_in), 0), "
+    "coalesce(sum(tokens_out), 0), total(usd), sum(error IS NULL AND usd IS NULL) FROM calls "
+    "WHERE id > ? AND id <= ? GROUP BY unit"
+)
+ADD = f"INSERT INTO totals VALUES (?{', ?' * len(COUNTED)}) ON CONFLICT (match) DO UPDATE SET " + ", ".join(
+    f"{name}={name}+excluded.{name}" for name in COUNTED
+)
+
+
+@dataclass(frozen=True)
+class ListProgress:
+    """How much of a run a list holds."""
+
+    matches: int = 0
+    of_matches: int = 0
+    calls: int = 0
+    of_calls: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether it holds everything."""
+        return self.matches >= self.of_matches and self.calls >= self.of_calls
+
+
+@dataclass(frozen=True)
+class MatchFilters:
+    """Which matches to show; empty: all of them."""
+
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Factor: level, as text."""
+    cell: int | None = None
+    agent: str | None = None
+    role: str | None = None
+    model: str | None = None
+    """Agent, role and model must be those of one and the same player."""
+    state: str | None = None
+    outcome: str | None = None
+    reading: str | None = None
+    """A reading that occurs in the match."""
+    retries: bool = False
+    """Only matches with replies that could not be read."""
+    errors: bool = False
+    """Only matches with calls that failed."""
+    kind: str | None = None
+    game: str | None = None
+    mechanism: str | None = None
+    least: Mapping[str, float] = field(default_factory=dict)
+    """The least value of columns of numbers."""
+    most: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MatchPage:
+    """Some rows, and where the next ones begin."""
+
+    rows: list[dict[str, Any]]
+    after: str | None
+    """The ``after`` argument for the next page; None if there is none."""
+
+
+class MatchList:
+    """The matches of an open run; whoever reads the run alone reads the list."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.rows = run, run.rows
+        self._begin()
+
+    def _begin(self) -> None:
+        self.connection = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self.connection.executescript(TABLES)
+        self.progress = ListProgress(of_matches=1)
+        self._cells: dict[str, int] = {}
+        self._seated: dict[str, set[str]] = {name: set() for name in SEATED}
+        self._models: set[tuple[str, str | None]] = set()
+        """Agents with their models."""
+        self._readings: set[str] = set()
+        self._seal: int | None = None
+        """The seal of the last call that was counted."""
+        self._entries: int | None = None
+        """What the journal held when the list was complete."""
+        self._at, self._walked, self._aim = -1, 0, None
+        """The last ended match that was compared with the journal, how many were, and what the journal held then."""
+        self._next = 0.0
+        """When a complete list may be brought up to date."""
+
+    def close(self) -> None:
+        """Forget the list."""
+        self.connection.close()
+
+    # -- filling -------------------------------------------------------------------------------------
+
+    def update(self, seconds: float = float("inf")) -> bool:
+        """Read more of the journal, for about so many seconds; whether the list is complete."""
+        until = time.monotonic() + seconds
+        if self.progress.complete and time.monotonic() < self._next:
+            return True
+        try:
+            with closing(connect_read_only(self.run.folder.journal)) as journal:
+                return self._update(journal, until)
+        except DAMAGE as error:
+            raise RunError(explain(self.run.folder.journal, error)) from None
+
+    def _update(self, journal: sqlite3.Connection, until: float) -> bool:
+        began = time.monotonic()
+        entries = journal.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+        last = journal.execute("SELECT seal FROM calls WHERE id=?", (self.progress.calls,)).fetchone()
+        if self._seal is not None and (last is None or last[0] != self._seal):  # it is another journal
+            self.close()
+            self._begin()
+        if entries == self._entries:
+            return True
+        if self._at < 0:
+            self._aim = entries
+        if not (self._ended(journal, until) and self._open(journal, until) and self._calls(journal, until)):
+            return False
+        self._entries, self._at, self._walked = self._aim, -1, 0
+        self._next = time.monotonic() + SHARE * (time.monotonic() - began)
+        return True
+
+    def _ended(self, journal: sqlite3.Connection, until: float) -> bool:
+        """The matches that have ended, and those that have ended anew."""
+        (total,) = journal.execute("SELECT count(*) FROM units").fetchone()
+        while True:
+            ends = journal.execute(
+                "SELECT unit, times || ':' || seal, state FROM units WHERE unit > ? ORDER BY unit LIMIT ?",
+                (self._at, TOGETHER),
+            ).fetchall()
+            last = ends[-1][0] if len(ends) == TOGETHER else (1 << 62)
+            query = "SELECT match, mark FROM matches WHERE match > ? AND match <= ? AND state <> 'open'"
+            marks = dict(self.connection.execute(query, (self._at, last)))
+            for unit, mark, state in ends:
+                if marks.pop(unit, None) != mark:
+                    self._read(journal, unit, mark, state)
+                self._at, self._walked = unit, self._walked + 1
+                if time.monotonic() > until:
+                    self._tell(self._walked if self._entries is None else total, total)
+                    return False
+            for gone in marks:
+                self.connection.execute("DELETE FROM matches WHERE match=?", (gone,))
+            if len(ends) < TOGETHER:
+                self._tell(total, total)
+                return True
+
+    def _tell(self, matches: int, of_matches: int) -> None:
+        self.progress = ListProgress(matches, of_matches, self.progress.calls, self.progress.of_calls)
+
+    def _open(self, journal: sqlite3.Connection, until: float) -> bool:
+        """The matches that are under way, as far as they have come."""
+        (ended,) = journal.execute("SELECT count(*) FROM units").fetchone()
+        known = dict(self.connection.execute("SELECT match, mark FROM matches WHERE state='open'"))
+        begun = sorted(self.run.journal.begun()) if ended < len(self.run.plan) else []
+        for unit in begun:
+            if journal.execute("SELECT 1 FROM units WHERE unit=?", (unit,)).fetchone() is not None:
+                continue
+            count = journal.execute("SELECT count(*) FROM answers WHERE unit=?", (unit,)).fetchone()[0]
+            if known.pop(unit, None) != str(count):
+                self._read(journal, unit, str(count), "open")
+                if time.monotonic() > until:
+                    return False
+        for gone in known:
+            self.connection.execute("DELETE FROM matches WHERE match=? AND state='open'", (gone,))
+        return True
+
+    def _calls(self, journal: sqlite3.Connection, until: float) -> bool:
+        """What the calls of every match add up to."""
+        (newest,) = journal.execute("SELECT coalesce(max(id), 0) FROM calls").fetchone()
+        while (through := self.progress.calls) < newest:
+            last = min(through + CALLS, newest)
+            self.connection.executemany(ADD, journal.execute(TOTAL, (through, last)).fetchall())
+            found = journal.execute("SELECT seal FROM calls WHERE id=?", (last,)).fetchone()
+            self._seal = None if found is None else found[0]
+            self.progress = ListProgress(self.progress.matches, self.progress.of_matches, last, newest)
+            if time.monotonic() > until:
+                return last == newest
+        return True
+
+    def _read(self, journal: sqlite3.Connection, number: int, mark: str, state: str) -> None:
+        """Put a match into the list as the journal has it."""
+        plan = self.run.plan
+        if state == "withdrawn" or number in plan.hidden:
+            self.connection.execute("DELETE FROM matches WHERE match=?", (number,))
+            return
+        columns: dict[str, Any] = {"match": number, "mark": mark, "state": state}
+        try:
+            if number >= len(plan):
+                raise RunError(f"holds match {number}, the study has only {len(plan)}")
+            columns |= self._head(plan.unit(number))
+            for table in self.rows.tables(number):
+                columns |= self._played(journal, table)
+        except OstromError as error:
+            columns |= {"state": "damaged", "reason": str(error)}
+        except (*DAMAGE, ValueError, LookupError, TypeError) as error:
+            why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            columns |= {"state": "damaged", "reason": f"match {number} cannot be read ({why})"}
+        names, places = ", ".join(columns), ", ".join("?" * len(columns))
+        self.connection.execute(
+            f"INSERT OR REPLACE INTO matches ({names}) VALUES ({places})", list(columns.values())
+        )
+
+    def _head(self, unit: Unit) -> dict[str, Any]:
+        players = list(self.rows.planned(unit))
+        seated = {column: [row[name] for row in players] for name, column in SEATED.items()}
+        for name, column in SEATED.items():
+            self._seated[name].update(value for value in seated[column] if value is not None)
+        self._models.update(zip(seated["agents"], seated["models"], strict=True))
+        levels = _json(dict(unit.cell))
+        if levels not in self._cells:
+            self._cells[levels] = len(self._cells) + 1
+            self.connection.execute("INSERT INTO cells VALUES (?, ?)", (self._cells[levels], levels))
+        return {
+            "kind": unit.kind, "cell": self._cells[levels], "seed": unit.seed, "game": unit.game.name,
+            "mechanism": unit.mechanism.name, **{column: _json(values) for column, values in seated.items()},
+        }  # fmt: skip
+
+    def _played(self, journal: sqlite3.Connection, table: UnitTable) -> dict[str, Any]:
+        rows, readings = table.rows, _readings(journal, table)
+        self._readings.update(readings)
+        players = [dict(zip(PLAYERS, player, strict=True)) for player in rows.players]
+        signs = signs_of(table.unit, rows)
+        scores = [float(score) for score in table.scores if score is not None]
+        early = ended_early(load(table.facts)) if table.facts else None
+        number = players[0]["rounds_played"] if players and table.scores else len(unique(signs[1]))
+        return {
+            "reason": early or table.reason,
+            "rounds": number,
+            "scores": _json(list(table.scores)) if table.scores else None,
+            "score": sum(scores) / len(scores) if scores else None,
+            **strips_of(table.unit, signs),
+            "readings": _json(dict(sorted(readings.items()))),
+            "complaints": sum(player["complaints"] for player in players),
+            "policies": readings["policy"] + readings["refused"],
+        }
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def cells(self) -> dict[int, dict[str, Any]]:
+        """The cells that occur, by number, each as a mapping from factors to levels."""
+        return {number: orjson.loads(levels) for levels, number in self._cells.items()}
+
+    def players(self, what: str) -> list[str]:
+        """The agents, roles or models that occur."""
+        return sorted(self._seated[what])
+
+    def models_tell_agents(self) -> bool:
+        """Whether every agent that is a model has one of its own: a choice of models then is one of agents."""
+        models = {agent for agent, model in self._models if model is not None}
+        own = [pair for pair in self._models if pair[0] in models]
+        return len(own) == len(models) == len({model for _, model in own})
+
+    def known(self, column: str) -> list[Any]:
+        """The values of a column of matches that occur: state, outcome, kind."""
+        if column not in ("state", "outcome", "kind"):
+            raise UnknownName("column", column, ["state", "outcome", "kind"])
+        query = f"SELECT DISTINCT {column} FROM matches WHERE {column} IS NOT NULL ORDER BY 1"
+        return [value for (value,) in self.connection.execute(query)]
+
+    def readings(self) -> list[str]:
+        """The readings that occur."""
+        return sorted(self._readings)
+
+    def count(self, filters: MatchFilters | None = None) -> int:
+        """How many matches the filters leave."""
+        where, values = self._where(filters or MatchFilters())
+        found = self.connection.execute(f"SELECT count(*) FROM listed WHERE {where}", values).fetchone()
+        return int(found[0])
+
+    def matches(
+        self,
+        filters: MatchFilters | None = None,
+        *,
+        sort: str = "match",
+        descending: bool = False,
+        after: str | None = None,
+        limit: int = 200,
+    ) -> MatchPage:
+        """Matches in order, a page at a time; ``after`` is what the page before gave."""
+        if sort not in SORTS:
+            raise UnknownName("column", sort, SORTS)
+        where, values = self._where(filters or MatchFilters())
+        if after is not None:
+            more, bound = _beyond(sort, descending, after)
+            where, values = f"{where} AND {more}", [*values, *bound]
+        way, limit = "DESC" if descending else "ASC", max(1, min(limit, MOST_ROWS))
+        order = f"match {way}" if sort == "match" else f"{sort} {way}, match {way}"
+        query = f"SELECT * FROM listed WHERE {where} ORDER BY {order} LIMIT {limit + 1}"
+        rows = list(self._rows(query, values))
+        more_rows, rows = len(rows) > limit, rows[:limit]
+        place = orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None
+        if self.progress.calls < self.progress.of_calls:  # a part of a sum is no sum
+            rows = [{**row, **dict.fromkeys(COUNTED)} for row in rows]
+        return MatchPage(rows, place)
+
+    def match(self, number: int) -> dict[str, Any] | None:
+        """One match."""
+        return next(self._rows("SELECT * FROM listed WHERE match=?", [number]), None)
+
+    def _rows(self, query: str, values: Sequence[Any]) -> Iterator[dict[str, Any]]:
+        cells = self.cells()
+        cursor = self.connection.execute(query, values)
+        names = [column[0] for column in cursor.description]
+        for values in cursor:
+            row = dict(zip(names, values, strict=True))
+            for name in ("agents", "scores", "strips", "readings"):
+                row[name] = None if row[name] is None else orjson.loads(row[name])
+            yield {**row, "levels": cells.get(row["cell"], {})}
+
+    def _where(self, filters: MatchFilters) -> tuple[str, list[Any]]:
+        for column in (*filters.least, *filters.most):
+            if column not in NUMBERS:
+                raise UnknownName("column of numbers", column, NUMBERS)
+        names = ("cell", "state", "outcome", "kind", "game", "mechanism")
+        player = {column: getattr(filters, name) for name, column in SEATED.items()}
+        given = {column: value for column, value in player.items() if value is not None}
+        fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column in given)
+        cells = ", ".join(map(str, self.cells_with(filters.levels)))
+        asked: list[tuple[bool, str, list[Any]]] = [
+            (True, "true", []),
+            *((getattr(filters, name) is not None, f"{name}=?", [getattr(filters, name)]) for name in names),
+            (bool(filters.levels), f"cell IN ({cells})", []),
+            (bool(given), f"EXISTS (SELECT 1 FROM json_each(agents) p WHERE {fits})", [*given.values()]),
+            (
+                filters.reading is not None,
+                "EXISTS (SELECT 1 FROM json_each(readings) r WHERE r.key=?)",
+                [filters.reading],
+            ),
+            (filters.retries, "complaints > 0", []),
+            (filters.errors, "errors > 0", []),
+            *((True, f"{column} >= ?", [bound]) for column, bound in filters.least.items()),
+            *((True, f"{column} <= ?", [bound]) for column, bound in filters.most.items()),
+        ]
+        values = [value for applies, _, some in asked if applies for value in some]
+        return " AND ".join(condition for applies, condition, _ in asked if applies), values
+
+    def cells_with(self, levels: Mapping[str, str]) -> list[int]:
+        """The cells in which every factor has the level that is named."""
+        return [
+            number
+            for number, cell in self.cells().items()
+            if all(name in cell and str(cell[name]) == level for name, level in levels.items())
+        ]
+
+
+def _beyond(sort: str, descending: bool, after: str) -> tuple[str, list[Any]]:
+    """The condition for what comes after a row; empty values come first, or last in descending order."""
+    try:
+        value, match = orjson.loads(after)
+        if type(match) is not int or not isinstance(value, int | float | str | None):
+            raise ValueError
+        if any(isinstance(number, int) and abs(number) >= 2**63 for number in (value, match)):
+            raise ValueError
+    except (ValueError, TypeError):  # also what orjson raises
+        raise UsageError(f"page {after[:60]!r}: is no place in this list") from None
+    sign = "<" if descending else ">"
+    if sort == "match":
+        return f"match {sign} ?", [match]
+    if value is None:
+        rest = f"({sort} IS NULL AND match {sign} ?)"
+        return (rest if descending else f"({rest} OR {sort} IS NOT NULL)"), [match]
+    inside = f"({sort} {sign}= ? AND ({sort} {sign} ? OR match {sign} ?))"
+    return (f"({inside} OR {sort} IS NULL)" if descending else inside), [value, value, match]
+
+
+# -- strips --------------------------------------------------------------------------------------------
+
+Signs = tuple[NDArray[int64], NDArray[int64], NDArray[uint32]]
+"""Players, rounds, and one sign (a code point) for what the player did in the round."""
+C, D, DOT = map(ord, "CD·")
+
+
+def signs_of(unit: Unit, rows: UnitRows) -> Signs:
+    """What every player did, one sign per round: C or D where the game says what cooperating is, of an amount its
+    share of what may be named (0 to 9), else the letter of the action (a, b, ...), a dot where the round is void or the
+    player had nothing to decide."""
+    game, width = unit.game, max(1, len(rows.came))
+    pairs, places = unique(rows.asked_codes * width + rows.came_codes, return_inverse=True)
+    of_pair = [_sign(unit, rows.asked[pair // width], rows.came[pair % width]) for pair in pairs.tolist()]
+    signs = array(of_pair, dtype=uint32)[places]
+    players = array([asked[0] for asked in rows.asked], dtype=int64)[rows.asked_codes]
+    ends = signs > 0
+    players, rounds, signs = players[ends], rows.rounds[ends], signs[ends]
+    if game.has_table:
+        return players, rounds, signs
+    signs[isin(rounds, rounds[signs == DOT])] = DOT
+    if players.max(initial=0) < game.seats:
+        moved = set(zip(players.tolist(), rounds.tolist(), strict=True))
+        numbers = unique(rounds).tolist()
+        idle = [(p, n, DOT) for n in numbers for p in range(game.seats) if (p, n) not in moved]
+        more = array(idle, dtype=int64).reshape(-1, 3).T
+        players, rounds, signs = (
+            concatenate(both) for both in zip((players, rounds, signs), more, strict=True)
+        )
+        order = argsort(rounds, kind="stable")
+        players, rounds, signs = players[order], rounds[order], signs[order].astype(uint32)
+    return players, rounds, signs
+
+
+def _sign(unit: Unit, asked: tuple[Any, ...], came: tuple[Any, ...]) -> int:
+    """The sign for what came of a decision; 0 where it ends no round of the player."""
+    result = dict(zip(CAME, came, strict=True))
+    if asked[3] != "act" or asked[4] or result["payoff"] is None:
+        return 0
+    value = result["action"] if result["amount"] is None else result["amount"]
+    return DOT if value is None else ord(sign_of(unit, asked[1], unit.game.index(asked[1], value)))
+
+
+def sign_of(unit: Unit, seat: int, action: int) -> str:
+    """One sign for an action."""
+    options = unit.game.actions[seat]
+    if isinstance(options, Amounts) and action < options.levels:
+        return str(round(9 * action / max(1, options.levels - 1)))
+    if options[action] == IDLE:
+        return "·"
+    cooperates = unit.game.cooperates(seat, action)
+    if cooperates is not None:
+        return "C" if cooperates else "D"
+    return chr(ord("a") + action) if action < 26 else "#"
+
+
+def strips_of(unit: Unit, signs: Signs) -> dict[str, Any]:
+    """The strips of the players, and what they say of the match."""
+    players, rounds, marks = signs
+    shown = [
+        marks[players == player].astype("<u4").tobytes().decode("utf-32-le")
+        for player in range(min(len(unit.players), MOST_STRIPS))
+    ]
+    cooperated, defected = int((marks == C).sum()), marks == D
+    known = cooperated + int(defected.sum())
+    return {
+        "strips": _json([strip[:LONGEST_STRIP] for strip in shown]),
+        "outcome": "".join(strip[-1:] for strip in shown[:8]) or None,
+        "first_defection": int(rounds[defected].min()) if defected.any() else None,
+        "cooperation": cooperated / known if known else None,
+    }
+
+
+def _readings(journal: sqlite3.Connection, table: UnitTable) -> Counter[str]:
+    """How often every reading occurs in a match."""
+    rows = table.rows
+    if rows.said is None:  # answers that are not kept with the rows are journaled one by one
+        query = "SELECT reading, count(*) FROM answers WHERE unit=? GROUP BY reading"
+        return Counter(dict(journal.execute(query, (table.unit.index,)).fetchall()))
+    counts: Counter[str] = Counter()
+    for said, count in zip(rows.said, bincount(rows.said_codes, minlength=len(rows.said)), strict=True):
+        counts[str(said[SAID.index("reading")])] += int(count)
+    return +counts
+
+
+def _json(data: Any) -> str:
+    return orjson.dumps(
+        data, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS, default=str
+    ).decode()
