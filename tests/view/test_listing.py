@@ -16,7 +16,7 @@ from ostrom.engine.integrity import sealed
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.studies.run import Run, open_run
-from ostrom.view.listing import MatchFilters, MatchList
+from ostrom.view.listing import MatchFilters, MatchList, sign_of
 from ostrom.view.shelf import Shelf
 
 
@@ -90,6 +90,7 @@ def test_a_damaged_match_is_named_and_the_others_are_there(tmp_path: Path) -> No
     connection.execute(
         "UPDATE answers SET value=CAST(x'22ff22' AS TEXT) WHERE unit=0 AND step=0 AND player=0"
     )
+    connection.execute("UPDATE unit_rows SET made=x'00' WHERE unit=0")
     connection.execute(
         "UPDATE calls SET reply=CAST(x'68ff6f' AS TEXT), reasoning=? WHERE unit=1", ("y" * 10_000_000,)
     )
@@ -98,7 +99,7 @@ def test_a_damaged_match_is_named_and_the_others_are_there(tmp_path: Path) -> No
     with open_run(folder, checked=False) as run, listed(run) as index:
         rows = index.matches().rows
         assert [row["match"] for row in rows if row["state"] == "damaged"] == [0]
-        assert "has no action" in rows[0]["reason"] and "anna" in rows[0]["agents"]
+        assert "its rows cannot be read" in rows[0]["reason"] and "anna" in rows[0]["agents"]
         assert len(rows) > 2
 
 
@@ -145,7 +146,7 @@ def test_a_list_follows_its_journal(tmp_path: Path) -> None:
         assert made.update()
         rows = made.matches().rows
         assert [row["match"] for row in rows] == [row["match"] for row in before][1:]
-        assert rows[0]["state"] == "open" and rows[0]["score"] is None and rows[1:] == before[2:]
+        assert rows[0]["state"] == "open" and rows[1:] == before[2:]
         with closing(sqlite3.connect(folder / "journal.db")) as journal, journal:
             journal.execute("UPDATE calls SET seal=seal+1")  # as if it were another journal
             journal.execute("DELETE FROM calls WHERE unit=2")
@@ -166,30 +167,39 @@ def test_a_match_that_is_being_played_is_listed_as_far_as_it_has_come(tmp_path: 
     assert folders and any(row["state"] == "open" for row in folders[0])
 
 
-def test_rows_and_a_replay_give_the_same_list(tmp_path: Path) -> None:
-    types = {"tft": "tit_for_tat", "half": "random:0.5"}
-    for name, changes in {
-        "table": {},
-        "letters": {"game": "stag_hunt"},
-        "amounts": {"game": "ultimatum", "vary": {}},
-        "trust": {"game": "trust", "vary": {}},
-    }.items():
-        own = {"half": "random:0.5"} if name in ("amounts", "trust") else types
-        folder = talk(tmp_path, name=name, types=own, **{"seeds": 2, **changes})
-        with open_run(folder) as run:
-            kept = whole(run)
-            assert run.journal.has_rows and all(row["state"] == "done" for row in kept)
-        with closing(sqlite3.connect(folder / "journal.db")) as journal:
-            journal.execute("DROP TABLE unit_rows")
-            journal.execute("PRAGMA user_version=4")
-            journal.commit()
-        with open_run(folder) as run:
-            assert not run.journal.has_rows and whole(run) == kept, name
-            for row in kept:
-                steps, outcome, _ = run.rows.replayed(run.plan.unit(row["match"]))
-                assert outcome is not None and steps
-                assert [len(strip) for strip in row["strips"]] == [len(outcome.rounds)] * 2, name
-                assert row["rounds"] == len({played.number for played in outcome.rounds})
+GAMES = (
+    "prisoners_dilemma", "travelers_dilemma", "matching_pennies", "dictator", "ultimatum", "trust", "centipede",
+    "alternating_offers", "gift_exchange", "public_goods_amounts", "common_pool",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_rows_and_a_replay_give_the_same_list(tmp_path: Path, game: str) -> None:
+    types = {"one": "random", "other": "random"}
+    folder = talk(tmp_path, game=game, types=types, vary={}, seeds=2, seating="unordered", rounds=4)
+    with open_run(folder) as run:
+        kept = whole(run)
+        assert run.journal.has_rows and all(row["state"] == "done" for row in kept)
+    with closing(sqlite3.connect(folder / "journal.db")) as journal:
+        journal.execute("DROP TABLE unit_rows")
+        journal.execute("PRAGMA user_version=4")
+        journal.commit()
+    with open_run(folder) as run:
+        assert not run.journal.has_rows and whole(run) == kept
+        for row in kept:
+            unit = run.plan.unit(row["match"])
+            _, outcome, _ = run.rows.replayed(unit)
+            assert outcome is not None and row["rounds"] == len({played.number for played in outcome.rounds})
+            signs = [
+                "".join(sign_of(unit, seat, played.actions[seat]) for played in outcome.rounds)
+                for seat in range(unit.game.seats)
+            ]
+            assert row["strips"] == signs and row["outcome"] == "".join(strip[-1] for strip in signs)
+            acts = "".join(signs)
+            known = acts.count("C") + acts.count("D")
+            assert row["cooperation"] == (acts.count("C") / known if known else None)
+            first = [at for strip in signs for at, sign in enumerate(strip, 1) if sign == "D"]
+            assert row["first_defection"] == min(first, default=None)
 
 
 def test_a_long_list_is_read_on_in_the_background(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -177,6 +177,8 @@ class MatchList:
             self._begin()
         if entries == self._entries:
             return True
+        (newest,) = journal.execute("SELECT coalesce(max(id), 0) FROM calls").fetchone()
+        self.progress = replace(self.progress, of_calls=newest)
         if self._at < 0:
             self._aim = entries
         if not (self._ended(journal, until) and self._open(journal, until) and self._calls(journal, until)):
@@ -201,16 +203,14 @@ class MatchList:
                     self._read(journal, unit, mark, state)
                 self._at, self._walked = unit, self._walked + 1
                 if time.monotonic() > until:
-                    self._tell(self._walked if self._entries is None else total, total)
+                    known = self._walked if self._entries is None else total
+                    self.progress = replace(self.progress, matches=known, of_matches=total)
                     return False
             for gone in marks:
                 self.connection.execute("DELETE FROM matches WHERE match=?", (gone,))
             if len(ends) < TOGETHER:
-                self._tell(total, total)
+                self.progress = replace(self.progress, matches=total, of_matches=total)
                 return True
-
-    def _tell(self, matches: int, of_matches: int) -> None:
-        self.progress = ListProgress(matches, of_matches, self.progress.calls, self.progress.of_calls)
 
     def _open(self, journal: sqlite3.Connection, until: float) -> bool:
         """The matches that are under way, as far as they have come."""
@@ -231,13 +231,12 @@ class MatchList:
 
     def _calls(self, journal: sqlite3.Connection, until: float) -> bool:
         """What the calls of every match add up to."""
-        (newest,) = journal.execute("SELECT coalesce(max(id), 0) FROM calls").fetchone()
-        while (through := self.progress.calls) < newest:
+        while (through := self.progress.calls) < (newest := self.progress.of_calls):
             last = min(through + CALLS, newest)
             self.connection.executemany(ADD, journal.execute(TOTAL, (through, last)).fetchall())
             found = journal.execute("SELECT seal FROM calls WHERE id=?", (last,)).fetchone()
             self._seal = None if found is None else found[0]
-            self.progress = ListProgress(self.progress.matches, self.progress.of_matches, last, newest)
+            self.progress = replace(self.progress, calls=last)
             if time.monotonic() > until:
                 return last == newest
         return True
