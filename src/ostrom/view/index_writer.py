@@ -135,6 +135,7 @@ def _opened(where: Path, run: Run, journal: sqlite3.Connection) -> sqlite3.Conne
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         for statement in (
+            "page_size=65536",  # before the first table: a list of calls then fits into a page
             "journal_mode=WAL",
             "synchronous=NORMAL",
             "trusted_schema=OFF",
