@@ -15,9 +15,11 @@ from ostrom.engine.entries import UNIT
 from ostrom.engine.integrity import sealed
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply, Request, Usage
+from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run
 from ostrom.view.index import RunIndex, index_path
 from ostrom.view.index_writer import update
+from ostrom.view.listing import MatchList
 from ostrom.view.postings import Postings, line_of, packed, unpacked, words_in
 from ostrom.view.search import counts, excerpts, search, terms_of
 
@@ -136,6 +138,26 @@ def test_a_withdrawn_match_leaves_no_word_in_the_index(tmp_path: Path) -> None:
         (found,) = index.calls_with(1, "ttrust", prefix=False)
         assert len(found) and all(voices[found] > 0) and not all(voices > 0)
     assert {match for match, _, _ in hits(folder, "trust")} == before - {gone}
+
+
+class Hidden:
+    """Visits that were tests: known one by one, as a plan for people knows them."""
+
+    def __contains__(self, unit: object) -> bool:
+        return unit == 0
+
+
+def test_a_match_that_is_not_shown_is_neither_found_nor_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = talk(tmp_path)
+    indexed(folder).connection.close()
+    assert 0 in {match for match, _, _ in hits(folder, "trust", limit=100)}
+    monkeypatch.setattr(StudyPlan, "hidden", Hidden())
+    indexed(folder).connection.close()
+    assert 0 not in {match for match, _, _ in hits(folder, "trust", limit=100)}
+    with open_run(folder) as run, closing(MatchList(run)) as listed:
+        assert listed.update() and [row["match"] for row in listed.matches().rows] == list(range(1, 8))
 
 
 def test_prompts_are_found_where_their_words_came_up(tmp_path: Path) -> None:

@@ -89,8 +89,9 @@ class _Indexer:
         (last,) = self.journal.execute("SELECT coalesce(max(id), 0) FROM calls").fetchone()
         meta = dict(self.connection.execute("SELECT key, value FROM meta"))
         through, known = int(meta.get("calls", 0)), set(orjson.loads(meta.get("hidden", "[]")))
-        withdrawn = self.journal.execute("SELECT unit FROM units WHERE state='withdrawn'")
-        hidden = {*self.run.plan.hidden, *(unit for (unit,) in withdrawn)}
+        states = dict(self.journal.execute("SELECT unit, state FROM units WHERE state='withdrawn'"))
+        spoke = self.journal.execute("SELECT DISTINCT unit FROM calls")
+        hidden = {unit for (unit,) in spoke if unit in states or unit in self.run.plan.hidden}
         said = "SELECT 1 FROM calls WHERE unit=? AND id <= ? LIMIT 1"
         if any(self.journal.execute(said, (unit, through)).fetchone() for unit in hidden - known):
             raise _Stale  # its words are in the index, and must not stay there

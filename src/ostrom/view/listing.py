@@ -453,11 +453,9 @@ def signs_of(unit: Unit, rows: UnitRows) -> Signs:
         numbers = unique(rounds).tolist()
         idle = [(p, n, DOT) for n in numbers for p in range(game.seats) if (p, n) not in moved]
         more = array(idle, dtype=int64).reshape(-1, 3).T
-        players, rounds, signs = (
-            concatenate(both) for both in zip((players, rounds, signs), more, strict=True)
-        )
-        order = argsort(rounds, kind="stable")
-        players, rounds, signs = players[order], rounds[order], signs[order].astype(uint32)
+        players, rounds = concatenate([players, more[0]]), concatenate([rounds, more[1]])
+        signs, order = concatenate([signs, more[2].astype(uint32)]), argsort(rounds, kind="stable")
+        players, rounds, signs = players[order], rounds[order], signs[order]
     return players, rounds, signs
 
 

@@ -127,9 +127,9 @@ def search(
                     return SearchPage(hits, hits[-1].call)
                 row = connection.execute(place, (call,)).fetchone()
                 if row is not None:
-                    of, name = voices[voice]
+                    (match, step, player), (of, name) = row, voices[voice]
                     parts = list(_excerpts(connection, call, wanted, where, news))
-                    hits.append(SearchHit(call, *row, name, of, parts))
+                    hits.append(SearchHit(call, match, step, player, name, of, parts))
     except DAMAGE as error:
         raise RunError(explain(journal, error)) from None
     return SearchPage(hits, None)
