@@ -150,9 +150,9 @@ def test_tables_of_before_are_made_again_with_what_rounds_state(tmp_path: Path) 
         known = orjson.loads((data.folder / "tables.json").read_bytes())
         known["columns"]["decisions"].remove("facts")
         (data.folder / "tables.json").write_bytes(orjson.dumps(known))
-        before = data.parquet["decisions"].stat().st_mtime_ns
+        before = data.parquet("decisions").stat().st_mtime_ns
     with open_run("run", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        assert data.parquet["decisions"].stat().st_mtime_ns > before
+        assert data.parquet("decisions").stat().st_mtime_ns > before
 
 
 @pytest.mark.parametrize("measure", ["survival", "survival_time"])

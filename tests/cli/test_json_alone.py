@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "show": ("show", "game", "chicken"),
     "validate": ("validate", "own.yaml"),
     "export": ("export", "own", "--format", "csv"),
+    "check": ("check", "own"),
     "report": ("report", "own"),
     "transcript": ("transcript", "own"),
     "robustness": ("robustness", "own", "--contrast", "agent"),

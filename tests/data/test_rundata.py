@@ -94,17 +94,47 @@ def test_tables_are_made_again_when_the_journal_has_grown(tmp_path: Path) -> Non
         assert data.query("SELECT count(DISTINCT match) FROM matches").item() == 16
 
 
+def made(folder: Path) -> dict[str, int]:
+    return {p.name: p.stat().st_mtime_ns for p in folder.glob("*.parquet")}
+
+
 def test_fresh_tables_are_left_alone(tmp_path: Path) -> None:
-    played(tmp_path).close()
-    before = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "small").glob("*.parquet")}
-    opened(tmp_path / "small").close()
-    assert {p.name: p.stat().st_mtime_ns for p in (tmp_path / "small").glob("*.parquet")} == before
+    with played(tmp_path) as data:
+        assert len(dict(data.rows)) == 3
+    before = made(tmp_path / "small")
+    with opened(tmp_path / "small") as data:
+        assert dict(data.rows) == {"matches": 32, "decisions": 128, "calls": 0}
+    assert len(before) == 3 and made(tmp_path / "small") == before
+
+
+def test_a_table_is_made_when_it_is_first_asked_for(tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    with played(tmp_path) as data:
+        assert not made(folder) and "decisions" in data.rows and "visits" not in data.rows
+        assert data.query("SELECT count(*) FROM Matches").item() == 32
+        assert list(made(folder)) == ["matches.parquet"]
+        with data.narrowed("game = 'chicken'") as part:
+            assert part.query("SELECT count(*) FROM decisions").item() == 64
+        assert sorted(made(folder)) == ["decisions.parquet", "matches.parquet"]
+        assert list(data.traces()) == [] and len(made(folder)) == 3
+        with pytest.raises(KeyError):
+            data.rows["visits"]
+
+
+def test_tables_that_the_journal_has_outgrown_are_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    with played(tmp_path, limit=5) as data:
+        assert data.rows["decisions"] == 40
+    with played(tmp_path) as data:
+        assert data.rows["matches"] == 32 and list(made(folder)) == ["matches.parquet"]
 
 
 @pytest.mark.parametrize("spoil", ["remove", "garble", "older", "record"])
 def test_tables_that_cannot_be_trusted_are_made_again(tmp_path: Path, spoil: str) -> None:
-    played(tmp_path).close()
     folder = tmp_path / "small"
+    with played(tmp_path) as data:
+        assert data.rows["matches"] == 32
+    (folder / "matches.parquet").write_bytes(b"")
     note = folder / "tables.json"
     if spoil == "remove":
         (folder / "matches.parquet").unlink()

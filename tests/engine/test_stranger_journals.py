@@ -50,6 +50,7 @@ def edit(folder: Path, *statements: str, values: tuple[object, ...] = ()) -> Non
     """Change a journal as a stranger would who knows how rows are sealed."""
     with closing(sqlite3.connect(folder / "journal.db")) as db, db:
         db.execute("PRAGMA writable_schema=ON")
+        db.execute("DELETE FROM unit_rows")  # then its rows are made by replay
         for statement in statements:
             db.execute(statement, values if "?" in statement else ())
         for table in ("answers", "calls", "prompts", "units", "questions", "plays"):

@@ -286,7 +286,7 @@ def test_cost_adds_up_and_unknown_prices_are_never_nothing(played: Played, shaky
     data.query("SELECT 1")
     data.connection.execute(
         "CREATE OR REPLACE VIEW calls AS SELECT * REPLACE (CASE WHEN id % 2 = 0 THEN 0.5 END AS usd) "
-        f"FROM read_parquet('{data.parquet['calls']}')"
+        f"FROM read_parquet('{data.parquet('calls')}')"
     ).fetchall()
     drawn = draw(data, "cost")
     [row] = rows_of(drawn.tables[0])

@@ -314,7 +314,7 @@ class Run:
         import polars as pl
 
         with self.data() as data:
-            asked = data.connection.execute(query)
+            asked = data.views(query).execute(query)
             names, rows = [column[0] for column in asked.description], asked.fetchall()
         return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
 
@@ -494,7 +494,7 @@ class Run:
         import polars as pl
 
         with self.data() as data:
-            return pl.read_parquet(data.parquet[name])
+            return pl.read_parquet(data.parquet(name))
 
     def __repr__(self) -> str:
         return f"<Run {self.name}: {self._state()}>"

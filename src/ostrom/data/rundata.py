@@ -1,7 +1,8 @@
 """A run as analysis reads it: three tables in parquet, asked through DuckDB.
 
-The tables are derived from the journal. Beside them lies ``tables.json``, which says how many journal entries
-they were made from; when the journal has grown since, they are made again before anything is read.
+The tables are derived from the journal, each when something first asks for it. Beside them lies ``tables.json``, which
+says how many journal entries they were made from; when the journal has grown since, they are made again before
+anything is read.
 
 The columns of the tables and their types stand here too: a run of scripted strategies makes no call, and a fresh run
 has no match. Parquet keeps no columns for a table without rows, so what reads a run finds them here.
@@ -9,8 +10,9 @@ has no match. Parquet keeps no columns for a table without rows, so what reads a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +20,16 @@ from typing import Any
 
 import orjson
 
-from ostrom.data.tables import TABLES, TYPES, export_rows, factor_types, import_duckdb, people_columns
+from ostrom.data.tables import (
+    TABLES,
+    TYPES,
+    export_rows,
+    factor_types,
+    import_duckdb,
+    people_columns,
+    table_names,
+)
+from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Plan, Unit
 from ostrom.engine.rows import RULE_COLUMNS, Rows
 from ostrom.games.game import Game
@@ -105,8 +116,8 @@ class RunData:
         """The levels of every factor, in the order of the study."""
         self.planned = planned
         """How many units of work the study has."""
-        self.rows = dict(rows)
-        """How many rows each table has."""
+        self.rows = rows
+        """How many rows each table has; a table is made when that is first asked."""
         self.entries = entries
         """How many entries the journal had when the tables were made."""
         self._types = dict(types)
@@ -116,6 +127,8 @@ class RunData:
         self._only = only
         """A condition in SQL on the table of matches; all tables hold those matches alone."""
         self._parts: dict[str, RunData] = {}
+        self._seen: set[str] = set()
+        """Views that the connection has."""
         self.last_read: tuple[Any, Any] | None = None
         """The question whose values were read last, and the values."""
 
@@ -151,14 +164,14 @@ class RunData:
             )  # fmt: skip
         return self._parts[only]
 
-    @property
-    def parquet(self) -> dict[str, Path]:
-        """Where the tables lie."""
-        return {name: self.folder / f"{name}.parquet" for name in self.rows}
+    def parquet(self, table: str) -> Path:
+        """Where a table lies; it is made if it is not there."""
+        self.rows[table]
+        return self.folder / f"{table}.parquet"
 
     @cached_property
     def connection(self) -> Any:
-        """DuckDB with the views; opened when it is first asked for.
+        """DuckDB, opened when it is first asked for; ``views`` gives it the views that a query names.
 
         One thread, and joins that stream their left side: rows then keep the order of the files, so the same
         run gives the same figures to the bit, and texts never pile up in memory.
@@ -166,30 +179,42 @@ class RunData:
         duckdb = import_duckdb()
         made = duckdb.connect(":memory:", config={"threads": 1})
         made.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'").fetchall()
-        for name, path in self.parquet.items():
-            try:
-                made.execute(f"CREATE VIEW {name} AS {self._source(name, path)}").fetchall()
-            except duckdb.Error as error:
-                why = " ".join(str(error).split())[:200]
-                raise RunError(f"{path}: cannot be read ({why}); remove it: it is made again") from None
-        own = ("run", "match", "player")
-        played = [
-            c for c in columns("matches", self._types, self._more) if c not in (*own, *columns("calls", {}))
-        ]
-        picked = ", ".join(f"m.{quoted(c)}" for c in played)
-        made.execute(
-            f"CREATE VIEW traces AS SELECT c.*, {picked}, {TEXTS['trace']} AS trace "
-            "FROM calls c JOIN matches m ON c.match = m.match AND c.player = m.player "
-            "WHERE c.error IS NULL AND c.part NOT LIKE '%.end'"
-        ).fetchall()
         return made
 
-    def _source(self, name: str, path: Path) -> str:
+    def views(self, sql: str) -> Any:
+        """The connection, with a view for every table that a query names."""
+        words = set(re.findall(r"\w+", sql.lower()))
+        if "traces" in words:
+            words |= {"calls", "matches"}
+        for name in [*self.rows, "traces"]:
+            if name in words and name not in self._seen:
+                self._view(name)
+                self._seen.add(name)
+        return self.connection
+
+    def _view(self, name: str) -> None:
+        if name == "traces":
+            own = ("run", "match", "player", *columns("calls", {}))
+            played = [c for c in columns("matches", self._types, self._more) if c not in own]
+            picked = ", ".join(f"m.{quoted(c)}" for c in played)
+            self.connection.execute(
+                f"CREATE VIEW traces AS SELECT c.*, {picked}, {TEXTS['trace']} AS trace "
+                "FROM calls c JOIN matches m ON c.match = m.match AND c.player = m.player "
+                "WHERE c.error IS NULL AND c.part NOT LIKE '%.end'"
+            ).fetchall()
+            return
+        try:
+            self.connection.execute(f"CREATE VIEW {name} AS {self._source(name)}").fetchall()
+        except import_duckdb().Error as error:
+            why, path = " ".join(str(error).split())[:200], self.parquet(name)
+            raise RunError(f"{path}: cannot be read ({why}); remove it: it is made again") from None
+
+    def _source(self, name: str) -> str:
         if self.rows[name]:
-            every = f"SELECT * FROM read_parquet({literal(str(path))})"
+            every = f"SELECT * FROM read_parquet({literal(str(self.parquet(name)))})"
             if not self._only or name == "visits":
                 return every
-            matches = f"read_parquet({literal(str(self.parquet['matches']))})"
+            matches = f"read_parquet({literal(str(self.parquet('matches')))})"
             return f"{every} WHERE match IN (SELECT match FROM {matches} WHERE {self._only})"
         empty = (
             f"NULL::{SQL_TYPES[t]} AS {quoted(c)}" for c, t in columns(name, self._types, self._more).items()
@@ -230,7 +255,7 @@ class RunData:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _run(self, sql: str, params: Sequence[Any]) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
-        cursor = self.connection.cursor()
+        cursor = self.views(sql).cursor()
         try:
             cursor.execute(sql, list(params))
             described = [(column[0], str(column[1])) for column in cursor.description]
@@ -244,12 +269,12 @@ class RunData:
         A study file that somebody sent may hold the condition: it is asked in a database that can read the table
         of matches, no other file, and cannot write.
         """
-        duckdb, path = import_duckdb(), self.parquet["matches"]
+        duckdb, path = import_duckdb(), self.parquet("matches")
         with duckdb.connect(":memory:", config={"threads": 1}) as made:
             made.execute(f"SET allowed_paths = [{literal(str(path))}]")
             made.execute("SET enable_external_access = false")
             made.execute("SET lock_configuration = true")
-            made.execute(f"CREATE VIEW matches AS {self._source('matches', path)}")
+            made.execute(f"CREATE VIEW matches AS {self._source('matches')}")
             try:
                 asked = f"SELECT * FROM matches WHERE ({condition}\n) ORDER BY match, player"
                 if len(duckdb.extract_statements(asked)) != 1:
@@ -274,7 +299,7 @@ class RunData:
         self.need("traces", named)
         wanted = ", ".join(quoted(key) for key in named)
         condition = f"{TEXTS[text]} IS NOT NULL" + (f" AND ({where})" if where else "")
-        cursor = self.connection.cursor()
+        cursor = self.views("traces").cursor()
         try:
             cursor.execute(f"SELECT {wanted}, {TEXTS[text]} FROM traces WHERE {condition}", list(params))
             while batch := cursor.fetchmany(BATCH):
@@ -285,8 +310,8 @@ class RunData:
 
     def keep_result(self, text: str) -> None:
         """Record the main result beside the tables that it was made from, for lists of runs; it goes with them."""
-        known = _recorded(self.folder, list(self.rows))
-        if known is not None and known.get("entries") == self.entries and known.get("result") != text:
+        known = _recorded(self.folder)
+        if known.get("entries") == self.entries and known.get("result") != text:
             with suppress(RunError):  # of a folder that cannot be written, the list shows no result
                 _record(self.folder, {**known, "result": text})
 
@@ -297,6 +322,7 @@ class RunData:
             self._parts.popitem()[1].close()
         if "connection" in self.__dict__:
             self.__dict__.pop("connection").close()
+            self._seen.clear()
 
     def __enter__(self) -> RunData:
         return self
@@ -308,14 +334,14 @@ class RunData:
 
 
 def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bool = False) -> RunData:
-    """A run ready for analysis: its tables are brought up to date if the journal has grown, unless ``stale`` will do.
+    """A run ready for analysis: tables are made again if the journal has grown, unless ``stale`` will do.
 
     The journal's count was read before its rows are: if a run is being played, the tables may hold more than
     they say and will be made again, never less.
     """
     import_duckdb()
     types, more = factor_types(rows), people_columns(rows)
-    tables = (*TABLES, *(("visits",) if more else ()))
+    tables = table_names(rows)
     state: dict[str, Any] = {
         "entries": rows.journal.entries,
         "ostrom": __version__,
@@ -323,21 +349,20 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bo
     }
     if rows.ruled:
         state["columns"]["decisions"] += list(RULE_COLUMNS)
-    known = _recorded(folder, tables)
-    if known is not None and stale and type(known.get("entries")) is int:
+    known = _recorded(folder)
+    if stale and type(known.get("entries")) is int:
         state["entries"] = known["entries"]
-    if known is None or {key: known.get(key) for key in state} != state:
-        written = export_rows(rows, "parquet", folder)
-        known = {**state, "rows": {name: count for name, (_, count) in written.items()}}
-        _record(folder, known)
+    if {key: known.get(key) for key in state} != state:
+        _forget(folder)
+        _record(folder, {**state, "rows": {}})
     levels = {
         factor.name: [_as_type(level.label, types[factor.name]) for level in factor.levels]
         for factor in rows.plan.factors
     }
     return RunData(
-        folder, manifest, levels=levels, types=types, rows=known["rows"],
+        folder, manifest, levels=levels, types=types, rows=Heights(rows, folder, tables, state),
         planned=_planned(rows.plan, rows.journal.states()) if more else len(rows.plan),
-        units=rows.plan.unit, more=more, entries=known["entries"],
+        units=rows.plan.unit, more=more, entries=state["entries"],
     )  # fmt: skip
 
 
@@ -350,27 +375,70 @@ def _as_type(label: Any, kind: type) -> Any:
     return None if label is None else kind(label)
 
 
-def _recorded(folder: Path, tables: Sequence[str]) -> dict[str, Any] | None:
-    """What ``tables.json`` says; None when it or a table is missing or unreadable, so all are made again."""
+class Heights(Mapping[str, int]):
+    """The number of rows of each table of a run; a table is made when its number is first asked for."""
+
+    def __init__(self, rows: Rows, folder: Path, tables: Sequence[str], state: Mapping[str, Any]) -> None:
+        self._rows, self._folder, self._tables, self._state = rows, folder, tables, state
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __contains__(self, table: object) -> bool:
+        return table in self._tables
+
+    def __getitem__(self, table: str) -> int:
+        if table not in self._tables:
+            raise KeyError(table)
+        known = _recorded(self._folder)
+        heights = known["rows"] if all(known.get(key) == self._state[key] for key in self._state) else {}
+        if type(heights.get(table)) is not int or not _is_there(self._folder, table):
+            with self._open() as rows:
+                _, heights[table] = export_rows(rows, "parquet", self._folder, tables=[table])[table]
+            _record(self._folder, {**known, **self._state, "rows": heights})
+        return int(heights[table])
+
+    @contextmanager
+    def _open(self) -> Iterator[Rows]:
+        """The rows, with the journal open: a table may be asked for when whoever opened the run has closed it."""
+        rows = self._rows
+        if not rows.journal.closed:
+            yield rows
+            return
+        with Journal(rows.journal.path) as journal:
+            yield Rows(rows.plan, journal, rows.run)
+
+
+def _is_there(folder: Path, table: str) -> bool:
+    try:
+        return plain(folder / f"{table}.parquet").exists()
+    except RunError:  # a link is replaced by the table
+        return False
+
+
+def _forget(folder: Path) -> None:
+    """Remove tables that the journal has outgrown: who reads them from the folder must not take them for the run."""
+    for table in (*TABLES, "visits"):
+        with suppress(OSError):
+            (folder / f"{table}.parquet").unlink(missing_ok=True)
+
+
+def _recorded(folder: Path) -> dict[str, Any]:
+    """What ``tables.json`` says; nothing when it is missing or unreadable, so that all tables are made again."""
     try:
         data = orjson.loads(read_plain(folder / FRESHNESS))
-        there = all(plain(folder / f"{name}.parquet").exists() for name in tables)
-    except (OSError, RunError, orjson.JSONDecodeError):  # a link is replaced by the table
-        return None
-    if not isinstance(data, dict) or set(data.get("rows") or ()) != set(tables):
-        return None
-    return data if there else None
+    except (OSError, RunError, orjson.JSONDecodeError):
+        return {}
+    return data if isinstance(data, dict) and isinstance(data.get("rows"), dict) else {}
 
 
 def kept_result(folder: Path, entries: int) -> str:
     """The main result as it was recorded; empty where none was, or the journal has grown since."""
-    try:
-        data = orjson.loads(read_plain(folder / FRESHNESS))
-    except (OSError, RunError, orjson.JSONDecodeError):
-        return ""
-    if not isinstance(data, dict) or data.get("entries") != entries:
-        return ""
-    return str(data.get("result") or "")
+    data = _recorded(folder)
+    return str(data.get("result") or "") if data.get("entries") == entries else ""
 
 
 def _record(folder: Path, data: Mapping[str, Any]) -> None:

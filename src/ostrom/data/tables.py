@@ -1,7 +1,7 @@
 """The tables of a run as files: derived from the journal, rebuilt at any time."""
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.engine.rows import RULE_COLUMNS, Row, Rows, attributes_of
+from ostrom.engine.rows import RULE_COLUMNS, Row, Rows, UnitTable, attributes_of
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import draft_of
 
@@ -36,6 +36,8 @@ def safe_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 TABLES = ("matches", "decisions", "calls")
 BATCH = 2048
 """Rows that are held as Python objects."""
+BLOCK = 65_536
+"""Decisions that are made into columns together, with the unit in which the last of them is."""
 PART_BYTES = 64 << 20
 """Bytes of a table that are held in memory, and in a row group, at a time."""
 GROUP_ROWS = 122_880
@@ -58,8 +60,15 @@ TYPES: Mapping[str, type] = {
 """Columns that are no text. Factors take the type of their levels."""
 
 
-def export_rows(rows: Rows, format: str, out: Path, *, safe: bool = False) -> dict[str, tuple[Path, int]]:
-    """Write the tables in one format (with people a fourth one, visits); returns file and number of rows of each.
+def table_names(rows: Rows) -> tuple[str, ...]:
+    """The tables of a run; with people there is a fourth."""
+    return (*TABLES, *(("visits",) if rows.people is not None else ()))
+
+
+def export_rows(
+    rows: Rows, format: str, out: Path, *, safe: bool = False, tables: Sequence[str] = ()
+) -> dict[str, tuple[Path, int]]:
+    """Write tables (all of them unless some are named) in one format; returns file and number of rows of each.
 
     With ``safe`` no text in a CSV file can be taken for a formula by a spreadsheet.
     """
@@ -77,13 +86,14 @@ def export_rows(rows: Rows, format: str, out: Path, *, safe: bool = False) -> di
     written = {}
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for name in (*TABLES, *(("visits",) if more else ())):
+        for name in tables or table_names(rows):
             path = out / f"{name}.{format}"
-            draft = draft_of(path)
-            table: Iterable[Row] = getattr(rows, name)()
-            count = writers[format](
-                draft, safe_rows(table) if safe else table, {**types, **more.get(name, {})}
-            )
+            draft, kinds = draft_of(path), {**types, **more.get(name, {})}
+            if format == "parquet":
+                count = write_frames(draft, frames(rows, name, kinds))
+            else:
+                table: Iterable[Row] = getattr(rows, name)()
+                count = writers[format](draft, safe_rows(table) if safe else table, kinds)
             draft.replace(path)
             written[name] = (path, count)
     except OSError as error:
@@ -117,20 +127,25 @@ def _common_type(values: Iterable[Any]) -> type:
 
 
 def write_parquet(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:
-    """Apache Parquet. Memory is bounded by one part, not by the table: replies can have any length.
+    """Rows as Apache Parquet."""
+    return write_frames(path, (_frame(batch, types) for batch in batches(rows)))
 
-    The sizes of parts and row groups follow from the rows alone, so the same rows give the same bytes.
+
+def write_frames(path: Path, tables: Iterable[Any]) -> int:
+    """Frames as one file of Apache Parquet; returns the number of rows.
+
+    Memory is bounded by one part, not by the table: replies can have any length. The sizes of parts and row groups
+    follow from the rows alone, so the same rows give the same bytes.
     """
     polars = import_polars()
     frames: list[Any] = []
     parts: list[Path] = []
     count = size = total = 0
     with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-        for batch in batches(rows):
-            frame = _frame(batch, types)
+        for frame in _even(tables):
             frames.append(frame)
             count += frame.height
-            size += frame.estimated_size()
+            size += _size(frame)
             if size >= PART_BYTES:
                 parts.append(Path(folder) / f"{len(parts):06d}.parquet")
                 polars.concat(frames, rechunk=False).write_parquet(
@@ -153,18 +168,119 @@ def write_parquet(path: Path, rows: Iterable[Row], types: Mapping[str, type]) ->
 def _frame(batch: list[Row], types: Mapping[str, type]) -> Any:
     """Rows as a typed table."""
     polars = import_polars()
+    return polars.DataFrame(
+        {name: _series(name, [row.get(name) for row in batch], types) for name in batch[0]}
+    )
+
+
+def _series(name: str, values: Sequence[Any], types: Mapping[str, type]) -> Any:
+    """A typed column."""
+    polars = import_polars()
     kinds = {int: polars.Int64, float: polars.Float64, bool: polars.Boolean, str: polars.String}
-    columns = {}
-    for name in batch[0]:
-        kind = types.get(name, str)
-        values = [row.get(name) for row in batch]
-        if kind is float:
-            # Numbers of an imported file are kept as texts.
-            values = [(float(v) if v else None) if isinstance(v, str) else v for v in values]
-        if kind is str:
-            values = [v if v is None or isinstance(v, str) else str(v) for v in values]
-        columns[name] = polars.Series(name, values, dtype=kinds[kind], strict=False)
+    kind = types.get(name, str)
+    if kind is float:
+        # Numbers of an imported file are kept as texts.
+        values = [(float(v) if v else None) if isinstance(v, str) else v for v in values]
+    if kind is str:
+        values = [v if v is None or isinstance(v, str) else str(v) for v in values]
+    return polars.Series(name, values, dtype=kinds[kind], strict=False)
+
+
+def frames(rows: Rows, table: str, types: Mapping[str, type]) -> Iterator[Any]:
+    """A table of a run as typed frames, of any number of rows each."""
+    if table == "decisions" and rows.people is None:
+        yield from _decisions(rows, types)
+    elif table == "calls":
+        yield from _calls(rows, types)
+    else:
+        source: Iterable[Row] = getattr(rows, table)()
+        yield from (_frame(batch, types) for batch in batches(source))
+
+
+def _decisions(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
+    """Decisions of many units at a time: no object is made for a decision, only for what differs between them."""
+    units: list[UnitTable] = []
+    count = 0
+    for table in rows.tables():
+        units.append(rows.complete(table))
+        count += len(table.rows.steps)
+        if count >= BLOCK:
+            yield _block(rows, units, types)
+            units, count = [], 0
+    if count:
+        yield _block(rows, units, types)
+
+
+def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) -> Any:
+    polars = import_polars()
+    import numpy as np
+
+    heads = [rows.decision_head(table) for table in units]
+    sizes = [len(table.rows.steps) for table in units]
+    columns = _taken(heads, list(heads[0]), np.repeat(np.arange(len(units)), sizes), types)
+    columns["step"] = polars.Series("step", np.concatenate([table.rows.steps for table in units]))
+    columns["round"] = polars.Series("round", np.concatenate([table.rows.rounds for table in units]))
+    parts = [rows.expanded(table) for table in units]
+    sources: dict[str, Any] = {}
+    for place, codes in enumerate(("asked_codes", "said_codes", "came_codes")):
+        entries = [entry for part in parts for entry in part[place]]
+        starts = np.cumsum([0, *(len(part[place]) for part in parts[:-1])])
+        numbers = np.concatenate(
+            [getattr(t.rows, codes) + start for t, start in zip(units, starts, strict=True)]
+        )
+        sources |= dict.fromkeys(entries[0] if entries else (), (entries, numbers))
+    for name in rows.decision_columns:
+        entries, numbers = sources[name]
+        columns |= _taken(entries, [name], numbers, types)
     return polars.DataFrame(columns)
+
+
+def _taken(
+    entries: Sequence[Row], names: Sequence[str], numbers: Any, types: Mapping[str, type]
+) -> dict[str, Any]:
+    """Columns of entries, each as often and in the order that the numbers say."""
+    return {
+        name: _series(name, [entry.get(name) for entry in entries], types).gather(numbers).alias(name)
+        for name in names
+    }
+
+
+def _calls(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
+    """Calls as journaled, column by column."""
+    polars = import_polars()
+    source = rows.journal.call_columns()
+    names = next(source)
+    while batch := list(islice(source, BATCH)):
+        columns = dict(zip(names, zip(*batch, strict=True), strict=True))
+        made = {"run": polars.Series("run", [rows.run] * len(batch), dtype=polars.String)}
+        made |= {name: _series(name, values, types) for name, values in columns.items()}
+        yield polars.DataFrame(made).with_columns(player=polars.col("player") + 1)
+
+
+def _even(tables: Iterable[Any]) -> Iterator[Any]:
+    """The same rows in frames of ``BATCH`` rows each."""
+    polars = import_polars()
+    rest = None
+    for table in tables:
+        frame = table if rest is None else polars.concat([rest, table])
+        whole = frame.height // BATCH * BATCH
+        for start in range(0, whole, BATCH):
+            yield frame.slice(start, BATCH)
+        rest = frame.slice(whole) if whole < frame.height else None
+    if rest is not None:
+        yield rest
+
+
+def _size(frame: Any) -> int:
+    """Bytes of a frame in memory as they follow from its rows: texts, numbers, and a bit each where some are null."""
+    polars = import_polars()
+    nulls = frame.null_count().row(0)
+    size, bits = 0, -(-frame.height // 8)
+    for (_, kind), missing in zip(frame.schema.items(), nulls, strict=True):
+        if kind != polars.String:
+            size += (bits if kind == polars.Boolean else 8 * frame.height) + (bits if missing else 0)
+    texts = frame.select(polars.col(polars.String).str.len_bytes().sum())
+    return size + (sum(texts.row(0)) if texts.width else 0)
 
 
 def _merge(parts: list[Path], path: Path, group_rows: int) -> None:

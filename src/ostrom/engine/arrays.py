@@ -6,6 +6,8 @@ not by the order of play. So the journal keeps only the moves, and replaying the
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import fsum
+from typing import Any
 
 import numpy as np
 import orjson
@@ -19,7 +21,9 @@ from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.match import ReplayDiffers
 from ostrom.engine.plan import Unit
+from ostrom.engine.unit_rows import NOTHING_CAME, UnitRows, said_of
 from ostrom.games.game import Game
+from ostrom.ground.streams import chances_along
 from ostrom.mechanisms.base import ArrayRules, match_score
 
 MOST_STATES = 512
@@ -130,10 +134,88 @@ class ArrayPlayer:
                         f"did: journaled {took!r}, rebuilt {now!r}"
                     )
                 if key not in made:
-                    chances = {options[c]: p, options[1 - c]: 1.0 - p}
-                    made[key] = Answer(options[c if key[0] else 1 - c], "scripted", chances)
+                    made[key] = _answer(unit.game, seat, *key)
                 found[step, seat, ""] = (made[key], 0, None)
         return found
+
+    def rows(self, unit: Unit, rounds: int, intended: bytes) -> tuple[UnitRows, list[float]]:
+        """The rows behind packed moves and the scores, as a replay would give them, without an object per decision."""
+        rules = unit.mechanism.array_rules(unit.game)
+        machines = [self.automaton(p.config, unit.game, seat) for seat, p in enumerate(unit.players)]
+        if rules is None or None in machines or rounds < 1 or len(intended) != -(-2 * rounds // 8):
+            self.answers(unit, rounds, intended)  # says what is wrong
+            raise ReplayDiffers(f"match {unit.index}: {rounds} rounds are none that its rules play")
+        if _length(unit, rules) != rounds:
+            raise ReplayDiffers(
+                f"match {unit.index}: is journaled with {rounds} rounds, and its rules play {_length(unit, rules)}"
+            )
+        game, c = unit.game, [int(x or 0) for x in unit.game.cooperative]
+        moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
+        played = moves.copy()
+        if rules.noise:
+            root, numbers = unit.streams.root("tremble"), np.arange(1, rounds + 1)
+            for seat in (0, 1):
+                played[:, seat] ^= chances_along(root, numbers, seat) < rules.noise
+        said: list[tuple[Any, ...]] = []
+        said_codes = np.empty((rounds, 2), dtype=np.int64)
+        for seat, machine in enumerate(machines):
+            assert machine is not None
+            states = _states(machine, played[:, seat], played[:, 1 - seat])
+            odds = np.array(machine.cooperate)[states]
+            if (odds == 1.0 - moves[:, seat]).any():
+                self.answers(unit, rounds, intended)  # says where the strategy decides otherwise
+            kinds, codes = np.unique(2 * states + moves[:, seat], return_inverse=True)
+            said_codes[:, seat] = codes + len(said)
+            for state, move in (divmod(int(kind), 2) for kind in kinds):
+                answer = _answer(game, seat, move, machine.cooperate[state])
+                said.append(said_of(game, seat, answer, 0, act=True))
+        profiles = [(a, b) for a in (0, 1) for b in (0, 1)]
+        actions = np.where(played == 1, c, 1 - np.array(c))
+        came = [
+            (
+                game.actions[seat][profile[seat]],
+                game.cooperates(seat, profile[seat]),
+                game.payoff(profile)[seat],
+            )
+            for seat in (0, 1)
+            for profile in profiles
+        ]
+        came_codes = (2 * actions[:, :1] + actions[:, 1:]) + np.array([0, 4])
+        payoffs = np.array([result[2] for result in came])[came_codes]
+        paid = [payoffs[:, seat].tolist() for seat in (0, 1)]
+        players = [
+            (rounds, fsum(paid[seat]), None, int(played[:, seat].sum()) / rounds, 0, 0, 0) for seat in (0, 1)
+        ]
+        steps = np.repeat(np.arange(rounds), 2)
+        rows = UnitRows(
+            steps, steps + 1, [(seat, seat, seat, "act", "", None) for seat in (0, 1)], np.tile([0, 1], rounds), said,
+            said_codes.ravel(), [(*result, *NOTHING_CAME[3:]) for result in came], came_codes.ravel(), players,
+        )  # fmt: skip
+        return rows, [match_score(one, rules.discount) for one in paid]
+
+
+def _answer(game: Game, seat: int, cooperates: int, p: float) -> Answer:
+    """What a finite-state strategy answers that cooperates with a chance."""
+    options, c = game.actions[seat], game.cooperative[seat]
+    assert c is not None
+    return Answer(options[c if cooperates else 1 - c], "scripted", {options[c]: p, options[1 - c]: 1.0 - p})
+
+
+def _length(unit: Unit, rules: ArrayRules) -> int:
+    """How many rounds a match has: all, or until chance ends it."""
+    if rules.continuation is None:
+        return rules.rounds
+    ends = chances_along(unit.streams.root("continue"), np.arange(1, rules.rounds), 0) >= rules.continuation
+    return int(ends.argmax()) + 1 if ends.any() else rules.rounds
+
+
+def _states(machine: Automaton, own: NDArray[np.uint8], other: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """The states of a machine before each round, by what was done."""
+    states, state = [], machine.initial
+    for outcome in (3 - 2 * own.astype(np.int64) - other).tolist():
+        states.append(state)
+        state = machine.transitions[state][outcome]
+    return np.array(states, dtype=np.int64)
 
 
 def _odds_along(unit: Unit, machine: Automaton, seat: int, intended: NDArray[np.uint8]) -> list[float]:

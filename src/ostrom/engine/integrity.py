@@ -185,33 +185,46 @@ def sealed(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*row, seal(row))
 
 
-def check(connection: sqlite3.Connection, path: Path, tally: Path) -> int:
-    """The number of entries of an intact journal; any other is refused with what is wrong."""
+def check(
+    connection: sqlite3.Connection, path: Path, tally: Path, *, most: int | None = None
+) -> tuple[int, bool]:
+    """The number of entries of an intact journal, and whether all seals were checked; else what is wrong is raised.
+
+    Of a journal with more than ``most`` entries, structure, counts and the origin of rows are checked: whoever reads an
+    entry checks its seal then (``require_sealed``).
+    """
     # Read the tally before the journal: a process that plays this run may add entries in between.
     acknowledged = _acknowledged(tally)
     connection.execute("BEGIN")
     try:
-        return _check(connection, path, tally, acknowledged)
+        return _check(connection, path, tally, acknowledged, most)
     finally:
         connection.rollback()
 
 
-def _check(connection: sqlite3.Connection, path: Path, tally: Path, acknowledged: int | None) -> int:
+def _check(
+    connection: sqlite3.Connection, path: Path, tally: Path, acknowledged: int | None, most: int | None
+) -> tuple[int, bool]:
     require_format(connection, path)
-    check_structure(connection, path, "integrity_check")
+    stated = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+    every = most is None or stated is None or type(stated[0]) is not int or stated[0] <= most
+    check_structure(connection, path, "integrity_check" if every else "quick_check")
     lift(connection)
     meta = dict(connection.execute("SELECT key, value FROM meta"))
     entries, closed = meta.get("entries"), meta.get("closed")
     if type(entries) is not int or closed not in (0, 1):
         raise RunError(f"{path}: the journal has no count of its entries; it is not one of ours")
     _check_promise(path, tally, entries, acknowledged, bool(closed))
-    held = _check_rows(connection, path)
+    if every:
+        _check_rows(connection, path)
+    held = _held(connection)
     if held != entries:
         missing = f"{entries - held} are missing" if held < entries else f"{held - entries} too many"
         raise RunError(
             f"{path}: the journal is damaged: it holds {held} entries and counted {entries}; {missing}"
         )
-    return entries
+    check_origin(connection, path)
+    return entries, every
 
 
 def check_structure(connection: sqlite3.Connection, path: Path, how: str = "quick_check") -> None:
@@ -292,28 +305,56 @@ def _check_promise(path: Path, tally: Path, entries: int, acknowledged: int | No
         )
 
 
-def _check_rows(connection: sqlite3.Connection, path: Path) -> int:
-    """How many entries the tables hold; a row whose seal is broken is named."""
-    held, broken, first = 0, 0, ""
+def _tables(connection: sqlite3.Connection) -> list[str]:
+    """The tables of entries that a journal has, and that of its rows."""
     absent = {"batches": not has_batches(connection), "unit_rows": not has_rows(connection)}
-    for table, columns in COLUMNS.items():
-        if absent.get(table):
-            continue
-        names, known = columns.split(", "), set()
-        for row in connection.execute(f"SELECT {columns}, seal FROM {table}"):
-            held += table != "unit_rows"  # they are derived from entries
-            if (kinds := tuple(map(type, row))) not in known and _are_ours(names, kinds):
-                known.add(kinds)
-            if seal(row[:-1]) != row[-1] or kinds not in known:
+    return [table for table in COLUMNS if not absent.get(table)]
+
+
+def _held(connection: sqlite3.Connection) -> int:
+    """How many entries the tables hold; rows are derived from entries."""
+    counts = (f"(SELECT count(*) FROM {table})" for table in _tables(connection) if table != "unit_rows")
+    again = "(SELECT coalesce(sum(times - 1), 0) FROM units)"
+    return int(connection.execute(f"SELECT {' + '.join(counts)} + {again}").fetchone()[0])
+
+
+def _check_rows(connection: sqlite3.Connection, path: Path) -> None:
+    """Check the seal of every row; the first that is broken is named."""
+    broken, first = 0, ""
+    for table in _tables(connection):
+        intact = Seals(table)
+        for row in connection.execute(f"SELECT {COLUMNS[table]}, seal FROM {table}"):
+            if not intact(row):
                 broken += 1
-                shown = names[: 3 if table in ("answers", "calls") else 1]
-                place = ", ".join(f"{name} {value!r:.20}" for name, value in zip(shown, row, strict=False))
-                first = first or f"{table}: {place}"
-    again = connection.execute("SELECT coalesce(sum(times - 1), 0) FROM units").fetchone()[0]
+                first = first or f"{table}: {intact.place(row)}"
     if broken:
         raise RunError(f"{path}: the journal is damaged: {broken} of its entries changed, first {first}")
-    check_origin(connection, path)
-    return held + int(again)
+
+
+class Seals:
+    """Whether rows of one table are as this package wrote them: their seal comes behind their columns."""
+
+    def __init__(self, table: str) -> None:
+        self.table, self._names = table, COLUMNS[table].split(", ")
+        self._known: set[tuple[type, ...]] = set()
+
+    def __call__(self, row: tuple[Any, ...]) -> bool:
+        """Whether the seal of a row and the types of its values are ours."""
+        if (kinds := tuple(map(type, row))) not in self._known and _are_ours(self._names, kinds):
+            self._known.add(kinds)
+        return seal(row[:-1]) == row[-1] and kinds in self._known
+
+    def place(self, row: tuple[Any, ...]) -> str:
+        """Which row it is."""
+        shown = self._names[: 3 if self.table in ("answers", "calls") else 1]
+        return ", ".join(f"{name} {value!r:.20}" for name, value in zip(shown, row, strict=False))
+
+    def require(self, row: tuple[Any, ...], path: Path) -> None:
+        """Refuse a row that is not as it was written."""
+        if not self(row):
+            raise RunError(
+                f"{path}: the journal is damaged: entries changed, first {self.table}: {self.place(row)}"
+            )
 
 
 def check_origin(connection: sqlite3.Connection, path: Path) -> None:

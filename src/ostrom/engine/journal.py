@@ -6,7 +6,7 @@ back with fewer entries (a lost write-ahead log, a restored copy), or with other
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -35,10 +35,12 @@ from ostrom.engine.entries import (
     whole,
 )
 from ostrom.engine.integrity import (
+    COLUMNS,
     DAMAGE,
     FORMAT,
     FORMATS,
     Guard,
+    Seals,
     check,
     check_structure,
     explain,
@@ -53,6 +55,9 @@ from ostrom.engine.integrity import (
 from ostrom.ground.errors import RunError
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Usage
+
+MOST_AT_ONCE = 20_000
+"""Entries whose seals are all checked when a journal is opened; of a larger one, those that are read."""
 
 
 class Unreported(NamedTuple):
@@ -71,6 +76,13 @@ class Unreported(NamedTuple):
     status: int | None
 
 
+CALL_NAMES = (
+    "match", "id", "step", "player", "part", "try", "at", "model", "params", "reply", "reasoning", "reasoning_kind",
+    "finish", "tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning", "usd", "logprobs", "version", "latency",
+    "source", "error", "status",
+)  # fmt: skip
+
+
 class UnitRecord(NamedTuple):
     """How a unit ended, and its rows as they are kept."""
 
@@ -83,6 +95,8 @@ class UnitRecord(NamedTuple):
     rows: bytes | None = None
     refused: Mapping[str, int] = MappingProxyType({})
     """Calls that were declined, by player."""
+    play: tuple[int, bytes] | None = None
+    """Rounds and packed moves of a match that was played as arrays."""
 
 
 class Journal:
@@ -98,6 +112,8 @@ class Journal:
     def __init__(
         self, path: Path, *, create: bool = False, identity: str | None = None, checked: bool = True
     ) -> None:
+        self._under_way = 0
+        """Queries whose rows are being read."""
         self.path = path
         self.tally_path = path.with_name(path.name + ".tally")
         require_plain(path)
@@ -112,9 +128,11 @@ class Journal:
         except DAMAGE as error:
             raise RunError(explain(path, error)) from None
         try:
+            self.doubtful = False
+            """Whether the seals of entries are checked when they are read: all at once would take too long."""
             self._entries = self._checked(create, identity) if checked else self._counted(identity)
             self._questions: dict[str, int] = {
-                text: number for number, text in self._read.execute("SELECT id, asked FROM questions")
+                text: number for number, text, _ in self._entries_of("questions")
             }
         except BaseException as error:
             self._read.close()
@@ -122,14 +140,13 @@ class Journal:
                 raise RunError(explain(path, error)) from None
             raise
         self._asked = {number: text for text, number in self._questions.items()}
+        self.closed = False
         self.has_rows = has_rows(self._read)
         """Whether it keeps the rows of units."""
         self._writer: Writer | None = None
         self._refused: dict[int, dict[str, int]] = {}
         """Calls that were declined, by unit and player, of units that have not ended."""
         self._texts: dict[int, tuple[Answer, Row]] = {}
-        self._under_way = 0
-        """Queries whose rows are being read."""
         self._package = Packages(self._packed)
 
     def _check_identity(self, identity: str | None) -> None:
@@ -194,7 +211,8 @@ class Journal:
                 f"('ostrom', '{__version__}');\nPRAGMA user_version={FORMAT};"
             )
             self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\n{meta}\nCOMMIT;")
-        entries = check(self._read, self.path, self.tally_path)
+        entries, every = check(self._read, self.path, self.tally_path, most=MOST_AT_ONCE)
+        self.doubtful = not every
         self._check_identity(identity)
         return entries
 
@@ -322,6 +340,7 @@ class Journal:
             self._entries = self._writer.entries
             self._writer = None
         self._read.close()
+        self.closed = True
 
     def __enter__(self) -> Self:
         return self
@@ -343,22 +362,52 @@ class Journal:
         finally:
             self._under_way -= 1
 
+    def _entries_of(self, table: str, rest: str = "", *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Rows of a table: all columns that its seal covers, then the seal, which is checked where need be."""
+        rows = self._rows(f"SELECT {COLUMNS[table]}, seal FROM {table} {rest}", *values)
+        return self._sealed(table, rows) if self.doubtful else rows
+
+    def _sealed(self, table: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        seals = Seals(table)
+        for row in rows:
+            seals.require(row, self.path)
+            yield row
+
+    def check_seals(self) -> int:
+        """Check every seal; how many entries the journal holds."""
+        entries, _ = check(self._read, self.path, self.tally_path)
+        self.doubtful = False
+        return entries
+
     def states(self) -> dict[int, str]:
         """The state of every unit that has ended."""
         return dict(self._rows("SELECT unit, state FROM units"))
 
     def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
         """Every unit that has ended (or one), in order, with its rows where they are kept."""
-        join = "LEFT JOIN unit_rows r ON r.unit=u.unit" if self.has_rows else ""
-        kept = "r.made, r.refused" if self.has_rows else "NULL, NULL"
-        where, values = ("", ()) if unit is None else ("WHERE u.unit=? ", (unit,))
-        query = (
-            f"SELECT u.unit, state, reason, scores, facts, {kept} FROM units u {join} {where}ORDER BY u.unit"
-        )
-        for number, state, reason, scores, facts, made, refused in self._rows(query, *values):
+        where, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
+        tables = [self._entries_of("plays", f"{where}ORDER BY unit", *values)]
+        if self.has_rows:
+            tables.append(self._entries_of("unit_rows", f"{where}ORDER BY unit", *values))
+        heads = [next(table, None) for table in tables]
+        for number, state, reason, _, scores, facts, _ in self._entries_of(
+            "units", f"{where}ORDER BY unit", *values
+        ):
+            for at, table in enumerate(tables):
+                while (head := heads[at]) is not None and head[0] < number:
+                    heads[at] = next(table, None)
+            own = [head if head is not None and head[0] == number else None for head in (*heads, None)]
+            made, refused = (None, None) if own[1] is None else own[1][1:3]
             yield UnitRecord(
-                number, state, reason, _shaped(scores, list), facts, made, _shaped(refused, dict) or {}
-            )
+                number, state, reason, _shaped(scores, list), facts, made, _shaped(refused, dict) or {},
+                None if own[0] is None else own[0][1:3],
+            )  # fmt: skip
+
+    def sample(self, count: int) -> list[int]:
+        """Some units whose rows are kept; which ones depends on what they were made from."""
+        order = "(of % 65521) * 40503 % 65537, unit"
+        query = f"SELECT unit FROM unit_rows ORDER BY {order} LIMIT ?"
+        return [unit for (unit,) in self._rows(query, count)] if self.has_rows else []
 
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
         """Unit, state and reason of every unit that has ended."""
@@ -366,9 +415,7 @@ class Journal:
 
     def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
         """State, reason, scores and facts of a unit that has ended."""
-        for state, reason, scores, facts in self._rows(
-            "SELECT state, reason, scores, facts FROM units WHERE unit=?", unit
-        ):
+        for _, state, reason, _, scores, facts, _ in self._entries_of("units", "WHERE unit=?", unit):
             return state, reason, _shaped(scores, list), _shaped(facts, dict) or {}
         return None
 
@@ -388,10 +435,6 @@ class Journal:
 
     def answers(self, unit: int) -> dict[Place, Journaled]:
         """All answers of a unit with the number of complaints before each and what was asked."""
-        query = (
-            "SELECT step, player, part, value, reading, probabilities, note, facts, complaints, question "
-            "FROM answers WHERE unit=? ORDER BY step, player, part"
-        )
         asked = self._asked.get
         return {
             (step, player, part): (
@@ -399,8 +442,8 @@ class Journal:
                 complaints,
                 asked(question),
             )
-            for step, player, part, value, reading, odds, note, facts, complaints, question in self._rows(
-                query, unit
+            for _, step, player, part, value, reading, odds, note, facts, complaints, question, _ in self._entries_of(
+                "answers", "WHERE unit=? ORDER BY step, player, part", unit
             )
         }
 
@@ -423,29 +466,25 @@ class Journal:
 
     def play(self, unit: int) -> tuple[int, bytes] | None:
         """Rounds and packed moves of a match that was played as arrays."""
-        for rounds, intended in self._rows("SELECT rounds, intended FROM plays WHERE unit=?", unit):
+        for _, rounds, intended, _ in self._entries_of("plays", "WHERE unit=?", unit):
             return rounds, intended
         return None
 
     def replies(self, unit: int) -> dict[tuple[int, int, str, bytes], Reply]:
         """Replies that arrived, by place and key: on resume they are not asked for again."""
-        query = (
-            "SELECT step, player, part, key, reply, reasoning, reasoning_kind, finish, tokens_in, tokens_out, "
-            "tokens_cached, tokens_reasoning, logprobs, version, error FROM calls "
-            "WHERE unit=? AND (error IS NULL OR finish='filter')"
-        )
+        rows = self._entries_of("calls", "WHERE unit=? AND (error IS NULL OR finish='filter')", unit)
         return {
-            (row[0], row[1], row[2], row[3]): Reply(
-                row[4],
-                row[5],
-                row[6],
-                row[7],
-                Usage(*row[8:12]),
-                load(row[12]),
+            (row[1], row[2], row[3], row[7]): Reply(
+                row[11],
+                row[12],
                 row[13],
-                facts={} if row[14] is None else {"refusal": row[14].partition(": ")[2]},
+                row[14],
+                Usage(*row[15:19]),
+                load(row[20]),
+                row[21],
+                facts={} if row[24] is None else {"refusal": row[24].partition(": ")[2]},
             )
-            for row in self._rows(query, unit)
+            for row in rows
         }
 
     def batches(self) -> Iterator[tuple[int, float, str, dict[str, Any], bytes]]:
@@ -461,16 +500,26 @@ class Journal:
 
     def call_rows(self, run: str, unit: int | None = None) -> Iterator[dict[str, Any]]:
         """All tries at calls (of one unit) in the order of matches, without their prompts."""
-        names = (
-            "id unit step player part try at model params reply reasoning reasoning_kind finish tokens_in "
-            "tokens_out tokens_cached tokens_reasoning usd logprobs version latency source error status"
-        ).split()
-        which, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
-        query = f"SELECT {', '.join(names)} FROM calls {which}ORDER BY unit, step, player, id"
-        for row in self._rows(query, *values):
+        source = self.call_columns(unit)
+        names = next(source)
+        for row in source:
             named = dict(zip(names, row, strict=True))
             named["player"] += 1
-            yield {"run": run, "match": named.pop("unit"), **named}
+            yield {"run": run, **named}
+
+    def call_columns(self, unit: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """The names of the columns of calls, then all tries (of one unit) in the order of matches; players from 0."""
+        yield CALL_NAMES
+        which, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
+        names = ", ".join(CALL_NAMES).replace("match", "unit AS match")
+        order = f"FROM calls {which}ORDER BY unit, step, player, id"
+        if not self.doubtful:
+            yield from self._rows(f"SELECT {names} {order}", *values)
+            return
+        seals, width = Seals("calls"), len(CALL_NAMES)
+        for row in self._rows(f"SELECT {names}, {COLUMNS['calls']}, seal {order}", *values):
+            seals.require(row[width:], self.path)
+            yield row[:width]
 
     def prompt(self, call: int) -> list[list[str]] | None:
         """The messages of one call as [role, content] pairs."""
@@ -484,7 +533,7 @@ class Journal:
         return None
 
     def _packed(self, package: int) -> bytes:
-        for (texts,) in self._rows("SELECT texts FROM prompts WHERE id=?", package):
+        for _, texts, _ in self._entries_of("prompts", "WHERE id=?", package):
             return bytes(texts)
         raise RunError(f"{self.path}: the journal is damaged: package {package} of its prompts is missing")
 

@@ -17,7 +17,7 @@ from ostrom.agents.dialogue import turn_of
 from ostrom.answers import Answer, Form
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Tally, Unit
-from ostrom.engine.unit_rows import Record
+from ostrom.engine.unit_rows import RowRecorder
 from ostrom.ground.errors import InvalidAnswers, RunError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import grouped
@@ -174,7 +174,7 @@ class LiveMatch:
         self.replies: Replies = replies or {}
         self.streams: Streams = unit.streams
         self.step = unit.first
-        self.record = Record(unit)
+        self.record = RowRecorder(unit)
         self._parts = grouped(((step, player), part) for step, player, part in self.known if part)
         self._complaints: dict[int, int] = {}
         """Replies to the decisions of this step that could not be read, by player."""

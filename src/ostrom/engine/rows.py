@@ -8,14 +8,15 @@ how long it took is in the calls, which are read from the journal as they are.
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.entries import Journaled, Place, dump, load
 from ostrom.engine.journal import Journal, UnitRecord
-from ostrom.engine.match import ReplayDiffers, compare_end, replay
+from ostrom.engine.match import ReplayDiffers, compare_end, replay, same
 from ostrom.engine.plan import PeopleColumns, Plan, Seated, Unit
-from ostrom.engine.unit_rows import CAME, PLAYERS, Record, UnitRows
+from ostrom.engine.unit_rows import CAME, PLAYERS, RowRecorder, UnitRows
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import Decision, Outcome
@@ -30,6 +31,8 @@ that theory says, and whether it was taken (an option, where there is no amount)
 everybody learned of it (``End.facts``: numbers and short texts) as JSON."""
 FEW = 24
 """Up to so many players have the facts of their match in every row; of more, only the first one has."""
+SAMPLED = 8
+"""Units that are replayed when a large journal is opened."""
 DECIDED = (
     "kind target answer action label options cooperative payoff expected probabilities p_cooperate reading invalid "
     "missed complaints note rationale copied"
@@ -100,8 +103,12 @@ class Rows:
         for unit, end in self._begun(match):
             yield self._table(unit, end, kept=kept)
 
+    def _is_kept(self, end: UnitRecord) -> bool:
+        """Whether the rows of a unit are read from the journal; people may take back what they did."""
+        return end.rows is not None and end.play is None and end.state == "done" and self.people is None
+
     def _table(self, unit: Unit, end: UnitRecord, *, kept: bool) -> UnitTable:
-        if kept and end.rows is not None and end.state == "done" and self.people is None:
+        if kept and end.rows is not None and self._is_kept(end):
             rows = UnitRows.read(end.rows, f"{self.journal.path}: match {unit.index}")
             if len(rows.players) != len(unit.players):
                 raise RunError(
@@ -109,11 +116,26 @@ class Rows:
                 )
             refused = {int(player): count for player, count in end.refused.items()}
             return UnitTable(unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None)
+        if kept and end.play is not None and end.state == "done" and self.people is None:
+            return UnitTable(
+                unit, end.state, end.reason, self._moved(unit, end), end.scores or (), end.facts, {}, None
+            )
         steps, outcome, answers = self.replayed(unit)
         rows, refused = rows_of(unit, steps, outcome, answers), self.journal.refusals(unit.index)
         scores = outcome.scores if outcome else ()
         facts = dump(dict(outcome.facts)) if outcome and outcome.facts else None
         return UnitTable(unit, end.state, end.reason, rows, scores, facts, refused, answers)
+
+    def _moved(self, unit: Unit, end: UnitRecord) -> UnitRows:
+        """The rows of a unit that was played as arrays, from its moves."""
+        assert end.play is not None
+        try:
+            rows, scores = self._arrays.rows(unit, *end.play)
+            compare_end(unit.index, "scores", end.scores or [], scores)
+            compare_end(unit.index, "facts", load(end.facts) or {}, {})
+        except ReplayDiffers as error:
+            raise RunError(f"{self.journal.path}: {error} ({self.journal.played_by})") from None
+        return rows
 
     def matches(self, match: int | None = None) -> Iterator[Row]:
         """One row per match and player (of one match): its score and how the match went."""
@@ -152,7 +174,7 @@ class Rows:
         """One row per decision of a match."""
         table = self.complete(table)
         unit, rows = table.unit, table.rows
-        head, names = {**self._head(unit), "state": table.state}, self.decision_columns
+        head, names = self.decision_head(table), self.decision_columns
         asked, said, came = self.expanded(table)
         for step, number, a, s, c in zip(
             rows.steps.tolist(), rows.rounds.tolist(), rows.asked_codes.tolist(), rows.said_codes.tolist(),
@@ -167,6 +189,10 @@ class Rows:
                 facts = table.answers[step, player, part][0].facts or {}
                 row |= self.people.of_decision(unit, player, facts)
             yield row
+
+    def decision_head(self, table: UnitTable) -> Row:
+        """What all decisions of a match have in common."""
+        return {**self._head(table.unit), "state": table.state}
 
     @cached_property
     def decision_columns(self) -> list[str]:
@@ -253,6 +279,40 @@ class Rows:
             raise RunError(f"{self.journal.path}: {error} ({self.journal.played_by})") from None
         return steps, outcome, answers
 
+    def verify(self, match: int) -> None:
+        """Replay a unit that has ended; rows that say anything else than its replay are refused."""
+        for unit, end in self._begun(match):
+            replayed = self._table(unit, end, kept=False)
+            if not self._is_kept(end):
+                continue
+            why = self._difference(self._table(unit, end, kept=True), replayed)
+            if why is not None:
+                raise RunError(
+                    f"{self.journal.path}: match {match}{why} (ostrom check RUN --rows makes its rows anew)"
+                )
+
+    def check_sample(self) -> None:
+        """Replay some units whose rows are kept; which ones is up to what the journal holds."""
+        for unit in self.journal.sample(SAMPLED):
+            self.verify(unit)
+
+    def _difference(self, kept: UnitTable, replayed: UnitTable) -> str | None:
+        """Where kept rows say something else than those of a replay; numbers may differ in their last bits."""
+        if kept.rows == replayed.rows and kept.refused == replayed.refused:
+            return None
+        for table in (self.match_rows, self.decision_rows):
+            for one, other in zip_longest(table(kept), table(replayed)):
+                if one is None or other is None:
+                    return ": its rows are fewer or more than those of its replay"
+                for column, value in other.items():
+                    if not _alike(one[column], value):
+                        at = f", step {one['step']}" if "step" in one else ""
+                        return (
+                            f"{at}, player {one['player']}: its rows say {column} {_short(one[column])}, "
+                            f"its replay says {_short(value)}"
+                        )
+        return None
+
     def _compare(self, unit: Unit, outcome: Outcome | None) -> None:
         ended = self.journal.ended(unit.index)
         if ended is None or ended[0] != "done" or ended[2] is None:
@@ -294,6 +354,22 @@ class Rows:
         }
 
 
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two values of a column are the same, apart from the last bits of numbers, in JSON too."""
+    if same(one, other):
+        return True
+    if not (isinstance(one, str) and isinstance(other, str) and one[:1] == other[:1] == "{"):
+        return False
+    try:
+        return same(load(one), load(other))
+    except RunError:
+        return False
+
+
+def _short(value: Any) -> str:
+    return f"{value!r:.60}"
+
+
 def _merged(ended: Iterator[UnitRecord], begun: Sequence[int]) -> Iterator[UnitRecord]:
     """Units that have ended and those that have only begun, in order."""
     rest = iter(begun)
@@ -316,7 +392,7 @@ def rows_of(
     answers: Mapping[Place, Journaled],
 ) -> UnitRows:
     """The rows of a unit from its replay; of an unfinished match, rounds count that some seat has seen."""
-    record, rest = Record(unit), dict(answers)
+    record, rest = RowRecorder(unit), dict(answers)
     parts = grouped(((step, player), part) for step, player, part in answers if part)
     for step, decisions in enumerate(steps, unit.first):
         for decision in decisions:

@@ -180,7 +180,7 @@ class Runner:
             done = done[:: max(1, len(done) // VERIFIED)][:VERIFIED]
         rows = Rows(self.plan, journal, self.folder.path.name)
         for index in done:
-            rows.replayed(self.plan.unit(index))
+            rows.verify(index)
 
     def _final(self, states: dict[int, str]) -> dict[int, str]:
         """The states that stand: what was skipped only because a preparation failed is tried again with it."""

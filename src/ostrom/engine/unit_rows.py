@@ -9,7 +9,8 @@ same things, so what is kept is what a replay makes, to the byte.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import fsum
@@ -54,6 +55,8 @@ SAID_BYTES, SAID_BYTES_EACH = 2048, 8
 """Bytes that the distinct answers of a unit may take, whatever it has, and for each decision."""
 MOST_FACTS, LONGEST_FACT = 64, 200
 """So many facts of a round, and so many characters of each, are in the tables; longer ones and lists are left out."""
+FEW_ROWS = 64
+"""Decisions whose codes are kept as JSON."""
 MOST_DISTINCT = 5_000_000
 """Rows of a table that is read."""
 MOST_BYTES = 64 << 20
@@ -62,7 +65,7 @@ _KINDS = {1: "<i1", 2: "<i2", 4: "<i4"}
 """Whole numbers by their bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class UnitRows:
     """The rows of one unit: steps and rounds, and for every decision a code into each of three tables."""
 
@@ -77,24 +80,35 @@ class UnitRows:
     came_codes: Codes
     players: list[tuple[Any, ...]]
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all rows are the same, answers included as far as both have them."""
+        if not isinstance(other, UnitRows):
+            return NotImplemented
+        numbers = ["steps", "rounds", "asked_codes", "came_codes"]
+        tables = ["asked", "came", "players"]
+        if self.said is not None and other.said is not None:
+            numbers.append("said_codes")
+            tables.append("said")
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in numbers) and all(
+            repr(getattr(self, name)) == repr(getattr(other, name)) for name in tables
+        )
+
     def kept(self) -> bytes | None:
         """The rows as they are kept; None for more of them than are read at once."""
         said = None if self.said is None else _columns(self.said)
         if said is not None and len(said) > SAID_BYTES + SAID_BYTES_EACH * len(self.steps):
             said = None
-        codes = [
-            np.diff(self.steps, prepend=0),
-            np.diff(self.rounds, prepend=0),
-            self.asked_codes,
-            self.came_codes,
-        ]
+        codes = [_steps(self.steps), _steps(self.rounds), self.asked_codes, self.came_codes]
         if said is not None:
             codes.append(self.said_codes)
-        widths, parts = zip(*map(_narrow, codes), strict=True)
         tables = (_columns(self.asked), _columns(self.came), said or b"null", _columns(self.players))
-        head = b"[%d,%s,%s]" % (len(self.steps), orjson.dumps(widths), b",".join(tables))
-        raw = b"%d\n%s%s" % (len(head), head, b"".join(parts))
-        return zlib.compress(raw, 1) if len(raw) <= MOST_BYTES else None
+        if len(self.steps) <= FEW_ROWS:
+            raw = b"[%s,%s]" % (orjson.dumps([numbers.tolist() for numbers in codes]), b",".join(tables))
+        else:
+            widths, parts = zip(*map(_narrow, codes), strict=True)
+            head = b"[%s,%s]" % (orjson.dumps([len(self.steps), *widths]), b",".join(tables))
+            raw = b"%d\n%s%s" % (len(head), head, b"".join(parts))
+        return _packed(raw) if len(raw) <= MOST_BYTES else None
 
     @classmethod
     def read(cls, kept: bytes, where: str) -> UnitRows:
@@ -112,27 +126,28 @@ class UnitRows:
         raw = reader.decompress(kept, MOST_BYTES)
         if not reader.eof:
             raise ValueError(f"they are cut off or have more than {MOST_BYTES:,} bytes")
-        start = raw.index(b"\n") + 1
-        at = start + int(raw[: start - 1])
-        count, widths, *tables = orjson.loads(raw[start:at])
+        if raw[:1] == b"[":
+            numbers, *tables = orjson.loads(raw)
+            codes = [_whole(some) for some in numbers]
+        else:
+            start = raw.index(b"\n") + 1
+            at = start + int(raw[: start - 1])
+            (count, *widths), *tables = orjson.loads(raw[start:at])
+            codes = []
+            for width in widths:
+                kind = np.dtype(_KINDS[width])
+                codes.append(np.frombuffer(raw, kind, count, at).astype(np.int64))
+                at += count * kind.itemsize
         asked, came, said, players = (
             None if table is None else _tuples(table, names)
             for table, names in zip(tables, (ASKED, CAME, SAID, PLAYERS), strict=True)
         )
-        codes = []
-        for width in widths:
-            kind = np.dtype(_KINDS[width])
-            codes.append(np.frombuffer(raw, kind, count, at).astype(np.int64))
-            at += count * kind.itemsize
-        if (
-            asked is None
-            or came is None
-            or players is None
-            or at != len(raw)
-            or len(codes) != 4 + (said is not None)
-        ):
+        count = len(codes[0])
+        if asked is None or came is None or players is None or len(codes) != 4 + (said is not None):
             raise ValueError("they are not complete")
         for numbers, table in zip(codes[2:], (asked, came, said), strict=False):
+            if len(numbers) != count:
+                raise ValueError("they are not complete")
             if table is not None and count and not 0 <= numbers.min() <= numbers.max() < len(table):
                 raise ValueError("a code is not in its table")
         return cls(
@@ -148,161 +163,211 @@ class UnitRows:
         for step, code in zip(self.steps.tolist(), self.asked_codes.tolist(), strict=True):
             player, seat, _, kind, part, _ = self.asked[code]
             answer, complaints, _ = answers[step, player, part]
-            said.append(_said(unit.game, seat, answer, complaints, act=kind == "act" and not part))
+            said.append(said_of(unit.game, seat, answer, complaints, act=kind == "act" and not part))
         return UnitRows(
             self.steps, self.rounds, self.asked, self.asked_codes, said, np.arange(len(said)), self.came,
             self.came_codes, self.players,
         )  # fmt: skip
 
 
+def _steps(numbers: Codes) -> Codes:
+    """How much each number is larger than the one before."""
+    changes = numbers.copy()
+    changes[1:] -= numbers[:-1]
+    return changes
+
+
 def _narrow(codes: Codes) -> tuple[int, bytes]:
     """Whole numbers in as few bytes each as all of them fit into."""
-    most = max(int(codes.max(initial=0)), -int(codes.min(initial=0)))
+    most = int(abs(codes).max()) if len(codes) else 0
     width = 1 if most < 1 << 7 else 2 if most < 1 << 15 else 4
     return width, codes.astype(_KINDS[width]).tobytes()
 
 
+def _packed(raw: bytes) -> bytes:
+    """Bytes compressed; the small window takes a tenth of the time to set up that a large one takes."""
+    packer = zlib.compressobj(1, zlib.DEFLATED, 9, 1) if len(raw) < 2048 else zlib.compressobj(1)
+    return packer.compress(raw) + packer.flush()
+
+
 def _columns(table: Sequence[tuple[Any, ...]]) -> bytes:
-    """A table as JSON, column by column; a column of one value is that value in an object."""
-    columns = [
-        {"is": column[0]} if len(set(map(repr, column))) == 1 else column
-        for column in zip(*table, strict=True)
-    ]
-    return orjson.dumps([len(table), *columns])
+    """A table as JSON, column by column; of a column of one value that value alone."""
+    return orjson.dumps([len(table), *(c[0] if _constant(c) else c for c in zip(*table, strict=True))])
+
+
+def _constant(column: Sequence[Any]) -> bool:
+    first = column[0]
+    if first is None or isinstance(first, str):
+        return column.count(first) == len(column)
+    return len(set(map(repr, column))) == 1  # 1, 1.0 and True are equal and not the same, as 0.0 and -0.0 are
 
 
 def _tuples(columns: list[Any], names: Sequence[str]) -> list[tuple[Any, ...]]:
     count, *lists = columns
     if not count:
         return []
-    if count > MOST_DISTINCT or len(lists) != len(names):
+    if not 0 < count <= MOST_DISTINCT or len(lists) != len(names):
         raise ValueError(f"a table of {count} rows has {len(lists)} columns and not {len(names)}")
-    table = list(zip(*([c["is"]] * count if isinstance(c, dict) else c for c in lists), strict=True))
+    table = list(zip(*(c if isinstance(c, list) else [c] * count for c in lists), strict=True))
     if len(table) != count:
         raise ValueError(f"a table has {len(table)} rows and not {count}")
     return table
 
 
-class Record:
+class RowRecorder:
     """Takes down the decisions of a unit in the order of its rows."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self._asked: dict[tuple[Any, ...], int] = {}
-        self._said: dict[tuple[Any, ...], int] = {}
+        self._said: dict[Any, int] = {}
         self._long = False
-        """Whether a text is too long to be kept."""
-        self._known: dict[tuple[int, int, int], tuple[Answer, int]] = {}
+        """Whether some text is too long to be kept."""
+        self._known: dict[tuple[int, int, int], tuple[int, Answer]] = {}
         """Codes of answers that are the same object: scripts give the same one again and again."""
         self._rows: list[tuple[Any, ...]] = []
-        self._readings: dict[tuple[int, str], int] = {}
-        self._complaints: dict[int, int] = {}
+        self._rest: list[tuple[int, str, int]] = []
         self._ruled = not unit.game.has_table
 
     def add(self, step: int, decision: Decision, answer: Answer, complaints: int, part: str = "") -> None:
         """Take down an answer to a decision, or to a question within one."""
-        view, player = decision.view, decision.player
-        facts, seat = view.facts, view.seat
-        act = decision.kind == "act" and not part
-        target = None if part else facts.get("target")
-        if answer.facts is not None and "target" in answer.facts:
-            target = answer.facts["target"]
-        asked = (
-            player, seat, player if decision.agent is None else decision.agent, part or decision.kind, part, target
-        )  # fmt: skip
-        code = self._asked.setdefault(asked, len(self._asked))
+        view, player, facts = decision.view, decision.player, answer.facts
+        about, seat, kind = view.facts, view.seat, decision.kind
+        act = kind == "act" and not part
+        target = None if part or not about else about.get("target")
+        if facts and "target" in facts:
+            target = facts["target"]
+        agent = player if decision.agent is None else decision.agent
+        asked = self._asked.setdefault((player, seat, agent, part or kind, part, target), len(self._asked))
         key = (id(answer), seat if act else -1, complaints)
         known = self._known.get(key)
-        if known is None or known[0] is not answer:
-            known = (answer, self._said_code(seat, answer, complaints, act))
+        if known is None or known[1] is not answer:
+            known = (self._said_code(seat, answer, complaints, act), answer)
             if len(self._known) < SCRIPTED:
                 self._known[key] = known
-        self.count(player, answer, complaints)
+        bout = (about.get("bout", 0) if about else 0) if act else None
         move = _move(self.unit.game, decision, answer) if act and self._ruled else None
-        self._rows.append((step, view.round, code, known[1], facts.get("bout", 0) if act else None, move))
+        self._rows.append((step, view.round, asked, known[0], bout, move))
+
+    def __len__(self) -> int:
+        """How many answers were taken down."""
+        return len(self._rows)
 
     def count(self, player: int, answer: Answer, complaints: int) -> None:
-        """Count an answer for its player."""
-        reading = (player, answer.reading)
-        self._readings[reading] = self._readings.get(reading, 0) + 1
-        if complaints:
-            self._complaints[player] = self._complaints.get(player, 0) + complaints
+        """Count an answer that has no row yet, because the decision around it is under way."""
+        self._rest.append((player, answer.reading, complaints))
 
     def _said_code(self, seat: int, answer: Answer, complaints: int, act: bool) -> int:
-        said = _said(self.unit.game, seat, answer, complaints, act=act)
-        if self._long or any(isinstance(value, str) and len(value) > LONGEST_TEXT for value in said):
-            self._long = True
-            self._said.clear()  # long texts are not held in memory until the unit ends
-            return 0
+        said = said_of(self.unit.game, seat, answer, complaints, act=act)
+        self._long = self._long or any(isinstance(value, str) and len(value) > LONGEST_TEXT for value in said)
+        if self._long:  # long texts are not held in memory until the unit ends
+            said = (None, None, None, None, None, answer.reading, complaints, None, None, False, None)
         # Numbers that are equal and not the same (1 and 1.0) are kept apart.
         return self._said.setdefault((said, repr(said)), len(self._said))
 
     def rows(self, rounds: Sequence[Round], *, ended: bool = True) -> UnitRows:
         """The rows, now that it is known what came of the decisions; players are told of when the unit has ended."""
         played = {
-            (r.facts.get("bout", 0), r.number, player): r
+            (r.facts.get("bout", 0) if r.facts else 0, r.number, player): r
             for r in rounds
             for player in (r.players or range(len(r.payoffs)))
         }
-        asked = list(self._asked)
-        came: dict[Any, int] = {(NOTHING_CAME, "None", "None"): 0}
-        codes = []
-        last = _last_moves(asked, self._rows) if self._ruled else None
-        for step, number, code, _, bout, move in self._rows:
-            if bout is None:
-                codes.append(0)
-                continue
-            player, seat = asked[code][:2]
-            round_ = played.get((bout, number, player))
-            if last is None:
-                result = NOTHING_CAME if round_ is None else _acted(self.unit.game, seat, player, round_)
-            else:
-                paid, closes = last[0][number, player] == step, last[1][number] == (step, player)
-                facts = _round_facts(played.get((0, number, player))) if closes else None
-                result = _moved(self.unit.game, seat, player, round_, move, paid=paid, facts=facts)
-            # Payoffs that are equal and not the same (1 and 1.0, 0.0 and -0.0) are kept apart.
-            codes.append(came.setdefault((result, repr(result[2]), repr(result[3])), len(came)))
-        steps, numbers, asked_codes, said_codes, *_ = (
+        asked, said = list(self._asked), [said for said, _ in self._said]
+        steps, numbers, asked_codes, said_codes, bouts, _ = (
             zip(*self._rows, strict=True) if self._rows else ((),) * 6
         )
+        who = [one[0] for one in asked]
+        places = zip(bouts, numbers, map(who.__getitem__, asked_codes), strict=True)
+        results = map(played.get, places)
+        came = (
+            self._moved(asked, results, played) if self._ruled else self._acted(asked, asked_codes, results)
+        )
+        players = self._players(rounds if ended else (), zip(asked_codes, said_codes, strict=True))
         return UnitRows(
-            np.array(steps, dtype=np.int64), np.array(numbers, dtype=np.int64), asked,
-            np.array(asked_codes, dtype=np.int64), None if self._long else [said for said, _ in self._said],
-            np.array(said_codes, dtype=np.int64), [result for result, *_ in came], np.array(codes, dtype=np.int64),
-            self._players(rounds if ended else ()),
+            _whole(steps), _whole(numbers), asked, _whole(asked_codes), None if self._long else said,
+            _whole(said_codes), *came, players,
         )  # fmt: skip
 
-    def _players(self, rounds: Sequence[Round]) -> list[tuple[Any, ...]]:
+    def _acted(
+        self, asked: Sequence[tuple[Any, ...]], codes: Sequence[int], results: Iterable[Round | None]
+    ) -> tuple[list[tuple[Any, ...]], Codes]:
+        """What came of actions in a game with a table."""
+        game, known, came = self.unit.game, dict[Any, int](), {NOTHING_CAME: 0}
+        numbers = []
+        for code, round_ in zip(codes, results, strict=True):
+            if round_ is None:
+                numbers.append(0)
+                continue
+            key = (code, round_.actions, round_.payoffs, round_.expected, round_.players)
+            number = known.get(key)
+            if number is None:
+                player, seat = asked[code][:2]
+                result = _acted(game, seat, player, round_)
+                number = known[key] = came.setdefault(result, len(came))
+            numbers.append(number)
+        return list(came), _whole(numbers)
+
+    def _moved(
+        self, asked: Sequence[tuple[Any, ...]], results: Iterable[Round | None], played: Mapping[Any, Round]
+    ) -> tuple[list[tuple[Any, ...]], Codes]:
+        """What came of moves in a game by a rule."""
+        game, came = self.unit.game, {NOTHING_CAME: 0}
+        last, closing = _last_moves(asked, self._rows)
+        numbers = []
+        for (step, number, code, _, _, move), round_ in zip(self._rows, results, strict=True):
+            if move is None:
+                numbers.append(0)
+                continue
+            player, seat = asked[code][:2]
+            paid, closes = last[number, player] == step, closing[number] == (step, player)
+            facts = _round_facts(played.get((0, number, player))) if closes else None
+            result = _moved(game, seat, player, round_, move, paid=paid, facts=facts)
+            numbers.append(came.setdefault(result, len(came)))
+        return list(came), _whole(numbers)
+
+    def _players(self, rounds: Sequence[Round], answers: Iterable[tuple[int, int]]) -> list[tuple[Any, ...]]:
         """What the table of matches says of each player beside its score."""
         game, count = self.unit.game, len(self.unit.players)
         paid: list[list[float]] = [[] for _ in range(count)]
-        acts: list[list[bool]] = [[] for _ in range(count)]
+        acts = [[0, 0] for _ in range(count)]
         for round_ in rounds:
-            for seat, player in enumerate(round_.players or range(len(round_.payoffs))):
-                if player < count:
-                    paid[player].append(round_.payoffs[seat])
-                    if round_.actions:
-                        cooperates = game.cooperates(seat, round_.actions[seat])
-                        if cooperates is not None:
-                            acts[player].append(cooperates)
+            for payoff, player in zip(round_.payoffs, round_.players or range(count), strict=False):
+                paid[player].append(payoff)
+        for (players, actions), times in Counter((r.players, r.actions) for r in rounds).items():
+            for seat, (action, player) in enumerate(zip(actions, players or range(count), strict=False)):
+                cooperates = game.cooperates(seat, action)
+                if cooperates is not None:
+                    acts[player][cooperates] += times
         number = len({r.number for r in rounds})
         expected = _expected(rounds)
-        readings = self._readings
+        asked, said = list(self._asked), list(self._said)
+        complaints, policies, missed = [0] * count, [0] * count, [0] * count
+        counted = [
+            (asked[a][0], said[s][0][5], said[s][0][6], times) for (a, s), times in Counter(answers).items()
+        ]
+        for player, reading, complained, times in [*counted, *((*one, 1) for one in self._rest)]:
+            complaints[player] += complained * times
+            policies[player] += times * (reading in ("policy", "refused"))
+            missed[player] += times * (reading == "missed")
         return [
             (
                 number,
                 fsum(paid[player]),
                 expected.get(player),
-                sum(acts[player]) / len(acts[player]) if acts[player] else None,
-                self._complaints.get(player, 0),
-                readings.get((player, "policy"), 0) + readings.get((player, "refused"), 0),
-                readings.get((player, "missed"), 0),
+                acts[player][1] / sum(acts[player]) if any(acts[player]) else None,
+                complaints[player],
+                policies[player],
+                missed[player],
             )
             for player in range(count)
         ]
 
 
-def _said(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool) -> tuple[Any, ...]:
+def _whole(numbers: Sequence[int]) -> Codes:
+    return np.array(numbers, dtype=np.int64)
+
+
+def said_of(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool) -> tuple[Any, ...]:
     """What the rows say of an answer, in the order of ``SAID``."""
     facts, value, odds = answer.facts or {}, answer.value, answer.probabilities
     label = p_cooperate = None

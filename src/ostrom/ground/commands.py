@@ -100,6 +100,10 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
             "Read matches that were played elsewhere into a run.",
         ),
         "export": ("ostrom.features.exporting.command:export", "Write a run as files for other tools."),
+        "check": (
+            "ostrom.features.checking.command:check",
+            "Check a run from end to end: every seal, every match replayed.",
+        ),
     },
     "more": {
         "judge": ("ostrom.features.judging.command:judge", "Label the motives in the reasoning of a run."),

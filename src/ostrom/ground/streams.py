@@ -73,7 +73,21 @@ def chances(roots: NDArray[np.uint64], step: int, seat: int) -> NDArray[np.float
     >>> float(chances(np.array([one.root("x")], dtype=np.uint64), 3, 1)[0]) == one.chance(3, 1, "x")
     True
     """
-    x = roots + np.uint64(_GOLDEN * ((step << 16) + seat + 1) & _MASK)
+    return _numbers(roots + np.uint64(_GOLDEN * ((step << 16) + seat + 1) & _MASK))
+
+
+def chances_along(root: int, steps: NDArray[np.int64], seat: int) -> NDArray[np.float64]:
+    """``Streams.chance`` at many steps of one match, from its root.
+
+    >>> one = Streams(5, 9)
+    >>> float(chances_along(one.root("x"), np.array([3]), 1)[0]) == one.chance(3, 1, "x")
+    True
+    """
+    places = (steps.astype(np.uint64) << np.uint64(16)) + np.uint64(seat + 1)
+    return _numbers(places * np.uint64(_GOLDEN) + np.uint64(root))
+
+
+def _numbers(x: NDArray[np.uint64]) -> NDArray[np.float64]:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(_FIRST)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(_SECOND)
     x ^= x >> np.uint64(31)

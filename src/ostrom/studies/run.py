@@ -81,7 +81,10 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
     manifest = folder.manifest()
     journal = folder.open_journal(manifest, checked=checked)
     try:
-        return Run(folder, manifest, read_plan(PlanSource(folder.path, manifest, journal)), journal)
+        run = Run(folder, manifest, read_plan(PlanSource(folder.path, manifest, journal)), journal)
+        if journal.doubtful:
+            run.rows.check_sample()
+        return run
     except BaseException:
         journal.close()
         raise

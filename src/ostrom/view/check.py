@@ -30,7 +30,7 @@ def checked(path: Path) -> dict[str, int | str]:
             # The seal of a row covers its text as it is: a byte that was replaced must not pass.
             connection.text_factory = str
             tally = folder.journal.with_name(folder.journal.name + ".tally")
-            return {"entries": check(connection, folder.journal, tally)}
+            return {"entries": check(connection, folder.journal, tally)[0]}
     except OstromError as error:
         return {"line": one_line(str(error))}
     except DAMAGE as error:

@@ -29,6 +29,7 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.match import Answers, Calls, LiveMatch, ReplayDiffers, Replies
 from ostrom.engine.plan import Plan, Tally, Unit
 from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.unit_rows import FEW_ROWS
 from ostrom.framing import Library
 from ostrom.ground import errors
 from ostrom.ground.errors import OstromError, RunError, UsageError
@@ -274,9 +275,10 @@ class UnitPlayer:
             outcome = await match.run()
         except OstromError as error:
             return UnitEnd(match.step if match else 0, error=error)
-        rows = None
-        if not any(seated.config.person for seated in unit.players):  # people may take back what they did
-            rows = match.record.rows(outcome.rounds).kept()
+        quick = len(match.record) < FEW_ROWS and all(agent.instant for agent in agents)
+        people = any(seated.config.person for seated in unit.players)
+        # A short match of scripts is replayed as quickly as its rows are read; people may take back what they did.
+        rows = None if quick or people else match.record.rows(outcome.rounds).kept()
         return UnitEnd(match.step, outcome.scores, dict(outcome.facts) or None, rows=rows)
 
 

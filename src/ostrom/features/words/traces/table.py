@@ -247,7 +247,7 @@ def trace_texts(
     """
     keys = ", ".join(f"t.{quoted(name)}" for name in key_columns(data))
     condition = f" AND ({where})" if where else ""
-    cursor = data.connection.cursor()
+    cursor = data.views("traces decisions").cursor()
     try:
         cursor.execute(
             f"SELECT {keys}, t.reply, t.reasoning, t.reasoning_kind, d.label FROM traces t LEFT JOIN "

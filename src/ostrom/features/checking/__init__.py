@@ -1,0 +1,1 @@
+"""Runs checked from end to end."""

@@ -1,0 +1,216 @@
+"""A run checked from end to end: every seal of its journal, and every match replayed and held against its rows.
+
+A large run is replayed by several processes, each of which opens the run by itself (``python -m`` this module).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import orjson
+
+from ostrom.engine.entries import dump, keep_rows
+from ostrom.engine.folder import Folder
+from ostrom.engine.integrity import (
+    DAMAGE,
+    explain,
+    guard,
+    has_rows,
+    require_format,
+    require_plain,
+    statements_of,
+)
+from ostrom.engine.journal import MOST_AT_ONCE
+from ostrom.engine.rows import Rows, UnitTable
+from ostrom.engine.unit_rows import FEW_ROWS
+from ostrom.ground.errors import OstromError, RunError
+from ostrom.studies.run import Run, open_run
+
+Tell = Callable[[int, int], None]
+"""Is told how many matches were replayed, and how many there are."""
+SOME = 200
+"""Units whose rows are written in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was checked of a run in which nothing is wrong."""
+
+    run: str
+    entries: int
+    """Entries of the journal whose seals were checked."""
+    replayed: int
+    """Matches that were replayed."""
+    compared: int
+    """Matches whose rows were held against their replay."""
+    made: int
+    """Matches whose rows were made anew."""
+    processes: int
+
+
+def check_run(
+    path: Path, *, rows: bool = False, tell: Tell | None = None, processes: int | None = None
+) -> Checked:
+    """Check a run; what is wrong with it is raised. With ``rows`` its rows are made anew, whatever they were."""
+    folder = Folder(path)
+    with ExitStack() as stack:
+        if rows:
+            folder.lock()
+            stack.callback(folder.unlock)
+            _empty(folder.journal)
+        run = stack.enter_context(open_run(path))
+        entries = run.journal.check_seals()
+        units = [unit.index for unit, _, _ in run.rows.played()]
+        kept = sum(end.rows is not None for end in run.journal.ends())
+        many = processes or ((os.cpu_count() or 1) if entries > MOST_AT_ONCE else 1)
+        count = min(many, len(units) or 1)
+        replayed = _alone(run, units, rows) if count == 1 else _together(path, units, rows, count)
+        made, some = 0, list[tuple[int, bytes | None, str | None]]()
+        for done, one in enumerate(replayed, 1):
+            if tell is not None:
+                tell(done, len(units))
+            if one[1] is not None:
+                some.append(one)
+            if some and (len(some) == SOME or done == len(units)):
+                made += len(some)
+                _keep(folder.journal, some)
+                some = []
+        if some:
+            made += len(some)
+            _keep(folder.journal, some)
+    return Checked(path.name, entries, len(units), kept, made, count)
+
+
+def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[tuple[int, bytes | None, str | None]]:
+    """Replay units in this process: each with its rows, where they are wanted."""
+    rows = run.rows
+    for unit in units:
+        if not make:
+            rows.verify(unit)
+            yield unit, None, None
+            continue
+        for table in rows.tables(unit, kept=False):
+            yield unit, *_made(rows, table)
+
+
+def _made(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None]:
+    """The rows of a replayed unit and the calls that were declined, as the journal keeps them."""
+    unit = table.unit
+    scripts = all(seated.config.strategy is not None for seated in unit.players)
+    quick = scripts and len(table.rows.steps) < FEW_ROWS
+    if table.state != "done" or quick or rows.people is not None or rows.journal.play(unit.index) is not None:
+        return None, None
+    refused = {str(player): count for player, count in table.refused.items()}
+    return table.rows.kept(), dump(refused) if refused else None
+
+
+def _together(
+    path: Path, units: Sequence[int], make: bool, count: int
+) -> Iterator[tuple[int, bytes | None, str | None]]:
+    """The same by several processes; the first thing that is wrong stops them."""
+    lines: SimpleQueue[dict[str, Any] | None] = SimpleQueue()
+    command = [
+        sys.executable,
+        "-m",
+        "ostrom.features.checking.check",
+        str(path.absolute()),
+        "rows" if make else "",
+    ]
+    with ExitStack() as stack:
+        workers = [
+            subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONSAFEPATH": "1"},
+            )
+            for _ in range(count)
+        ]
+        for worker in workers:
+            stack.enter_context(worker)
+        pool = stack.enter_context(ThreadPoolExecutor(count))
+        for worker in workers:
+            stack.callback(worker.kill)  # before the threads that read from it are waited for
+
+        def read(worker: subprocess.Popen[bytes], own: Sequence[int]) -> None:
+            assert worker.stdin is not None and worker.stdout is not None
+            try:
+                worker.stdin.write(orjson.dumps(own))
+                worker.stdin.close()
+                for line in worker.stdout:
+                    lines.put(orjson.loads(line))
+            except (OSError, orjson.JSONDecodeError) as error:
+                lines.put({"problem": f"{path}: a process that checks it ended ({error})"})
+            lines.put(None)
+
+        for number, worker in enumerate(workers):
+            pool.submit(read, worker, units[number::count])
+        done, running = 0, count
+        while running:
+            line = lines.get()
+            if line is None:
+                running -= 1
+                continue
+            if "problem" in line:
+                raise RunError(line["problem"])
+            done += 1
+            yield line["unit"], None if line["made"] is None else b64decode(line["made"]), line["refused"]
+        if done != len(units):
+            raise RunError(f"{path}: a process that checks it ended before its time")
+
+
+def _empty(path: Path) -> None:
+    """Give a journal an empty table of rows; nothing else of it changes."""
+    require_plain(path)
+    if not path.exists():
+        raise RunError(f"{path}: there is no journal")
+    try:
+        with closing(sqlite3.connect(path, timeout=10)) as connection:
+            guard(connection, path, reading=False)
+            require_format(connection, path)
+            if has_rows(connection):
+                statements = "DELETE FROM unit_rows;"
+            else:
+                number = connection.execute("PRAGMA user_version").fetchone()[0] + 2
+                statements = f"{statements_of('rows.sql')}\nPRAGMA user_version={number};"
+            connection.executescript(f"BEGIN IMMEDIATE;\n{statements}\nCOMMIT;")
+    except DAMAGE as error:
+        raise RunError(explain(path, error)) from None
+
+
+def _keep(path: Path, rows: Sequence[tuple[int, bytes | None, str | None]]) -> None:
+    try:
+        with closing(sqlite3.connect(path, timeout=10)) as connection, connection:
+            keep_rows(connection, rows)
+    except sqlite3.Error as error:
+        raise RunError(explain(path, error)) from None
+
+
+def _work(path: Path, make: bool) -> None:
+    """What each process does: replay the units that it is told on stdin, and say what came of each."""
+    out = sys.stdout.buffer
+    try:
+        units = orjson.loads(sys.stdin.buffer.read())
+        with open_run(path, checked=False) as run:
+            run.journal.check_structure()
+            for unit, made, refused in _alone(run, units, make):
+                kept = None if made is None else b64encode(made).decode()
+                out.write(orjson.dumps({"unit": unit, "made": kept, "refused": refused}) + b"\n")
+                out.flush()
+    except OstromError as error:
+        out.write(orjson.dumps({"problem": str(error)}) + b"\n")
+
+
+if __name__ == "__main__":
+    _work(Path(sys.argv[1]), sys.argv[2] == "rows")

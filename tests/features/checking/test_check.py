@@ -1,0 +1,140 @@
+"""`ostrom check`: what is whole passes, rows that say something else are refused, and are made anew."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.in_process import caller
+from tests.view.runs import talk
+
+from ostrom.engine.folder import Folder
+from ostrom.engine.integrity import seal
+from ostrom.engine.unit_rows import UnitRows
+from ostrom.features.checking.check import check_run
+from ostrom.ground.errors import RunError
+from ostrom.studies.run import open_run
+
+KEPT = Path(__file__).parents[2] / "data" / "0.1"
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return talk(tmp_path_factory.mktemp("played"))
+
+
+@pytest.fixture
+def folder(played: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(played, tmp_path / "talk"))
+
+
+def rows_of(folder: Path) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(folder / "journal.db")) as db:
+        return db.execute("SELECT * FROM unit_rows ORDER BY unit").fetchall()
+
+
+def lie(folder: Path, unit: int = 0, came: tuple[Any, ...] = ("defect", False, 5.0)) -> None:
+    """Let the rows of a match say another result, sealed as a stranger would who knows how."""
+    with closing(sqlite3.connect(folder / "journal.db")) as db, db:
+        made, refused, of = db.execute(
+            "SELECT made, refused, of FROM unit_rows WHERE unit=?", (unit,)
+        ).fetchone()
+        rows = UnitRows.read(made, "")
+        rows.came[1:] = [(*came, *one[3:]) for one in rows.came[1:]]
+        entry = (unit, rows.kept(), refused, of)
+        db.execute("INSERT OR REPLACE INTO unit_rows VALUES (?,?,?,?,?)", (*entry, seal(entry)))
+
+
+def test_a_whole_run_passes_and_is_told_of(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    call = caller(monkeypatch, tmp_path)
+    done = call("check", str(folder), "--json")
+    units = len(rows_of(folder))
+    with open_run(folder) as run:
+        entries = run.journal.entries
+    assert units == 6 and json.loads(done.out) == {
+        "run": "talk", "entries": entries, "replayed": 8, "compared": units, "made": 0, "processes": 1,
+    }  # fmt: skip
+    told = call("check", str(folder), "--processes", "2")
+    assert f"{entries} entries are intact; 8 matches replayed by 2 processes, 6 held against" in told.err
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_rows_that_say_something_else_are_refused_and_made_anew(folder: Path, processes: int) -> None:
+    before = rows_of(folder)
+    lie(folder, before[2][0])
+    match = f"match {before[2][0]}, player 1: its rows say|step 0, player 1: its rows say action 'defect'"
+    with pytest.raises(RunError, match=match):
+        check_run(folder, processes=processes)
+    steps: list[tuple[int, int]] = []
+    done = check_run(folder, rows=True, processes=processes, tell=lambda *step: steps.append(step))
+    assert done.made == 6 and rows_of(folder) == before and steps[-1] == (8, 8) and len(steps) == 8
+    assert check_run(folder).compared == 6
+
+
+def test_rows_of_other_entries_are_refused_by_name_and_mended(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "journal.db")) as db, db:
+        unit, made, refused, of, _ = db.execute("SELECT * FROM unit_rows ORDER BY unit DESC").fetchone()
+        entry = (unit, made, refused, of + 1)
+        db.execute("INSERT OR REPLACE INTO unit_rows VALUES (?,?,?,?,?)", (*entry, seal(entry)))
+    with pytest.raises(RunError, match=rf"the rows of match {unit} were not made from its entries"):
+        open_run(folder)
+    check_run(folder, rows=True)
+    open_run(folder).close()
+
+
+def test_a_changed_entry_is_found_whatever_its_place(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "journal.db")) as db, db:
+        db.execute("UPDATE prompts SET texts=x'00' WHERE id=1")
+    for rows in (False, True):
+        with pytest.raises(RunError, match="1 of its entries changed, first prompts: id 1"):
+            check_run(folder, rows=rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "run", "formats"), [("asked", "asked", (4, 6)), ("batched", "batched", (5, 7))]
+)
+def test_a_run_of_0_1_gets_rows(name: str, run: str, formats: tuple[int, int], tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(KEPT / name / "runs" / run, tmp_path / run))
+    before = _tables(folder)
+    assert _format(folder) == formats[0]
+    done = check_run(folder, rows=True)
+    assert _format(folder) == formats[1] and done.made == len(rows_of(folder)) > 0
+    assert _tables(folder) == before
+    assert check_run(folder).compared == done.made
+
+
+def _format(folder: Path) -> int:
+    with closing(sqlite3.connect(folder / "journal.db")) as db:
+        return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _tables(folder: Path) -> list[str]:
+    with open_run(folder) as run:
+        return [str(run.journal.entries), *map(repr, run.rows.matches()), *map(repr, run.rows.decisions())]
+
+
+def test_a_run_that_is_being_played_keeps_its_rows(folder: Path) -> None:
+    before = rows_of(folder)
+    player = Folder(folder)
+    player.lock()
+    try:
+        with pytest.raises(RunError, match="is playing this run"):
+            check_run(folder, rows=True)
+        assert rows_of(folder) == before and check_run(folder).compared == 6
+    finally:
+        player.unlock()
+
+
+def test_what_is_wrong_in_a_process_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lie(folder)
+    done = caller(monkeypatch, folder.parent)(
+        "check", "talk", "--runs", str(folder.parent), "--processes", "2"
+    )
+    assert done.code == 1 and done.err.count("\n") == 1 and "its rows say" in done.err
