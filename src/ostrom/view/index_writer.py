@@ -67,6 +67,8 @@ def _update(folder: Path, where: Path, stop: Callable[[], bool]) -> bool:
         closing(connect_read_only(run.folder.journal)) as journal,
         closing(_opened(where, run, journal)) as connection,
     ):
+        if not run.folder.being_played:  # its player checked it
+            run.journal.check_structure()
         writer = _Indexer(run, connection, journal, stop)
         try:
             return writer.update()
