@@ -44,11 +44,12 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
         stale = run.folder.being_played and _recently(folder)
         began = time.monotonic()
         with run_data(run.rows, folder, run.manifest, stale=stale) as data:
-            if not stale:
-                _made[folder] = (time.monotonic(), time.monotonic() - began)
             data.connection.execute(f"SET memory_limit='{MEMORY}'").fetchall()
             behind = run.journal.entries - data.entries
-            return {"behind": max(behind, 0), **ANSWERS[asked](data, request)}
+            reply = {"behind": max(behind, 0), **ANSWERS[asked](data, request)}
+            if not stale:  # each table is made when it is first asked for
+                _made[folder] = (time.monotonic(), time.monotonic() - began)
+            return reply
 
 
 def _recently(folder: Path) -> bool:
