@@ -118,6 +118,10 @@ class JoinedJournal(Journal):
         """State, reason, scores and facts of a unit that has ended."""
         return self._part(unit).ended(unit)
 
+    def readings(self, unit: int) -> dict[str, int]:
+        """How many answers of a unit have each reading."""
+        return self._part(unit).readings(unit)
+
     def has_begun(self, unit: int) -> bool:
         """Whether a unit has an answer or a call."""
         return self._part(unit).has_begun(unit)
@@ -156,6 +160,10 @@ class JoinedJournal(Journal):
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
         """Unit, state and reason of every unit that has ended."""
         yield from merge(*self._own(Journal.endings, itemgetter(0)), key=itemgetter(0))
+
+    def marks(self, after: int) -> Iterator[tuple[int, str, str]]:
+        """Unit, state and a mark of every unit behind one that has ended, in order; another end has another mark."""
+        yield from merge(*self._own(lambda part: part.marks(after), itemgetter(0)), key=itemgetter(0))
 
     def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
         """How units ended (or one of them), with their rows, in order."""

@@ -394,6 +394,15 @@ class Journal:
         """Unit, state and reason of every unit that has ended."""
         yield from self._rows("SELECT unit, state, reason FROM units ORDER BY unit")
 
+    def marks(self, after: int) -> Iterator[tuple[int, str, str]]:
+        """Unit, state and a mark of every unit behind one that has ended, in order; another end has another mark."""
+        query = "SELECT unit, state, times || ':' || seal FROM units WHERE unit > ? ORDER BY unit"
+        yield from self._rows(query, after)
+
+    def readings(self, unit: int) -> dict[str, int]:
+        """How many answers of a unit have each reading."""
+        return dict(self._rows("SELECT reading, count(*) FROM answers WHERE unit=? GROUP BY reading", unit))
+
     def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
         """State, reason, scores and facts of a unit that has ended."""
         for _, state, reason, _, scores, facts, _ in self._entries_of("units", "WHERE unit=?", unit):

@@ -177,7 +177,8 @@ class Viewer:
 
     def about(self, name: str) -> dict[str, Any]:
         """What the head of every page about a run says: how it stands and whether it was checked."""
-        self.shelf.folder(name)
+        folder = self.shelf.folder(name)
+        self.indexers.wake(folder)
         if name not in self.watching.statuses:
             self.watching.look([name])
         return {"run": name, "status": self.watching.status(name), "check": self.watching.check(name)}
