@@ -33,7 +33,7 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_940),
     "models": Size(32, 3_644),
     "agents": Size(31, 2_331),
-    "engine": Size(28, 5_004),
+    "engine": Size(28, 5_018),
     "data": Size(3, 455),
     "analysis": Size(31, 3_758),
     "reports": Size(32, 2_580),
@@ -44,7 +44,7 @@ MOST: dict[str, Size] = {
     "web": Size(5, 292),
     "features": Size(113, 9_214),
     "people": Size(27, 3_287),
-    "view": Size(20, 2_823),
+    "view": Size(22, 3_191),
     "probe": Size(17, 1_548),
     "replications": Size(41, 3_004),
     "testing": Size(15, 1_582),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=575, statements=54_256)
+WHOLE = Size(files=577, statements=54_638)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
