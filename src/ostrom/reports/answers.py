@@ -130,6 +130,11 @@ class ReportAnswers:
         return Table("answers", columns, rows, "All answers in numbers.")
 
 
+def keep_result(data: RunData, found: ReportAnswers) -> None:
+    """Record the first line for lists of runs."""
+    data.keep_result(f"{found.brief} (so far)" if found.brief and data.so_far else found.brief)
+
+
 def _signed(value: float | None, sign: str) -> str | None:
     if value is None:
         return None
@@ -402,11 +407,8 @@ def facts(data: RunData) -> str:
     parts = [
         data.study["name"],
         how_many(models, "model") if models else "no model",
-        f"{number(done)} {'match' if done == 1 else 'matches'}",
+        data.so_far or f"{number(done)} {'match' if done == 1 else 'matches'}",
         how_many(seeds, "seed") if not data.study.get("people") else "",
         f"{spent:.2f} USD" if spent else "",
     ]
     return " · ".join(filter(None, parts))
-
-
-__all__ = ["AnswerLine", "ReportAnswers", "answers", "asked_factors", "facts", "headline_measure", "tied"]

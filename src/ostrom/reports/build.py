@@ -15,7 +15,7 @@ from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import refuse_link, write_whole
 from ostrom.ground.values import grouped
-from ostrom.reports.answers import answers
+from ostrom.reports.answers import answers, keep_result
 from ostrom.reports.card import calls_table, card, first_chart, headline, reproduce, warnings
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
@@ -33,6 +33,8 @@ class Report:
 
     path: Path
     failures: tuple[str, ...] = ()
+    so_far: str = ""
+    """How far its runs are that are not at their end."""
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -61,12 +63,13 @@ def build_report(
         wanted = (data.study.get("report") or {}).get("panels") or ()
     context = ReportFiles(data, safe=safe, home=home)
     context.alone = True
+    context.made_of = in_captions(data)
     before = INTERVALS.set(intervals)
     try:
         first, found = context.first(), answers(data)
         if found is not None:
             context.add(first, found.table())
-            data.keep_result(found.brief)
+            keep_result(data, found)
         sections = [context.section(spec) for spec in chosen_panels(wanted)]
         page = render_page(
             data, first, [*context.cells(), *sections], warnings(data), card(data), reproduce(data), found,
@@ -75,7 +78,12 @@ def build_report(
     finally:
         INTERVALS.reset(before)
     path = context.write(page)
-    return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
+    return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error), data.so_far)
+
+
+def in_captions(data: RunData) -> str:
+    """A sentence that captions of an unfinished run end with; empty for any other."""
+    return f"{data.so_far[:1].upper()}{data.so_far[1:]}." if data.so_far else ""
 
 
 class ReportFiles:
@@ -91,7 +99,7 @@ class ReportFiles:
         self.alone = home is None
         """Whether the page is about one run, whose study lies beside it."""
         self.made_of = ""
-        """What captions end with, where a page rests on several runs."""
+        """What captions end with, where a page rests on several runs or on one that is not at its end."""
         self.files: dict[str, str | bytes] = {}
         self._names: dict[str, set[str]] = {
             "figures": set(),
@@ -101,7 +109,8 @@ class ReportFiles:
 
     def take(self, data: RunData, *, named: bool) -> None:
         """Draw from another run now; captions say which where it is ``named``."""
-        self.data, self.made_of = data, f"Run: {self.names[data.folder]}." if named else ""
+        name = f"Run: {self.names[data.folder]}." if named else ""
+        self.data, self.made_of = data, f"{name} {in_captions(data)}".strip()
 
     def first(self) -> Section:
         """The chart of the first screen."""

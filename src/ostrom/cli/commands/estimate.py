@@ -52,6 +52,7 @@ def estimate(
     """
     from ostrom.analysis.measure import measures
     from ostrom.analysis.stopping import stopping
+    from ostrom.data.rundata import so_far
 
     names, measure = _split(arguments)
     first = next((name for name in names if name in measures), None)
@@ -71,6 +72,7 @@ def estimate(
     part = _measure(measure)
     with opened_runs(names, runs) as data:
         stopped = [text for one in data if (text := stopping(one.study, one.folder))]
+        far = so_far(data)
         columns = _columns(by)
         found = _estimates(data, part, columns, contrast, over, log, _columns(balance), where or [], level)
     rows = [
@@ -80,19 +82,25 @@ def estimate(
         }
         for one in found
     ]
+    for row in rows if far else ():  # a figure that is taken out of its table says it too
+        row["note"] = "; ".join(filter(None, (str(row["note"] or ""), far)))
     document: dict[str, Any] = {"runs": names, "measure": part.name, "scale": part.scale, "by": columns}
     if contrast:
         document["contrast"] = contrast
     if over:
         document |= {"over": over, "log": log}
-    document |= {**({"stopping": stopped} if stopped else {}), "estimates": rows}
+    document |= {
+        **({"stopping": stopped} if stopped else {}),
+        **({"so_far": far} if far else {}),
+        "estimates": rows,
+    }
     if json:
         print_json(document)
     elif csv:
         print_csv(rows, safe=safe)
     else:
         _show_estimates(part, found, level)
-        for text in stopped:
+        for text in filter(None, (*stopped, far)):
             write(text)
     return CommandResult(document, found)
 

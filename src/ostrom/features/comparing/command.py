@@ -73,12 +73,14 @@ def compare(
         open_run(run, runs) as opened,
         run_data(opened.rows, opened.folder.path, opened.manifest) as data,
     ):
-        made = compare_run(data, as_ or (), reference)
+        made, far = compare_run(data, as_ or (), reference), data.so_far
     if json:
-        print_json({"run": str(opened.folder.path), **made.as_dict()})
+        print_json({"run": str(opened.folder.path), **({"so_far": far} if far else {}), **made.as_dict()})
         return made
     if made.lines:
         _print_comparison(made)
+    if far:
+        write(far)
     for remark in made.remarks:
         say(remark)
     if made.unmatched:
@@ -91,6 +93,7 @@ def compare(
 def _two_runs(
     new: str, old: str, measure: str | None, by: list[str], level: float, runs: Path, *, json: bool
 ) -> TwoRuns:
+    from ostrom.data.rundata import so_far
     from ostrom.features.comparing.two_runs import compare_runs
     from ostrom.reports.answers import headline_measure
 
@@ -98,9 +101,9 @@ def _two_runs(
         name = measure or headline_measure(first)
         if name is None:
             raise UsageError(f"{new}: has no finished match with cooperation or a score (name a --measure)")
-        made = compare_runs(first, second, name, by, level)
+        made, far = compare_runs(first, second, name, by, level), so_far([first, second])
     if json:
-        print_json(made.as_dict())
+        print_json({**made.as_dict(), **({"so_far": far} if far else {})})
         return made
     if made.changed:
         print_table("What else differs", ["key", made.new, made.old], [list(row) for row in made.changed])
@@ -112,6 +115,8 @@ def _two_runs(
             for one in made.differences
         ],
     )
+    if far:
+        write(far)
     return made
 
 

@@ -69,6 +69,7 @@ def gate(
 
     The bounds hold for any distribution. A study is played first.
     Exit code: 0 all pass, 1 one fails, 3 one is undecided and none fails, 2 wrong use, 130 interrupted.
+    A run that is being played passes and fails nothing: its verdicts are undecided, with what they are so far.
     """
     from ostrom.engine.folder import check_name
     from ostrom.features.gates import gates as gating
@@ -112,7 +113,8 @@ def gate(
         gating.write(markdown, gating.markdown(verdict, shown).encode())
     if json:
         print_json({
-            "run": target, "gates": str(gates), "answer": verdict.answer, "level": verdict.level,
+            "run": target, "gates": str(gates), "answer": verdict.answer,
+            **({"so_far": verdict.so_far} if verdict.so_far else {}), "level": verdict.level,
             "control": verdict.control, "judged": [one.as_dict() for one in verdict.judged],
         })  # fmt: skip
     else:

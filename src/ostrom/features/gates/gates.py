@@ -141,12 +141,15 @@ class Judged:
     """Why it is undecided, or why it rests on fewer matches than planned."""
     least: int | None = None
     """With how many units it can pass at best; None where it never can, or no number can be named."""
+    so_far: Answer | None = None
+    """What the matches that are finished would answer, where it is undecided because others are not."""
 
     @property
     def verdict(self) -> str:
-        """The answer, labelled where its error rate is not guaranteed."""
+        """The answer, labelled where its error rate is not guaranteed or where the run is not at its end."""
         sure = not self.gate.approximate or self.estimate is None or self.estimate.method == "exact"
-        return self.answer if sure else f"{self.answer}, approximate"
+        answer = self.answer if self.so_far is None else f"{self.answer}, so far {self.so_far}"
+        return answer if sure else f"{answer}, approximate"
 
     @property
     def name(self) -> str:
@@ -166,6 +169,7 @@ class Judged:
             "statement": self.gate.statement,
             "where": self.gate.matches,
             "answer": self.answer,
+            "so_far": self.so_far,
             "approximate": self.gate.approximate,
             "reason": self.reason,
             "least": self.least,
@@ -184,6 +188,8 @@ class Judgement:
     """Of each interval."""
     control: str
     """In words: what the level holds for."""
+    so_far: str = ""
+    """How far the run is, in words; empty for one that is at its end."""
 
     @property
     def answer(self) -> Answer:
@@ -223,18 +229,31 @@ def judge(gates: GateFile, data: RunData, file: str = "gates") -> Judgement:
     for gate, found, lacking in asked:
         absent = _unfinished(gate, data)
         judged += [
-            _judged(gate, one.at(level, guaranteed=not gate.approximate), absent, level) for one in found
+            _judged(
+                gate,
+                one.at(level, guaranteed=not gate.approximate),
+                absent,
+                level,
+                data.so_far if data.playing else "",
+            )
+            for one in found
         ]
         judged += [Judged(gate, "undecided", None, key, why) for key, why in lacking]
-    return Judgement(tuple(judged), level, control)
+    return Judgement(tuple(judged), level, control, data.so_far)
 
 
-def _judged(gate: GateRule, found: Estimate, absent: tuple[int, int], level: float) -> Judged:
+def _judged(gate: GateRule, found: Estimate, absent: tuple[int, int], level: float, growing: str) -> Judged:
+    """The verdict on one group; none is final while the run is ``growing``, whatever ``missing`` allows in the end.
+
+    Such a look was not planned, and the matches that are finished first need not be like the others.
+    """
     many, planned = absent
     reason = f"{many} of {planned} matches are not finished" if many else ""
     least = _units(_multiple(gate, found, level), found.n)
-    if many > gate.missing * planned:
-        return Judged(gate, "undecided", found, found.key, reason, least)
+    if many > gate.missing * planned or growing:
+        ends = (found.low, found.high)
+        now = "undecided" if ends[0] is None or ends[1] is None else gate.verdict(ends[0], ends[1])
+        return Judged(gate, "undecided", found, found.key, reason or growing, least, now)
     if found.low is None or found.high is None:
         return Judged(gate, "undecided", found, found.key, found.note or "there is no interval", least)
     answer = gate.verdict(found.low, found.high)
@@ -419,7 +438,7 @@ def heading(verdict: Judgement) -> str:
     counts = [f"{verdict.count('pass')} of {many} passed"]
     others = ((verdict.count("fail"), "failed"), (verdict.count("undecided"), "undecided"))
     counts += [f"{n} {words}" for n, words in others if n]
-    return f"{verdict.answer}: {', '.join(counts)}"
+    return f"{verdict.answer}: {', '.join(counts)}" + (f" ({verdict.so_far})" if verdict.so_far else "")
 
 
 def markdown(verdict: Judgement, run: str) -> str:

@@ -129,6 +129,7 @@ def power(
     else:
         with opened_runs([from_], runs) as data:
             assumed, source = assuming.assumed_from(data[0], query)
+            source += f" ({data[0].so_far})" if data[0].so_far else ""
             pace = assuming.pace_of(data[0]) if pace is None else pace
         measured = measured_replies(from_, runs)
         given = {"baseline": baseline, "sd": sd, "correlation": correlation}

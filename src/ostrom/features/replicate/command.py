@@ -109,6 +109,9 @@ def replicate(
         print_json({**made.as_dict(), "page": str(report), "failures": list(report.failures)})
     else:
         _show(made)
+        for run in made.runs:
+            if run.data.so_far:
+                write(f"{run.name}: {run.data.so_far}")
         write(report)
     if not complete or report.failures:
         for failure in report.failures:
