@@ -25,7 +25,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ostrom.analysis.intervals.betting import exceeds, least_multiple, lower_bound
+from ostrom.analysis.intervals.betting import exceeds, least_multiple, likely_multiple, lower_bound
 from ostrom.analysis.intervals.group import Group
 from ostrom.analysis.statistics.samples import Floats, checked_level, without_rounding
 
@@ -136,6 +136,8 @@ def _fraction(a: float, b: float, x: float) -> float:
     return h
 
 
+MOST_TIMES = 1e6
+"""How many times as many units are tried before none are called enough."""
 REACH = 1.8
 """How far unseen outcomes count beyond the sampling distance, where values vary freely."""
 ENOUGH = 10.0
@@ -234,6 +236,31 @@ class Combination:
         span = most - least
         ends = (low - least) / span, (high - least) / span
         return least_multiple(self._stakes()[1], *ends, (1 - level) / 2)
+
+    def likely_multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
+        """How many times as many units like those seen show that the value lies in a range; inf where none would.
+
+        By guaranteed bounds, or by ``limits`` where there are none.
+        """
+        if not self.why_approximate:
+            values, weights = self._stakes()
+            least, most = self._bounds()
+            ends = ((end - least) / (most - least) for end in (low, high))
+            return likely_multiple(values, weights, *ends, (1 - level) / 2)
+
+        def shown(times: float) -> bool:
+            ends = self.larger(times).limits(level)
+            return ends.low is not None and ends.high is not None and low <= ends.low and ends.high <= high
+
+        below, enough = 0.0, 1.0
+        while not shown(enough):
+            below, enough = enough, 2 * enough
+            if enough > MOST_TIMES:
+                return math.inf
+        while enough - below > 0.01 * enough:
+            middle = (below + enough) / 2
+            below, enough = (below, middle) if shown(middle) else (middle, enough)
+        return enough
 
     @property
     def why_approximate(self) -> str:
