@@ -33,16 +33,16 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_940),
     "models": Size(32, 3_644),
     "agents": Size(31, 2_331),
-    "engine": Size(28, 5_018),
-    "data": Size(3, 455),
-    "analysis": Size(31, 3_758),
-    "reports": Size(32, 2_580),
+    "engine": Size(28, 5_037),
+    "data": Size(3, 462),
+    "analysis": Size(31, 3_784),
+    "reports": Size(32, 2_586),
     "studies": Size(18, 2_183),
-    "costs": Size(7, 1_061),
-    "api": Size(5, 523),
-    "cli": Size(15, 1_144),
+    "costs": Size(8, 1_109),
+    "api": Size(5, 526),
+    "cli": Size(15, 1_148),
     "web": Size(5, 292),
-    "features": Size(113, 9_214),
+    "features": Size(114, 9_376),
     "people": Size(27, 3_287),
     "view": Size(22, 3_191),
     "probe": Size(17, 1_548),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=577, statements=54_638)
+WHOLE = Size(files=579, statements=54_913)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -141,16 +141,8 @@ def gate(
     if markdown is not None:
         gating.write(markdown, gating.markdown(verdict, shown).encode())
     if json:
-<<<<<<< HEAD
-        print_json({
-            "run": target, "gates": str(gates), "answer": verdict.answer,
-            **({"so_far": verdict.so_far} if verdict.so_far else {}), "level": verdict.level,
-            "control": verdict.control, "judged": [one.as_dict() for one in verdict.judged],
-        })  # fmt: skip
-=======
         taken = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
         print_json({"run": target, "gates": str(gates), **verdict.as_dict(), **taken})
->>>>>>> 78bd1067bc6d0f91d331f358a3a4b1c322707315
     else:
         _show(verdict, shown)
         if looks is not None and looks.why != "decided":

@@ -146,14 +146,11 @@ class Judged:
     """Why it is undecided, or why it rests on fewer matches than planned."""
     least: int | None = None
     """With how many units it can pass at best; None where it never can, or no number can be named."""
-<<<<<<< HEAD
     so_far: Answer | None = None
     """What the matches that are finished would answer, where it is undecided because others are not."""
-=======
     more: float | None = None
     """About how many seeds more (of a run that cannot go on: units more) would decide it, if they are like those seen;
     inf where the estimate lies at the border; None where more do not help, or it is decided."""
->>>>>>> 78bd1067bc6d0f91d331f358a3a4b1c322707315
 
     @property
     def verdict(self) -> str:
@@ -200,13 +197,10 @@ class Judgement:
     """Of each interval."""
     control: str
     """In words: what the level holds for."""
-<<<<<<< HEAD
     so_far: str = ""
     """How far the run is, in words; empty for one that is at its end."""
-=======
     price: SeedPrice | None = None
     """What one more seed takes; None where the run cannot go on."""
->>>>>>> 78bd1067bc6d0f91d331f358a3a4b1c322707315
 
     @property
     def answer(self) -> Answer:
@@ -252,6 +246,7 @@ class Judgement:
         return {
             "answer": self.answer, "decision": self.decision, "level": self.level, "control": self.control,
             "more": self.price.times(wait).as_dict() if known and wait is not None and self.price else None,
+            **({"so_far": self.so_far} if self.so_far else {}),
             "judged": [one.as_dict() for one in self.judged],
         }  # fmt: skip
 
@@ -297,32 +292,20 @@ def judge(
     for gate, found, lacking in asked:
         absent = _unfinished(gate, data)
         judged += [
-<<<<<<< HEAD
             _judged(
                 gate,
                 one.at(level, guaranteed=not gate.approximate),
                 absent,
                 level,
+                priced,
+                seeds,
                 data.so_far if data.playing else "",
             )
             for one in found
         ]
         judged += [Judged(gate, "undecided", None, key, why) for key, why in lacking]
-    return Judgement(tuple(judged), level, control, data.so_far)
-
-
-def _judged(gate: GateRule, found: Estimate, absent: tuple[int, int], level: float, growing: str) -> Judged:
-    """The verdict on one group; none is final while the run is ``growing``, whatever ``missing`` allows in the end.
-
-    Such a look was not planned, and the matches that are finished first need not be like the others.
-    """
-=======
-            _judged(gate, one.at(level, guaranteed=not gate.approximate), absent, level, priced, seeds)
-            for one in found
-        ]
-        judged += [Judged(gate, "undecided", None, key, why) for key, why in lacking]
     undecided = any(one.more is not None for one in judged)
-    return Judgement(tuple(judged), level, control, priced() if undecided else None)
+    return Judgement(tuple(judged), level, control, data.so_far, priced() if undecided else None)
 
 
 def _judged(
@@ -332,8 +315,12 @@ def _judged(
     level: float,
     priced: Callable[[], SeedPrice | None],
     seeds: int,
+    growing: str,
 ) -> Judged:
->>>>>>> 78bd1067bc6d0f91d331f358a3a4b1c322707315
+    """The verdict on one group; none is final while the run is ``growing``, whatever ``missing`` allows in the end.
+
+    Such a look was not planned, and the matches that are finished first need not be like the others.
+    """
     many, planned = absent
     reason = f"{many} of {planned} matches are not finished" if many else ""
     least = _units(_multiple(gate, found, level), found.n)
@@ -353,7 +340,7 @@ def _judged(
         more = _more(gate, found, level, found.n if price is None else seeds)
         decides = "" if more is None else needs(more, price, found.unit)
         reason = "; ".join(filter(None, (why, decides, reason)))
-    return Judged(gate, answer, found, found.key, reason, least, more)
+    return Judged(gate, answer, found, found.key, reason, least, more=more)
 
 
 def _more(gate: GateRule, found: Estimate, level: float, now: int) -> float | None:
