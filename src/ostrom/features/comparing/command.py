@@ -10,6 +10,7 @@ import typer
 from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.ground.errors import UsageError
+from ostrom.ground.results import CommandResult
 from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def compare(
     ):
         made = compare_run(data, as_ or (), reference)
     if json:
-        print_json({"run": str(opened.folder.path), **made.as_dict()})
+        print_json(CommandResult({"run": str(opened.folder.path), **made.as_dict()}, made, "cells"))
         return made
     if made.lines:
         _print_comparison(made)
@@ -100,7 +101,7 @@ def _two_runs(
             raise UsageError(f"{new}: has no finished match with cooperation or a score (name a --measure)")
         made = compare_runs(first, second, name, by, level)
     if json:
-        print_json(made.as_dict())
+        print_json(CommandResult(made.as_dict(), made, "differences"))
         return made
     if made.changed:
         print_table("What else differs", ["key", made.new, made.old], [list(row) for row in made.changed])

@@ -24,6 +24,7 @@ from ostrom.cli.options import (
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
+from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
     from ostrom.features.gates.gates import Judgement
@@ -99,7 +100,12 @@ def gate(
             say(price.words)
         if dry_run:
             if json:
-                print_json({"study": run, "gates": str(gates), "prices": [one.as_dict() for one in prices]})
+                document = {
+                    "study": run,
+                    "gates": str(gates),
+                    "prices": [one.as_dict() for one in prices],
+                }
+                print_json(CommandResult(document, prices, "prices"))
             return
         folder, interrupted = _play(found, run, runs / check_name(name or found.plan.name), json)
         target = str(folder)
@@ -111,10 +117,11 @@ def gate(
     if markdown is not None:
         gating.write(markdown, gating.markdown(verdict, shown).encode())
     if json:
-        print_json({
+        document = {
             "run": target, "gates": str(gates), "answer": verdict.answer, "level": verdict.level,
             "control": verdict.control, "judged": [one.as_dict() for one in verdict.judged],
-        })  # fmt: skip
+        }  # fmt: skip
+        print_json(CommandResult(document, verdict, "judged"))
     else:
         _show(verdict, shown)
     sys.exit(130 if interrupted else CODES[verdict.answer])
