@@ -499,6 +499,9 @@ class Run:
         with self.data() as data:
             return pl.read_parquet(data.parquet(name))
 
+    def __fspath__(self) -> str:
+        return str(self.path)
+
     def __repr__(self) -> str:
         return f"<Run {self.name}: {self._state()}>"
 

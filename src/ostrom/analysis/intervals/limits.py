@@ -397,7 +397,8 @@ def _back(group: Group, level: float) -> tuple[float, float]:
     """
     if not 0 < group.other < group.n / 2:
         return 0.0, 0.0
-    back = abs(group.mean - group.common) * (1 - gamma_quantile(1 - level, group.other) / group.other)
+    share = gamma_quantile(1 - level, group.other) / group.other
+    back = abs(group.mean - group.common) * max(0.0, 1 - share)  # at low levels the quantile exceeds what was seen
     return (back, 0.0) if group.common < group.mean else (0.0, back)
 
 

@@ -10,6 +10,7 @@ import typer
 from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.ground.errors import UsageError
+from ostrom.ground.results import CommandResult
 from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
@@ -75,7 +76,11 @@ def compare(
     ):
         made, far = compare_run(data, as_ or (), reference), data.so_far
     if json:
+<<<<<<< HEAD
         print_json({"run": str(opened.folder.path), **({"so_far": far} if far else {}), **made.as_dict()})
+=======
+        print_json(CommandResult({"run": str(opened.folder.path), **made.as_dict()}, made, "cells"))
+>>>>>>> 0b3679f04bc6deaa10716037467a4bc3cb5901f9
         return made
     if made.lines:
         _print_comparison(made)
@@ -103,7 +108,11 @@ def _two_runs(
             raise UsageError(f"{new}: has no finished match with cooperation or a score (name a --measure)")
         made, far = compare_runs(first, second, name, by, level), so_far([first, second])
     if json:
+<<<<<<< HEAD
         print_json({**made.as_dict(), **({"so_far": far} if far else {})})
+=======
+        print_json(CommandResult(made.as_dict(), made, "differences"))
+>>>>>>> 0b3679f04bc6deaa10716037467a4bc3cb5901f9
         return made
     if made.changed:
         print_table("What else differs", ["key", made.new, made.old], [list(row) for row in made.changed])

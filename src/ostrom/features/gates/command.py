@@ -25,6 +25,7 @@ from ostrom.cli.options import (
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
+from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
     from ostrom.engine.runner import Result
@@ -123,7 +124,12 @@ def gate(
             say(price.words)
         if dry_run:
             if json:
-                print_json({"study": run, "gates": str(gates), "prices": [one.as_dict() for one in prices]})
+                document = {
+                    "study": run,
+                    "gates": str(gates),
+                    "prices": [one.as_dict() for one in prices],
+                }
+                print_json(CommandResult(document, prices, "prices"))
             return
         if until_decided:
             check_until_decided(asked, str(gates), found.plan.study, found.plan.budget, most_seeds)
@@ -141,8 +147,16 @@ def gate(
     if markdown is not None:
         gating.write(markdown, gating.markdown(verdict, shown).encode())
     if json:
+<<<<<<< HEAD
         taken = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
         print_json({"run": target, "gates": str(gates), **verdict.as_dict(), **taken})
+=======
+        document = {
+            "run": target, "gates": str(gates), "answer": verdict.answer, "level": verdict.level,
+            "control": verdict.control, "judged": [one.as_dict() for one in verdict.judged],
+        }  # fmt: skip
+        print_json(CommandResult(document, verdict, "judged"))
+>>>>>>> 0b3679f04bc6deaa10716037467a4bc3cb5901f9
     else:
         _show(verdict, shown)
         if looks is not None and looks.why != "decided":
