@@ -25,34 +25,34 @@ class Size(NamedTuple):
 
 
 MOST: dict[str, Size] = {
-    "ground": Size(16, 1_157),
+    "ground": Size(16, 1_176),
     "games": Size(40, 2_510),
     "answers": Size(13, 907),
     "mechanisms": Size(38, 2_791),
     "memory": Size(9, 496),
     "framing": Size(17, 1_940),
     "models": Size(32, 3_644),
-    "agents": Size(31, 2_331),
+    "agents": Size(31, 2_334),
     "engine": Size(28, 5_037),
     "data": Size(3, 462),
-    "analysis": Size(31, 3_784),
+    "analysis": Size(31, 3_785),
     "reports": Size(32, 2_586),
     "studies": Size(18, 2_183),
     "costs": Size(8, 1_109),
-    "api": Size(5, 526),
+    "api": Size(5, 531),
     "cli": Size(15, 1_148),
     "web": Size(5, 292),
-    "features": Size(114, 9_376),
+    "features": Size(114, 9_386),
     "people": Size(27, 3_287),
     "view": Size(22, 3_191),
     "probe": Size(17, 1_548),
     "replications": Size(41, 3_004),
     "testing": Size(15, 1_582),
-    "ostrom": Size(2, 22),
+    "ostrom": Size(2, 31),
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=579, statements=54_913)
+WHOLE = Size(files=579, statements=54_960)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

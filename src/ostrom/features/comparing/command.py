@@ -76,11 +76,8 @@ def compare(
     ):
         made, far = compare_run(data, as_ or (), reference), data.so_far
     if json:
-<<<<<<< HEAD
-        print_json({"run": str(opened.folder.path), **({"so_far": far} if far else {}), **made.as_dict()})
-=======
-        print_json(CommandResult({"run": str(opened.folder.path), **made.as_dict()}, made, "cells"))
->>>>>>> 0b3679f04bc6deaa10716037467a4bc3cb5901f9
+        document = {"run": str(opened.folder.path), **({"so_far": far} if far else {}), **made.as_dict()}
+        print_json(CommandResult(document, made, "cells"))
         return made
     if made.lines:
         _print_comparison(made)
@@ -108,11 +105,8 @@ def _two_runs(
             raise UsageError(f"{new}: has no finished match with cooperation or a score (name a --measure)")
         made, far = compare_runs(first, second, name, by, level), so_far([first, second])
     if json:
-<<<<<<< HEAD
-        print_json({**made.as_dict(), **({"so_far": far} if far else {})})
-=======
-        print_json(CommandResult(made.as_dict(), made, "differences"))
->>>>>>> 0b3679f04bc6deaa10716037467a4bc3cb5901f9
+        document = {**made.as_dict(), **({"so_far": far} if far else {})}
+        print_json(CommandResult(document, made, "differences"))
         return made
     if made.changed:
         print_table("What else differs", ["key", made.new, made.old], [list(row) for row in made.changed])

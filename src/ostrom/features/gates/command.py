@@ -147,16 +147,9 @@ def gate(
     if markdown is not None:
         gating.write(markdown, gating.markdown(verdict, shown).encode())
     if json:
-<<<<<<< HEAD
         taken = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
-        print_json({"run": target, "gates": str(gates), **verdict.as_dict(), **taken})
-=======
-        document = {
-            "run": target, "gates": str(gates), "answer": verdict.answer, "level": verdict.level,
-            "control": verdict.control, "judged": [one.as_dict() for one in verdict.judged],
-        }  # fmt: skip
+        document = {"run": target, "gates": str(gates), **verdict.as_dict(), **taken}
         print_json(CommandResult(document, verdict, "judged"))
->>>>>>> 0b3679f04bc6deaa10716037467a4bc3cb5901f9
     else:
         _show(verdict, shown)
         if looks is not None and looks.why != "decided":
