@@ -88,6 +88,7 @@ def test_every_table_is_shipped_and_every_reference_reads_its_own() -> None:
         "coopeval",
         "memory_curse",
         "personas",
+        "pricing",
         "repeated_games",
         "sharing",
     ]

@@ -81,8 +81,8 @@ def compare(
         return made
     if made.lines:
         _print_comparison(made)
-    if far:
-        write(far)
+        if far:
+            write(far)
     for remark in made.remarks:
         say(remark)
     if made.unmatched:
