@@ -26,16 +26,16 @@ class Size(NamedTuple):
 
 MOST: dict[str, Size] = {
     "ground": Size(16, 1_176),
-    "games": Size(40, 2_510),
+    "games": Size(41, 2_582),
     "answers": Size(13, 907),
-    "mechanisms": Size(38, 2_791),
+    "mechanisms": Size(39, 2_992),
     "memory": Size(9, 496),
     "framing": Size(17, 1_940),
     "models": Size(32, 3_644),
-    "agents": Size(31, 2_334),
+    "agents": Size(31, 2_354),
     "engine": Size(28, 5_037),
     "data": Size(3, 462),
-    "analysis": Size(31, 3_785),
+    "analysis": Size(32, 3_843),
     "reports": Size(32, 2_586),
     "studies": Size(18, 2_183),
     "costs": Size(8, 1_109),
@@ -43,7 +43,7 @@ MOST: dict[str, Size] = {
     "cli": Size(15, 1_148),
     "web": Size(5, 292),
     "features": Size(114, 9_386),
-    "people": Size(27, 3_287),
+    "people": Size(27, 3_289),
     "view": Size(22, 3_191),
     "probe": Size(17, 1_548),
     "replications": Size(41, 3_004),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=579, statements=54_960)
+WHOLE = Size(files=582, statements=55_313)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
