@@ -82,6 +82,37 @@ def test_a_large_last_segment_stays_and_the_next_begins_behind_it(
         ] == every[few + 1 :]
 
 
+def test_a_page_reads_one_state_of_an_index_that_grows(tmp_path: Path) -> None:
+    folder = talk(tmp_path)
+    with indexed(folder) as index:
+        before = counts(index, [folder / "journal.db"], "trust")
+        talk(tmp_path, seeds=2)
+        assert update(folder)  # its only segment is made anew
+        assert counts(index, [folder / "journal.db"], "trust") == before
+    with RunIndex(index_path(folder)) as index:
+        assert counts(index, [folder / "journal.db"], "trust").total == 2 * before.total
+
+
+def test_words_stay_when_their_segment_cannot_be_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = talk(tmp_path)
+    indexed(folder).connection.close()
+    before = hits(folder, "trust", limit=100)
+    talk(tmp_path, seeds=2)
+
+    def fails(*_: object) -> int:
+        raise RunError("the disk is full")
+
+    with monkeypatch.context() as broken, pytest.raises(RunError, match="the disk is full"):
+        broken.setattr("ostrom.view.words.Speech.segment", fails)
+        update(folder)
+    with RunIndex(index_path(folder)) as index:
+        assert index.progress.problem == "the disk is full"
+    assert hits(folder, "trust", limit=100) == before
+    assert update(folder) and len(hits(folder, "trust", limit=100)) == 2 * len(before)
+
+
 def test_an_index_that_was_only_begun_is_not_complete(tmp_path: Path) -> None:
     folder = talk(tmp_path)
     assert not update(folder, stop=lambda: True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -11,10 +13,12 @@ from typing import Any
 import pytest
 from tests.features.joining.conftest import asked, play_joined, play_shards, play_whole
 
+from ostrom.engine.entries import UNIT
 from ostrom.engine.folder import Folder
-from ostrom.engine.integrity import connect_read_only
+from ostrom.engine.integrity import connect_read_only, sealed
 from ostrom.engine.shards import holder
 from ostrom.features.joining import join_shards
+from ostrom.ground.errors import RunError
 from ostrom.studies.run import open_run
 from ostrom.testing.server import LoopbackServer
 from ostrom.view.calls import prompt_of, tries_of
@@ -103,6 +107,18 @@ def test_its_list_is_filled_in_the_order_of_matches(runs: Path) -> None:
     with open_run(runs / "many" / "whole") as run, closing(MatchList(run)) as listed:
         while not listed.update(0.0) and not listed.progress.calls:
             assert [r["match"] for r in listed.matches().rows] == list(range(listed.progress.matches))
+
+
+def test_a_match_in_the_journal_of_another_shard_is_refused(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "many", tmp_path / "many")
+    with closing(sqlite3.connect(tmp_path / "many" / "whole.2-of-3" / "journal.db")) as journal, journal:
+        journal.execute(UNIT, sealed((3, "done", None, 3, None, None)))
+    with (
+        open_run(tmp_path / "many" / "whole", checked=False) as run,
+        closing(MatchList(run)) as listed,
+        pytest.raises(RunError, match="holds match 3, which belongs to shard 1, not 2"),
+    ):
+        listed.update()
 
 
 def test_its_index_finds_words_in_all_shards(runs: Path) -> None:

@@ -149,3 +149,19 @@ def test_an_overview_offers_models_only_where_they_tell_more(tmp_path: Path) -> 
         types = {f"agent{i}": {"model": f"scripted/{model}"} for i, model in enumerate(models)}
         folder = talk(tmp_path, name=name, types=types, seating="unordered", vary={})
         assert list(answered({"asked": "first", "folder": str(folder)})["columns"]) == expected
+
+
+def test_a_page_that_was_drawn_too_early_is_drawn_anew_when_all_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostrom.view.matches.AT_ONCE", 0.0)
+    monkeypatch.setattr("ostrom.view.shelf.Shelf._fill", lambda *_: None)
+    talk(tmp_path)
+    with viewed(tmp_path) as server:
+        replies = [server.ask("/run/talk/matches", hx_request="true", hx_target="indexing")]
+        while 'id="indexing"' in replies[-1][1]:
+            replies.append(server.ask("/run/talk/matches", hx_request="true", hx_target="indexing"))
+        first, *_, last = replies
+        assert "The list is being read" in first[1] and "hx-retarget" not in first[2]
+        assert last[2]["hx-retarget"] == last[2]["hx-reselect"] == "#main" and "match/7" in last[1]
+        assert "hx-retarget" not in server.ask("/run/talk/matches")[2]
