@@ -44,7 +44,7 @@ MOST: dict[str, Size] = {
     "web": Size(5, 292),
     "features": Size(114, 9_386),
     "people": Size(27, 3_289),
-    "view": Size(22, 3_191),
+    "view": Size(22, 3_195),
     "probe": Size(17, 1_548),
     "replications": Size(41, 3_004),
     "testing": Size(15, 1_582),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=582, statements=55_313)
+WHOLE = Size(files=582, statements=55_317)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
