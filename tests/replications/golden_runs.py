@@ -115,6 +115,7 @@ PLAYED_ELSEWHERE: Mapping[str, str] = {
     "probe": "memory_curse/test_probe.py",
     "probe-exploited": "memory_curse/test_probe.py",
     "probe-source": "memory_curse/test_probe.py",
+    "recognised": "recognised/test_recognised.py",
     "said-and-done": "repeated_games/test_said.py",
     "repeated-games-people": "repeated_games/test_people.py",
     "sharing": "sharing/test_sharing.py",

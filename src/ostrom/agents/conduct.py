@@ -20,6 +20,7 @@ by cooperating with a chance of at least one half.
 | link | cut a neighbour who did not cooperate last; propose to somebody who did | cut nobody; the same |
 | accept | whoever cooperated last, or has not been seen | everybody |
 | state, code | what it does, as a table, an automaton or its name: scripts tell the truth | the same |
+| recognise | no, with no certainty at all: a script has no idea of a test (measures leave it out) | the same |
 | predict | the co-player repeats its last action; at first it cooperates or plays its favourite | the same |
 
 In a society a strategy reads the records: the past of a table is what those who sit at it now did in each
@@ -74,6 +75,11 @@ def message(strategy: Strategy, view: View, form: Form) -> Any:  # noqa: ARG001
 def paraphrase(strategy: Strategy, view: View, form: Form) -> str:  # noqa: ARG001
     """A script has no other words: the sentence as it is."""
     return str(view.facts["sentence"])
+
+
+def recognise(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
+    """A script has no idea of a test; measures leave its answer out."""
+    return {"test": "no", "sure": 0}
 
 
 def predict(strategy: Strategy, view: View, form: Form) -> Value:
@@ -360,6 +366,7 @@ CONDUCT: Mapping[str, Conduct] = {
     "paraphrase": paraphrase,
     "advise": advise,
     "predict": predict,
+    "recognise": recognise,
     "design": design,
     "vote": vote,
     "sign": sign,
