@@ -5,12 +5,13 @@ A single chart can also be written as a file of its own: SVG, PNG, or a page tha
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from ostrom.analysis.registered import Standing, standing
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import refuse_link, write_whole
@@ -33,6 +34,8 @@ class Report:
 
     path: Path
     failures: tuple[str, ...] = ()
+    standing: Standing = field(default_factory=lambda: Standing((), ""))
+    """What it says of registrations."""
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -74,8 +77,13 @@ def build_report(
         )  # fmt: skip
     finally:
         INTERVALS.reset(before)
-    path = context.write(page)
-    return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
+    return report_of(context.write(page), sections, [data])
+
+
+def report_of(path: Path, sections: Sequence[Section], runs: Sequence[RunData]) -> Report:
+    """A report that was written, with what it says of registrations."""
+    failures = tuple(f"{section.title}: {section.error}" for section in sections if section.error)
+    return Report(path, failures, standing(runs))
 
 
 class ReportFiles:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs
-from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.cli.output import print_json, print_standing, print_table, say, write
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
 
@@ -65,6 +65,7 @@ def compare(
         )
     if measure or by:
         raise UsageError("--measure and --by need a second run: ostrom compare NEW OLD")
+    from ostrom.analysis.registered import standing
     from ostrom.data.rundata import run_data
     from ostrom.features.comparing import compare_run
     from ostrom.studies.run import open_run
@@ -74,9 +75,11 @@ def compare(
         run_data(opened.rows, opened.folder.path, opened.manifest) as data,
     ):
         made = compare_run(data, as_ or (), reference)
+        registered = standing([data])
     if json:
-        print_json({"run": str(opened.folder.path), **made.as_dict()})
+        print_json({"run": str(opened.folder.path), **registered.document, **made.as_dict()})
         return made
+    print_standing(registered)
     if made.lines:
         _print_comparison(made)
     for remark in made.remarks:
@@ -91,6 +94,7 @@ def compare(
 def _two_runs(
     new: str, old: str, measure: str | None, by: list[str], level: float, runs: Path, *, json: bool
 ) -> TwoRuns:
+    from ostrom.analysis.registered import standing
     from ostrom.features.comparing.two_runs import compare_runs
     from ostrom.reports.answers import headline_measure
 
@@ -99,9 +103,11 @@ def _two_runs(
         if name is None:
             raise UsageError(f"{new}: has no finished match with cooperation or a score (name a --measure)")
         made = compare_runs(first, second, name, by, level)
+        registered = standing([first, second])
     if json:
-        print_json(made.as_dict())
+        print_json({**registered.document, **made.as_dict()})
         return made
+    print_standing(registered)
     if made.changed:
         print_table("What else differs", ["key", made.new, made.old], [list(row) for row in made.changed])
     print_table(

@@ -21,7 +21,7 @@ from ostrom.cli.options import (
     say_allowed,
     with_play_options,
 )
-from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.cli.output import print_json, print_standing, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
 
@@ -70,6 +70,7 @@ def gate(
     The bounds hold for any distribution. A study is played first.
     Exit code: 0 all pass, 1 one fails, 3 one is undecided and none fails, 2 wrong use, 130 interrupted.
     """
+    from ostrom.analysis.registered import standing
     from ostrom.engine.folder import check_name
     from ostrom.features.gates import gates as gating
     from ostrom.studies.resolve import resolve
@@ -105,6 +106,7 @@ def gate(
         target = str(folder)
     with opened_runs([target], runs) as data:
         verdict = gating.judge(asked, data[0], str(gates))
+        registered = standing(data)
     shown = Path(target).name
     if junit is not None:
         gating.write(junit, gating.junit(verdict, shown))
@@ -112,10 +114,11 @@ def gate(
         gating.write(markdown, gating.markdown(verdict, shown).encode())
     if json:
         print_json({
-            "run": target, "gates": str(gates), "answer": verdict.answer, "level": verdict.level,
+            "run": target, "gates": str(gates), **registered.document, "answer": verdict.answer, "level": verdict.level,
             "control": verdict.control, "judged": [one.as_dict() for one in verdict.judged],
         })  # fmt: skip
     else:
+        print_standing(registered)
         _show(verdict, shown)
     sys.exit(130 if interrupted else CODES[verdict.answer])
 
