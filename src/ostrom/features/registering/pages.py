@@ -72,15 +72,13 @@ def _parts(registration: Registration) -> list[tuple[str, list[str], Table | Non
     """Title, notes and table of every section."""
     sample, study, hashes = registration.sample, registration.study, registration.hashes
     statements = [
-        [role, one.words, one.smallest, registration.level_of(role)]
+        f"{role.capitalize()}: {one.words}; "
+        + (f"smallest effect {one.smallest:g}" if one.smallest is not None else "no smallest effect")
+        + f"; level {registration.level_of(role):.6g}."
         for role, contrasts in (("primary", registration.primary), ("secondary", registration.secondary))
         for one in contrasts
     ]
-    power = [
-        [one.get("contrast"), one.get("effect"), one.get("seeds"), one.get("power"), one.get("error"),
-         _dumped(one.get("assumed"))]
-        for one in sample.power
-    ]  # fmt: skip
+    power = [_power(one) for one in sample.power]
     size = f"At most {sample.seeds} seeds: {sample.stop}." if sample.stop else f"{sample.seeds} seeds."
     models = (
         f"One model, picked by this rule: {registration.eligible}"
@@ -96,10 +94,8 @@ def _parts(registration: Registration) -> list[tuple[str, list[str], Table | Non
     return [
         (
             "What is expected",
-            [registration.multiplicity + "."],
-            Table(
-                "statements", ("role", "statement", "smallest effect", "level"), statements, "The contrasts"
-            ),
+            [*statements, f"{registration.multiplicity}."],
+            None,
         ),
         (
             "What will count as an answer",
@@ -113,10 +109,8 @@ def _parts(registration: Registration) -> list[tuple[str, list[str], Table | Non
         ),
         (
             "How much is played",
-            [size, *([sample.note.capitalize() + "."] if sample.note else [])],
-            Table("power", ("contrast", "effect", "seeds", "power", "error", "assumed"), power, "Power")
-            if power
-            else None,
+            [size, *power, *([f"{sample.note.capitalize()}."] if sample.note else [])],
+            None,
         ),
         (
             "What is left out",
@@ -150,6 +144,22 @@ def _parts(registration: Registration) -> list[tuple[str, list[str], Table | Non
         ),
         ("What no tool can see", [LIMITS, f"To check the file, and a run beside it: {CHECK}"], None),
     ]
+
+
+def _power(one: dict[str, Any]) -> str:
+    """The power of one contrast with everything that it assumes."""
+    told = ", ".join(f"{key} {_number(value)}" for key, value in (one.get("assumed") or {}).items())
+    low, high = (_number(one.get(name)) for name in ("power_low", "power_high"))
+    return (
+        f"Power {_number(one.get('power'))} ({low} to {high}) to find a difference of {_number(one.get('effect'))} in "
+        f"{one.get('contrast')} with {one.get('seeds')} seeds; error where nothing differs "
+        f"{_number(one.get('error'))}; "
+        f"assumed: {told}; {one.get('simulations')} simulated runs."
+    )
+
+
+def _number(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _dumped(value: Any) -> str:
