@@ -28,31 +28,31 @@ MOST: dict[str, Size] = {
     "ground": Size(16, 1_176),
     "games": Size(41, 2_582),
     "answers": Size(13, 907),
-    "mechanisms": Size(39, 2_992),
+    "mechanisms": Size(40, 3_031),
     "memory": Size(9, 496),
     "framing": Size(17, 1_940),
     "models": Size(32, 3_644),
-    "agents": Size(31, 2_354),
-    "engine": Size(28, 5_037),
-    "data": Size(3, 462),
-    "analysis": Size(32, 3_843),
-    "reports": Size(32, 2_586),
-    "studies": Size(18, 2_183),
+    "agents": Size(31, 2_358),
+    "engine": Size(28, 5_059),
+    "data": Size(4, 516),
+    "analysis": Size(34, 4_198),
+    "reports": Size(32, 2_592),
+    "studies": Size(18, 2_200),
     "costs": Size(8, 1_109),
     "api": Size(5, 531),
-    "cli": Size(15, 1_148),
+    "cli": Size(15, 1_173),
     "web": Size(5, 292),
-    "features": Size(114, 9_386),
+    "features": Size(118, 9_696),
     "people": Size(27, 3_289),
     "view": Size(22, 3_195),
     "probe": Size(17, 1_548),
-    "replications": Size(41, 3_004),
+    "replications": Size(42, 3_004),
     "testing": Size(15, 1_582),
     "ostrom": Size(2, 31),
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=582, statements=55_317)
+WHOLE = Size(files=591, statements=56_149)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -94,6 +94,7 @@ def study(
     budget_tokens: int | None = None,
     prompts: str | Path | None = None,
     prices: str | Path | None = None,
+    registered: str | Path | None = None,
 ) -> Study:
     """A built-in study, a study file or a mapping, with the changes that `ostrom run` takes.
 
@@ -107,7 +108,7 @@ def study(
     given = {
         "source": source, "preset": preset, "models": models, "set": set, "vary": vary, "seeds": seeds,
         "budget_usd": budget_usd, "budget_calls": budget_calls, "budget_tokens": budget_tokens, "prompts": prompts,
-        "prices": prices,
+        "prices": prices, "registered": registered,
     }  # fmt: skip
     found = resolve(
         plain(source) if isinstance(source, Mapping) else source,
@@ -121,6 +122,7 @@ def study(
             budget_tokens=budget_tokens,
             prompts=None if prompts is None else Path(prompts),
             prices=None if prices is None else Path(prices),
+            registered=None if registered is None else Path(registered),
         ),
     )
     return Study(found.plan, found.options, given)
@@ -157,7 +159,7 @@ def _written(key: str, value: Any) -> str:
 
 BUDGETS = ("budget_usd", "budget_calls", "budget_tokens")
 """What may be given to ``play`` beside a study that was stated already."""
-OF_THE_STUDY = (*BUDGETS, "prompts", "prices")
+OF_THE_STUDY = (*BUDGETS, "prompts", "prices", "registered")
 """Options of playing that ``ostrom.study`` takes."""
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.data.early_looks import record_early_look
 from ostrom.data.tables import (
     TABLES,
     TYPES,
@@ -348,13 +349,18 @@ class RunData:
         self.close()
 
 
-def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bool = False) -> RunData:
+def run_data(
+    rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bool = False, look: bool = True
+) -> RunData:
     """A run ready for analysis: tables are made again if the journal has grown, unless ``stale`` will do.
 
-    Of a run that is being played all tables tell of the moment of this call, whenever each of them is made.
+    Of a run that is being played all tables tell of the moment of this call, whenever each of them is made. A ``look``
+    at a run that is bound to a registration and not complete is recorded.
     """
     import_duckdb()
     rows.journal.hold()
+    if look and manifest.get("registered"):
+        record_early_look(folder, rows, bool(manifest["study"].get("stop")))
     types, more = factor_types(rows), people_columns(rows)
     tables = table_names(rows)
     state: dict[str, Any] = {

@@ -189,6 +189,8 @@ class Plan(ABC):
 
     shard: Shard | None = None
     """The part of the units that a run of this plan plays; None: all of them."""
+    registered: Mapping[str, Any] | None = None
+    """The registration that a run of this plan is bound to, as plain data."""
     base: Plan | None = None
     """The plan that this one wraps: a fork makes its units from one unit of another plan."""
     preparations: int = 0

@@ -62,6 +62,10 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
             "ostrom.features.power.command:power",
             "Say how many seeds a study needs to find a difference.",
         ),
+        "register": (
+            "ostrom.features.registering.command:register",
+            "Register what will be played and tested, before it is played.",
+        ),
         "replicate": (
             "ostrom.features.replicate.command:replicate",
             "Replicate a paper: one page with a verdict for every claim.",

@@ -5,13 +5,14 @@ A single chart can also be written as a file of its own: SVG, PNG, or a page tha
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from ostrom.data.rundata import RunData
+from ostrom.analysis.registered import Standing, standing
+from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import refuse_link, write_whole
 from ostrom.ground.values import grouped
@@ -35,6 +36,8 @@ class Report:
     failures: tuple[str, ...] = ()
     so_far: str = ""
     """How far its runs are that are not at their end."""
+    standing: Standing = field(default_factory=lambda: Standing((), ""))
+    """What it says of registrations."""
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -77,8 +80,13 @@ def build_report(
         )  # fmt: skip
     finally:
         INTERVALS.reset(before)
-    path = context.write(page)
-    return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error), data.so_far)
+    return report_of(context.write(page), sections, [data])
+
+
+def report_of(path: Path, sections: Sequence[Section], runs: Sequence[RunData]) -> Report:
+    """A report that was written, with how far its runs are and what it says of registrations."""
+    failures = tuple(f"{section.title}: {section.error}" for section in sections if section.error)
+    return Report(path, failures, so_far(runs), standing(runs))
 
 
 def in_captions(data: RunData) -> str:

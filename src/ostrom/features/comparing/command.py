@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs
-from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.cli.output import print_json, print_standing, print_table, say, write
 from ostrom.ground.errors import UsageError
 from ostrom.ground.results import CommandResult
 from ostrom.ground.words import how_many
@@ -66,6 +66,7 @@ def compare(
         )
     if measure or by:
         raise UsageError("--measure and --by need a second run: ostrom compare NEW OLD")
+    from ostrom.analysis.registered import standing
     from ostrom.data.rundata import run_data
     from ostrom.features.comparing import compare_run
     from ostrom.studies.run import open_run
@@ -75,10 +76,17 @@ def compare(
         run_data(opened.rows, opened.folder.path, opened.manifest) as data,
     ):
         made, far = compare_run(data, as_ or (), reference), data.so_far
+        registered = standing([data])
     if json:
-        document = {"run": str(opened.folder.path), **({"so_far": far} if far else {}), **made.as_dict()}
+        document = {
+            "run": str(opened.folder.path),
+            **({"so_far": far} if far else {}),
+            **registered.document,
+            **made.as_dict(),
+        }
         print_json(CommandResult(document, made, "cells"))
         return made
+    print_standing(registered)
     if made.lines:
         _print_comparison(made)
         if far:
@@ -95,6 +103,7 @@ def compare(
 def _two_runs(
     new: str, old: str, measure: str | None, by: list[str], level: float, runs: Path, *, json: bool
 ) -> TwoRuns:
+    from ostrom.analysis.registered import standing
     from ostrom.data.rundata import so_far
     from ostrom.features.comparing.two_runs import compare_runs
     from ostrom.reports.answers import headline_measure
@@ -104,10 +113,12 @@ def _two_runs(
         if name is None:
             raise UsageError(f"{new}: has no finished match with cooperation or a score (name a --measure)")
         made, far = compare_runs(first, second, name, by, level), so_far([first, second])
+        registered = standing([first, second])
     if json:
-        document = {**made.as_dict(), **({"so_far": far} if far else {})}
+        document = {**registered.document, **made.as_dict(), **({"so_far": far} if far else {})}
         print_json(CommandResult(document, made, "differences"))
         return made
+    print_standing(registered)
     if made.changed:
         print_table("What else differs", ["key", made.new, made.old], [list(row) for row in made.changed])
     print_table(

@@ -22,7 +22,7 @@ from ostrom.cli.options import (
     say_allowed,
     with_play_options,
 )
-from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.cli.output import print_json, print_standing, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
 from ostrom.ground.results import CommandResult
@@ -85,6 +85,7 @@ def gate(
     Exit code: 0 all pass, 1 one fails, 3 one is undecided and none fails, 2 wrong use, 130 interrupted.
     A run that is being played passes and fails nothing: its verdicts are undecided, with what they are so far.
     """
+    from ostrom.analysis.registered import standing
     from ostrom.engine.folder import check_name
     from ostrom.features.gates import gates as gating
     from ostrom.features.gates.more_seeds import check_until_decided
@@ -141,6 +142,8 @@ def gate(
         verdict, interrupted = looks.verdict, looks.interrupted
     else:
         verdict = _judged(target, runs, asked, str(gates), options)
+    with opened_runs([target], runs) as data:
+        registered = standing(data)
     shown = Path(target).name
     if junit is not None:
         gating.write(junit, gating.junit(verdict, shown))
@@ -148,9 +151,16 @@ def gate(
         gating.write(markdown, gating.markdown(verdict, shown).encode())
     if json:
         taken = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
-        document = {"run": target, "gates": str(gates), **verdict.as_dict(), **taken}
+        document = {
+            "run": target,
+            "gates": str(gates),
+            **registered.document,
+            **verdict.as_dict(),
+            **taken,
+        }
         print_json(CommandResult(document, verdict, "judged"))
     else:
+        print_standing(registered)
         _show(verdict, shown)
         if looks is not None and looks.why != "decided":
             say(f"stopped: {looks.why}")

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ostrom.analysis.claims import games_of, mapping_of, named_reference
 from ostrom.analysis.references import Own, Published, Reference
-from ostrom.data.rundata import RunData, names_of, so_far
+from ostrom.data.rundata import RunData, names_of
 from ostrom.ground.errors import OstromError, UsageError
-from ostrom.reports.build import Report, ReportFiles, in_captions
+from ostrom.reports.build import Report, ReportFiles, in_captions, report_of
 from ostrom.reports.card import card, made_of, reproduce, warnings
 from ostrom.reports.exhibits.declared import FILE, Exhibit, check_exhibits, exhibits_of
 from ostrom.reports.exhibits.panels import draw_panels
@@ -66,8 +66,7 @@ def write_as_paper(
     first.notes = notes
     page = render_page(data, first, sections, warnings(data), card(data), reproduce(data))
     path = context.write(page)
-    failures = tuple(f"{s.title}: {s.error}" for s in sections if s.error)
-    return Report(path, failures, so_far([data, *more]))
+    return report_of(path, sections, [data, *more])
 
 
 def _section(

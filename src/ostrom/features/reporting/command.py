@@ -62,9 +62,12 @@ def report(
     made = write_report(run[0], runs, safe=safe, paper=paper, more=run[1:], intervals=intervals)
     if json:
         far = {"so_far": made.so_far} if made.so_far else {}
-        print_json({"report": str(made), **far, "failures": list(made.failures)})
+        document = {"report": str(made), **far, "failures": list(made.failures), **made.standing.document}
+        print_json(document)
     else:
         write(made)
+        for text in (line for one in made.standing.bound for line in one.lines):
+            write(text)
         if made.so_far:
             say(made.so_far)
         if as_paper:
