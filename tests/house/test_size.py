@@ -33,7 +33,7 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_940),
     "models": Size(32, 3_644),
     "agents": Size(31, 2_358),
-    "engine": Size(28, 5_059),
+    "engine": Size(28, 5_060),
     "data": Size(4, 516),
     "analysis": Size(34, 4_198),
     "reports": Size(32, 2_592),
@@ -42,7 +42,7 @@ MOST: dict[str, Size] = {
     "api": Size(5, 531),
     "cli": Size(15, 1_173),
     "web": Size(5, 292),
-    "features": Size(118, 9_696),
+    "features": Size(118, 9_704),
     "people": Size(27, 3_289),
     "view": Size(22, 3_195),
     "probe": Size(17, 1_548),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=591, statements=56_149)
+WHOLE = Size(files=591, statements=56_158)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
