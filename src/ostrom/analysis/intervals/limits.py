@@ -371,7 +371,9 @@ def _back(group: Group, level: float) -> tuple[float, float]:
     if not 0 < group.other < group.n / 2:
         return 0.0, 0.0
     share = gamma_quantile(1 - level, group.other) / group.other
-    back = abs(group.mean - group.common) * max(0.0, 1 - share)  # at low levels the quantile exceeds what was seen
+    back = abs(group.mean - group.common) * max(
+        0.0, 1 - share
+    )  # at low levels the quantile exceeds what was seen
     return (back, 0.0) if group.common < group.mean else (0.0, back)
 
 
