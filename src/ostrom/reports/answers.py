@@ -107,7 +107,7 @@ class ReportAnswers:
         """What the words mean, in one line."""
         if self.lines and not self.lines[0].factor:
             return (
-                f"YES: surely more than {EVEN:g}, NO: surely less; interval at 95 %."
+                f"YES: surely more than {EVEN:g}, NO: surely not; interval at 95 %."
                 if self.measure.scale == "share"
                 else ""
             )
@@ -326,6 +326,8 @@ def _level(data: RunData, measure: Measure) -> ReportAnswers:
             continue
         (verdict,) = above([e], EVEN)
         word = {"yes": YES, "no": NO, "undecided": OPEN}[verdict.answer]
+        if e.method == "exact" and e.value == EVEN:  # known to be no more than half
+            word = NO
         what = f"{measure.title}{who}, more than half?"
         needs = _needs(data, e, 0.0, 0.95, EVEN) if word == OPEN else ""
         made.append(AnswerLine("", what, word, e, verdict.adjusted, "", needs, e.note))
