@@ -36,7 +36,7 @@ MOST: dict[str, Size] = {
     "engine": Size(28, 5_060),
     "data": Size(4, 516),
     "analysis": Size(34, 4_198),
-    "reports": Size(32, 2_592),
+    "reports": Size(32, 2_594),
     "studies": Size(18, 2_200),
     "costs": Size(8, 1_109),
     "api": Size(5, 531),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=591, statements=56_158)
+WHOLE = Size(files=591, statements=56_160)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
