@@ -148,14 +148,22 @@ def until(times: int) -> Iterator[tuple[str, str, float, float, float]]:
         values = draw(np.random.default_rng([number, 31]), (times, LAST))
         other = draw(np.random.default_rng([number, 32]), (times, LAST))
         off = (values - other + 1) / 2
-        moved = np.clip(values - 0.1, 0, 1), float(np.mean(np.clip(draw(np.random.default_rng(7), (10**6,)) - 0.1, 0, 1)))
+        moved = (
+            np.clip(values - 0.1, 0, 1),
+            float(np.mean(np.clip(draw(np.random.default_rng(7), (10**6,)) - 0.1, 0, 1))),
+        )
         gap = mean - moved[1]
         for statement, rows, low, high in (
             ("at least the truth", values, mean + 1e-9, np.inf),
             ("at most the truth", values, -np.inf, mean - 1e-9),
             ("at least the truth less .1", values, mean - 0.1, np.inf),
             ("difference within .1, truth 0", off, 0.45, 0.55),
-            ("difference within the truth", (moved[0] - other + 1) / 2, 0.5 - gap / 2 + 1e-4, 0.5 + gap / 2 - 1e-4),
+            (
+                "difference within the truth",
+                (moved[0] - other + 1) / 2,
+                0.5 - gap / 2 + 1e-4,
+                0.5 + gap / 2 - 1e-4,
+            ),
         ):
             passed, failed = decided_at(rows, low, high)
             first = np.where(passed == 0, failed, np.where(failed == 0, passed, np.minimum(passed, failed)))

@@ -1,16 +1,14 @@
 """Two runs side by side: the difference of a measure with its interval, and what else differs between them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, contrast
 from ostrom.analysis.measure import measures
+from ostrom.data.manifests import changes
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
-
-MOST_SHOWN = 60
-"""Characters of a value that is shown."""
 
 
 @dataclass(frozen=True)
@@ -46,26 +44,3 @@ def compare_runs(
     part = measures.named(measure)
     found = contrast([new, old], part, "run", names, by, level=level)
     return TwoRuns(*names, part.name, tuple(found), tuple(changes(new.manifest, old.manifest)))
-
-
-def changes(new: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Keys of study, models, prompts and versions in which two manifests differ, with both values."""
-    for part in ("study", "models", "prompts", "versions"):
-        first, second = (dict(_flat(manifest.get(part) or {}, part)) for manifest in (new, old))
-        for key in sorted(first.keys() | second.keys()):
-            if first.get(key) != second.get(key):
-                yield key.removeprefix("study."), _shown(first, key), _shown(second, key)
-
-
-def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Every leaf of nested mappings with its path; study files are as deep as their readers allow."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{path}.{key}")
-    else:
-        yield path, value
-
-
-def _shown(values: Mapping[str, Any], key: str) -> str:
-    text = str(values[key]) if key in values else "-"
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
