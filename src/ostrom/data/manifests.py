@@ -21,12 +21,33 @@ SETTINGS = ("name", "model", "base_url")
 
 
 def changes(new: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Keys of study, models, prompts and versions in which two manifests differ, with both values."""
+    """Keys of study, models, prompts and versions in which two manifests differ, with both values.
+
+    As many models under other names are one difference, and stand for each other in all others.
+    """
+    names = models_of(new), models_of(old)
+    if names[0] != names[1] and len(names[0]) == len(names[1]):
+        yield "models", shown(", ".join(names[0])), shown(", ".join(names[1]))
+        new, old = _numbered(new), _numbered(old)
     for part in ("study", "models", "prompts", "versions"):
         first, second = (dict(_flat(manifest.get(part) or {}, part)) for manifest in (new, old))
         for key in sorted(first.keys() | second.keys()):
             if first.get(key) != second.get(key):
                 yield key.removeprefix("study."), shown(first.get(key, "-")), shown(second.get(key, "-"))
+
+
+def _numbered(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest in which models have numbers for names, and their entries say no name."""
+    names = _numbers(manifest)
+    entries = {
+        names[model]: {name: of for name, of in entry.items() if name not in SETTINGS}
+        for model, entry in (manifest.get("models") or {}).items()
+    }
+    return {**manifest, "study": _renamed(manifest.get("study") or {}, names), "models": entries}
+
+
+def _numbers(manifest: Mapping[str, Any]) -> dict[str, str]:
+    return {name: f"{{model {place}}}" for place, name in enumerate(models_of(manifest), 1)}
 
 
 def models_of(manifest: Mapping[str, Any]) -> list[str]:
@@ -41,18 +62,14 @@ def study_keys(manifest: Mapping[str, Any]) -> dict[str, Any]:
     {'types.{model 1}.model': '{model 1}'}
     """
     study = {name: value for name, value in manifest["study"].items() if name not in OTHER_LABS}
-    numbered = {name: f"{{model {place}}}" for place, name in enumerate(models_of(manifest), 1)}
-    keys = dict(_flat(_renamed(study, numbered), ""))
+    keys = dict(_flat(_renamed(study, _numbers(manifest)), ""))
     return keys | dict(_flat(dict(manifest.get("prompts") or {}), "prompts"))
 
 
 def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """What runs of one study may have otherwise: models and their settings, seeds, versions, the day."""
     models = models_of(manifest)
-    entries = {
-        f"models.{place}": {name: of for name, of in entry.items() if name not in SETTINGS}
-        for place, entry in enumerate((manifest.get("models") or {}).values(), 1)
-    }
+    entries = {"models": _numbered(manifest)["models"]}
     grown = {name: manifest["study"].get(name) for name in (*MAY_GROW, "seed") if name in manifest["study"]}
     made = {"day": str(manifest.get("created") or "")[:10], "versions": dict(manifest.get("versions") or {})}
     return {"model": ", ".join(models)} | dict(_flat({**grown, **entries, **made}, ""))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs
+from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs, stated_query
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.ground.errors import UsageError
 from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
-    from ostrom.analysis.estimate import Query
     from ostrom.features.pooling.labs import LabPool
 
 
@@ -66,7 +65,7 @@ def pool(
             raise UsageError(
                 f"{names[0]}: has no finished match with cooperation or a score (name a --measure)"
             )
-        query = _query(name, contrast, over, log, by, where or [])
+        query = stated_query(name, contrast, over, log, by, where or ())
         pools = pool_runs(data, query, level, allow or ())
     document = {
         "runs": names, "measure": query.part.name, "question": query.words, "where": query.where, "level": level,
@@ -84,25 +83,6 @@ def pool(
         if chart is not None:
             say(f"forest plot: {chart}")
     return CommandResult(document, pools)
-
-
-def _query(measure: str, contrast: str, over: str, log: bool, by: str, where: list[str]) -> Query:
-    from pydantic import ValidationError
-
-    from ostrom.analysis.estimate import Query
-    from ostrom.analysis.units import EQUAL
-
-    equal = [EQUAL.fullmatch(text) for text in where]
-    condition: Any = " AND ".join(f"({text})" for text in where)
-    if where and all(equal):
-        condition = {of[1]: [part.strip() for part in of[2].split(",")] for of in equal if of is not None}
-    try:
-        return Query(
-            measure=measure, where=condition or {}, contrast=contrast, over=over, log=log,
-            by=tuple(name.strip() for name in by.split(",") if name.strip()),
-        )  # fmt: skip
-    except ValidationError as error:
-        raise UsageError(str(error.errors()[0]["msg"]).removeprefix("Value error, ")) from None
 
 
 def _show(one: LabPool, words: str, level: float) -> None:
