@@ -34,15 +34,15 @@ MOST: dict[str, Size] = {
     "models": Size(32, 3_644),
     "agents": Size(31, 2_358),
     "engine": Size(28, 5_060),
-    "data": Size(4, 516),
-    "analysis": Size(34, 4_198),
+    "data": Size(5, 574),
+    "analysis": Size(35, 4_294),
     "reports": Size(32, 2_594),
     "studies": Size(18, 2_200),
     "costs": Size(8, 1_109),
     "api": Size(5, 531),
-    "cli": Size(15, 1_173),
+    "cli": Size(15, 1_187),
     "web": Size(5, 292),
-    "features": Size(118, 9_704),
+    "features": Size(122, 9_995),
     "people": Size(27, 3_289),
     "view": Size(22, 3_195),
     "probe": Size(17, 1_548),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=591, statements=56_160)
+WHOLE = Size(files=597, statements=56_619)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

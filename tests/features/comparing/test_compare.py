@@ -10,8 +10,6 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import orjson
 import pytest
@@ -508,21 +506,6 @@ def test_two_runs_are_compared_with_each_other(tmp_path: Path, monkeypatch: pyte
 def test_what_only_one_of_two_runs_has_differs_too() -> None:
     one, two = {"study": {"a": 1, "b": {"c": "x" * 70}}}, {"study": {"a": 1, "d": 2}}
     assert list(two_runs.changes(one, two)) == [("b.c", "x" * 60 + "...", "-"), ("d", "-", "2")]
-
-
-def test_two_runs_are_compared_at_the_level_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[Any, ...]] = []
-
-    def contrast(runs: Any, *_: Any, level: float) -> list[Any]:
-        asked.append((*(run.folder.name for run in runs), level))
-        return []
-
-    monkeypatch.setattr(two_runs, "contrast", contrast)
-    one, two = ({"folder": Path(name), "manifest": {}} for name in ("new", "old"))
-    new: Any = SimpleNamespace(**one)
-    old: Any = SimpleNamespace(**two)
-    made = two_runs.compare_runs(new, old, "cooperation", level=0.8)
-    assert asked == [("new", "old", 0.8)] and (made.new, made.old) == ("new", "old")
 
 
 @pytest.mark.parametrize("part", ["study", "models", "prompts", "versions"])

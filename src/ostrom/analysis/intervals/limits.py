@@ -191,7 +191,7 @@ class Combination:
             return Limits(self.value, None, None, "none", problem)
         down, up = self._reach(level)
         value = self.value
-        least, most = self._bounds()
+        least, most = self.bounds()
         low, high = (without_rounding(end, down + up) for end in (value - down, value + up))
         return Limits(value, max(low, least), min(high, most), self.method, self.note)
 
@@ -215,7 +215,7 @@ class Combination:
         if self.why_approximate:
             return Limits(self.value, None, None, "none", self.why_approximate)
         values, weights = self._stakes()
-        least, most = self._bounds()
+        least, most = self.bounds()
         low, high = (lower_bound(of, weights, (1 - level) / 2) for of in (values, 1 - values))
         ends = least + (most - least) * low, most - (most - least) * high
         return Limits(self.value, min(ends[0], self.value), max(ends[1], self.value), "betting", self.note)
@@ -223,14 +223,14 @@ class Combination:
     def surely_within(self, low: float, high: float, level: float = 0.95) -> bool:
         """Whether the guaranteed bounds lie in a range."""
         values, weights = self._stakes()
-        least, most = self._bounds()
+        least, most = self.bounds()
         ends = ((low - least) / (most - least), (most - high) / (most - least))
         sides = zip((values, 1 - values), ends, strict=True)
         return all(exceeds(of, weights, end, (1 - level) / 2) for of, end in sides)
 
     def multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
         """How many times as many units guaranteed bounds need, at best, to show that the value lies in a range."""
-        least, most = self._bounds()
+        least, most = self.bounds()
         if self.why_approximate or most <= least:
             return 0.0
         span = most - least
@@ -244,7 +244,7 @@ class Combination:
         """
         if not self.why_approximate:
             values, weights = self._stakes()
-            least, most = self._bounds()
+            least, most = self.bounds()
             ends = ((end - least) / (most - least) for end in (low, high))
             return likely_multiple(values, weights, *ends, (1 - level) / 2)
 
@@ -291,7 +291,8 @@ class Combination:
                 return f"too few {units}: one of them has nearly all the weight"
         return ""
 
-    def _bounds(self) -> tuple[float, float]:
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest value that it can have; infinite where the values have no bound."""
         ends: tuple[list[float], list[float]] = ([self.offset], [self.offset])
         for a, g in zip(self.coefficients, self.groups, strict=True):
             if a:
