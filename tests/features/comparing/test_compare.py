@@ -87,6 +87,7 @@ def test_every_table_is_shipped_and_every_reference_reads_its_own() -> None:
         "memory_curse",
         "personas",
         "pricing",
+        "recognised",
         "repeated_games",
         "sharing",
     ]
