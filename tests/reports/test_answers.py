@@ -137,6 +137,7 @@ def test_the_chart_is_along_an_ordered_factor_with_games_as_multiples(played: Pl
     assert (chart.x, chart.colour, chart.facet) == (("k",), "chance", "game")
 
 
+@pytest.mark.slow
 def test_the_page_asks_the_question_and_answers_it_before_anything_else(played: Played) -> None:
     report = build_report(played(title="Dice", about="Some play dice. Does it pay? Who knows.", **MIXED))
     text = page_of(report.path).text

@@ -151,6 +151,7 @@ def test_a_chosen_model_is_shown_with_every_printing_of_a_disputed_figure(sweep:
     assert other.value == 99.8 and other.source == "Appendix Table 1, Appendix Table 10" and not other.doubts
 
 
+@pytest.mark.slow
 def test_cells_that_only_one_side_has_are_not_compared(sweep: Path) -> None:
     made = compared(sweep)
     assert {one.cell[2] for one in made.lines} <= {"2", "80", ""}
