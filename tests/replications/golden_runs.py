@@ -119,6 +119,7 @@ PLAYED_ELSEWHERE: Mapping[str, str] = {
     "said-and-done": "repeated_games/test_said.py",
     "repeated-games-people": "repeated_games/test_people.py",
     "sharing": "sharing/test_sharing.py",
+    "tools": "tools/test_study.py",
 }
 """Studies whose players ask for rounds, name amounts, carry adapters or are people: the tests that play them."""
 

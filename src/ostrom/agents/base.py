@@ -36,6 +36,9 @@ class DecisionContext(Protocol):
     def earlier_answers(self, part: str) -> list[Answer]:
         """The answers of this player to earlier questions of that name in this match, oldest first."""
 
+    def earlier_parts(self, beginning: str) -> list[Answer]:
+        """The answers of this player to questions whose names begin so, in this match and decision, oldest first."""
+
     def earlier_turns(self) -> list[Answer]:
         """The answers of this player in this match that left a turn in its dialogue, oldest first."""
 

@@ -18,6 +18,15 @@ NO_MODEL = (
 )
 
 
+class ToolLimit(BaseModel):
+    """How often tools may be called in one decision, and how many tokens the model may write in doing so."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    calls: int = Field(default=8, ge=1, le=100, description="calls of tools")
+    tokens: int = Field(default=4000, ge=1, le=10**6, description="tokens of replies that call tools")
+
+
 class AgentConfig(BaseModel):
     """How a player decides: by a strategy, by a model or as a person. Its identity is the whole of it."""
 
@@ -75,6 +84,10 @@ class AgentConfig(BaseModel):
     constrain: Literal["auto", "always", "never"] = Field(
         default="auto", description="bind the form of the answer where the model can do it"
     )
+    tools: list[str | dict[str, Any]] = Field(
+        default_factory=list, description="what a model may call before it answers: calculator, notes, past"
+    )
+    tool_limit: ToolLimit = Field(default_factory=ToolLimit, description="how much of it in one decision")
     facts: dict[str, Any] = Field(default_factory=dict, description="own variables for prompt files")
     attributes: dict[str, bool | int | float | str] = Field(
         default_factory=dict,
@@ -91,6 +104,10 @@ class AgentConfig(BaseModel):
             raise ValueError(
                 "an agent decides in exactly one way: set 'model', 'strategy' or 'person' "
                 f"(found {', '.join(ways)})"
+            )
+        if self.tools and (self.model is None or self.style == "logprob" or self.tree is not None):
+            raise ValueError(
+                "tools are for a model that writes its answer: no strategy, person, tree or style logprob"
             )
         if self.tree is not None and (self.model is None or self.params.get("temperature") != 0):
             raise ValueError(
@@ -140,6 +157,8 @@ class AgentConfig(BaseModel):
         }
         later |= {"persona_in"} if self.persona_in == "user" else set()
         later |= {"conversation"} if self.conversation == "prompt" else set()
+        later |= {"tool_limit"} if not self.tools else set()
+        later |= {"tools"} if not self.tools else set()
         later |= {"earlier_reasoning"} if self.earlier_reasoning == "kept" else set()
         dumped = self.model_dump(mode="json", exclude=later)
         if self.framing.wording is None:

@@ -6,6 +6,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from ostrom.agents.person import Person
 from ostrom.agents.policy import Declined, apply_policy
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
+from ostrom.agents.tools import Scene, Tool, tools, used
 from ostrom.agents.tree import TreeAgent, Trees
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, constraint_of, read
 from ostrom.answers.forms import TOKENS_PER_WORD
@@ -27,6 +29,7 @@ from ostrom.ground.registry import Registry
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Memory, Note, NoteDue, Shown, memories
+from ostrom.models.asking import calls_in, result_turn
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request
 from ostrom.models.failures import one_line
 
@@ -58,6 +61,7 @@ class LanguageAgent:
         self.style: Style = styles.build(config.style, key="agent.style")
         self.memory: Memory = memories.build(config.memory, key="agent.memory")
         self._takes_notes = self.memory.takes_notes
+        self.tools: list[Tool] = [tools.build(tool, key="agent.tools") for tool in config.tools]
         refuse_unable(config, model.abilities, model.name)
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
@@ -100,7 +104,7 @@ class LanguageAgent:
         for attempt in range(self.invalidity.retries + 1):
             try:
                 text, result = await self._once(
-                    messages, prompt, decision.form, context, think, f"{part}try{attempt}", lasting
+                    messages, prompt, decision, context, think, f"{part}try{attempt}", lasting
                 )
             except Declined as refusal:
                 refused = self.give_up(decision, context, str(refusal), refused=True)
@@ -122,13 +126,16 @@ class LanguageAgent:
         self,
         messages: list[Message],
         prompt: Prompt,
-        form: Form,
+        decision: Decision,
         context: DecisionContext,
         think: bool,
         part: str,
         lasting: int,
     ) -> tuple[str, Answer | Invalid]:
         """One reading: a call, and where the end may be forced, a second one that finishes the first."""
+        form = decision.form
+        if self.tools:
+            return await self._with_tools(messages, prompt, decision, context, part, lasting)
         bound = self._constraint(form, prompt.labels)
         params = self.params(context, part)
         if bound is not None and not think:
@@ -147,6 +154,59 @@ class LanguageAgent:
         )
         end = await self.call(context, more, f"{part}.end")
         return begun + end.text, self._read(end, prompt, form, constrained=True)
+
+    async def _with_tools(
+        self,
+        messages: list[Message],
+        prompt: Prompt,
+        decision: Decision,
+        context: DecisionContext,
+        part: str,
+        lasting: int,
+    ) -> tuple[str, Answer | Invalid]:
+        """Call the model until it answers; the tools that it calls are used in between, within the study's limit."""
+        limit, count, tokens = self.config.tool_limit, 0, 0
+        specs = tuple(
+            spec for box in self.tools for spec, _ in box.functions(Scene(decision.view, prompt.labels))
+        )
+        sent = list(messages)
+        while True:
+            request = Request(tuple(sent), self.params(context, part), lasting=lasting, tools=specs)
+            reply = await self.call(context, request, part if not count else f"{part}.after{count}")
+            if reply.finish != "tools":
+                return reply.text, self._read(reply, prompt, decision.form)
+            said, calls = calls_in(reply.text)
+            tokens += reply.usage.output or 0
+            if count + len(calls) > limit.calls or tokens > limit.tokens:
+                return said, Invalid("no more tools may be called: answer now")
+            sent.append(Message("call", reply.text))
+            for call in calls:
+                count += 1
+                use = partial(
+                    self._use,
+                    call,
+                    Scene(decision.view, prompt.labels, self._earlier_calls(context)),
+                    context.step,
+                )
+                done = await context.answer_once(f"tool.{part}.{count}", use)
+                sent.append(result_turn(call, done.value["result"]))
+
+    async def _use(self, call: Mapping[str, str], scene: Scene, step: int) -> Answer:
+        """Use a tool: a question within the decision, which nobody has to be asked."""
+        result, failed = used(self.tools, scene, call["name"], call["arguments"])
+        return Answer(
+            {
+                "tool": call["name"],
+                "arguments": call["arguments"],
+                "result": result,
+                "failed": failed,
+                "step": step,
+            }
+        )
+
+    def _earlier_calls(self, context: DecisionContext) -> list[Mapping[str, Any]]:
+        """The calls of tools by this player in this match, oldest first."""
+        return [answer.value for answer in context.earlier_parts("tool.")]
 
     async def call(self, context: DecisionContext, request: Request, part: str) -> Reply:
         """One call; a reply that is a refusal is raised as Declined."""
@@ -257,6 +317,12 @@ def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
     lacking = styles.build(config.style, key="agent.style").lacks(abilities)
     if lacking:
         raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
+    for tool in config.tools:
+        tools.build(tool, key="agent.tools")
+    if config.tools and not abilities.tools:
+        raise StudyError(
+            f"{name} is not known to call tools (settings: abilities: [tools])", key="agent.tools"
+        )
     if config.constrain == "always" and not (abilities.choices and abilities.schema):
         raise StudyError(f"{name} cannot be bound to a form", key="agent.constrain")
 

@@ -18,6 +18,7 @@ from ostrom.agents.dialogue import Chat, turn_of, with_turn
 from ostrom.agents.language import Invalidity, LanguageAgent, renderer_of
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
+from ostrom.agents.tools import LONGEST_RESULT
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, Record, Text
 from ostrom.answers.forms import answer_tokens
 from ostrom.answers.random_answers import filler, random_answer
@@ -34,6 +35,8 @@ from ostrom.studies.prompts import prepared
 CHARACTERS = 4.0
 """Characters of a token in a usual text."""
 MESSAGE = 25
+TOOL_TURN = 300
+"""Characters of a usual call of a tool with its result."""
 """Tokens of a usual message."""
 REHEARSED, FEWEST = 240, 5
 """Decisions of a match that are rehearsed, and rounds at least."""
@@ -114,7 +117,7 @@ class _NoModel:
     """Stands where a model would: it can do everything and is never called."""
 
     name, connections = "rehearsal", 1
-    abilities = Abilities(choices=True, schema=True, logprobs=True)
+    abilities = Abilities(choices=True, schema=True, logprobs=True, tools=True)
 
 
 class RehearsingAgent(LanguageAgent):
@@ -127,7 +130,7 @@ class RehearsingAgent(LanguageAgent):
     def __init__(self, plan: Plan, config: AgentConfig, lengths: Lengths, *, longest: bool) -> None:
         super().__init__(config, _NoModel(), Invalidity(), renderer_of(config, plan.library))  # type: ignore[arg-type]
         self.reply_tokens, self.said, self.longest = lengths.reply(config), lengths.texts, longest
-        self.texts, self.bounded = config.conversation == "dialogue", True
+        self.texts, self.bounded = config.conversation == "dialogue" or bool(config.tools), True
         """Whether some prompt depends on the length of a text; whether all replies are bounded."""
         self.calls: list[tuple[str, int, float, float]] = []
         self.extreme: _Extreme | None = None
@@ -167,15 +170,19 @@ class RehearsingAgent(LanguageAgent):
         self,
         messages: list[Message],
         prompt: Prompt,
-        form: Form,
+        decision: Decision,
         context: Any,
         think: bool,
         part: str,
         lasting: int,
     ) -> tuple[str, Answer | Invalid]:
         del think, lasting
+        form = decision.form
         usual, most = self.lengths(form)
         self.calls.append((part, _characters(messages), usual, most))
+        for call in range((self.config.tool_limit.calls if self.longest else 1) if self.tools else 0):
+            more = (call + 1) * (LONGEST_RESULT if self.longest else TOOL_TURN)
+            self.calls.append((f"{part}.after{call + 1}", _characters(messages) + more, usual, most))
         answer = self.drawn(form, context.draw(f"answer:{part}"))
         tokens = most if self.longest else usual
         text = _written(answer, form, prompt)

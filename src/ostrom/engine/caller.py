@@ -55,6 +55,7 @@ def call_key(
     are different draws and never share a reply.
     """
     constraint = request.constraint
+    tools = [[[tool.name, tool.description, tool.schema] for tool in request.tools]] if request.tools else []
     data = orjson.dumps(
         [
             model,
@@ -63,6 +64,7 @@ def call_key(
             None if constraint is None else [constraint.choices, constraint.schema],
             request.top_logprobs,
             [str(r) for r in replicate],
+            *tools,  # requests without any keep the keys of earlier versions
         ],
         option=_CANONICAL,
         default=str,
@@ -103,7 +105,7 @@ class Cache:
 
     def put(self, key: bytes, reply: Reply) -> None:
         """Store a complete reply; a truncated or filtered one is not stored."""
-        if reply.finish != "stop":
+        if reply.finish not in ("stop", "tools"):
             return
         usage = reply.usage
         data = {

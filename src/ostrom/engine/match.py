@@ -5,6 +5,7 @@ What a decision asks is journaled with its answer; a replay that asks anything e
 
 import asyncio
 import math
+import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -339,12 +340,29 @@ class _DecisionContext:
             if player == self.player and name == part
         ]
 
+    def earlier_parts(self, beginning: str) -> list[Answer]:
+        own = [
+            (step, name, answer)
+            for (step, player, name), (answer, *_) in self.match.known.items()
+            if player == self.player and step <= self.step and name.startswith(beginning)
+        ]
+        return [answer for _, _, answer in sorted(own, key=lambda one: (one[0], _numbered(one[1])))]
+
     def earlier_turns(self) -> list[Answer]:
         return self.match.turns.before(self.step, self.player)
 
     def count_invalid(self, reason: str) -> None:  # noqa: ARG002
         self.complaints += 1
         self.match.tally.invalid += 1
+
+
+def _numbered(name: str) -> list[tuple[str, int]]:
+    """A name by which ``try0.10`` comes after ``try0.9``.
+
+    >>> sorted(["tool.try0.10", "tool.try0.9"], key=_numbered)
+    ['tool.try0.9', 'tool.try0.10']
+    """
+    return [(text, int(digits or 0)) for text, digits in re.findall(r"([^0-9]*)([0-9]*)", name)]
 
 
 async def _all(works: Sequence[Coroutine[Any, Any, Answer]]) -> list[Answer]:

@@ -1,7 +1,12 @@
 """The checks every client makes: a request may use only what the model can do, numbers are of a certain kind."""
 
-from ostrom.ground.errors import RequestRefused, StudyError
-from ostrom.models.base import Abilities, Request
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from ostrom.ground.errors import MalformedReply, RequestRefused, StudyError
+from ostrom.models.base import Abilities, Message, Request
 
 
 def at_least_one(value: object, key: str) -> int:
@@ -39,6 +44,60 @@ def positive(value: object, key: str) -> float:
     return float(value)
 
 
+MOST_CALLS, LONGEST_ARGUMENTS, LONGEST_NAME = 32, 20_000, 200
+"""Of one reply: calls of tools, and characters of the arguments and of a name."""
+
+
+def tool_calls(found: Iterable[tuple[object, object, object]], who: str) -> list[dict[str, str]]:
+    """The calls of tools in a reply (id, name, arguments), as they are kept: bounded texts.
+
+    >>> tool_calls([("c1", "calculate", {"expression": "1+1"})], "m")
+    [{'id': 'c1', 'name': 'calculate', 'arguments': '{"expression":"1+1"}'}]
+    """
+    calls = []
+    for place, (id_, name, arguments) in enumerate(found):
+        if place == MOST_CALLS:
+            raise MalformedReply(f"{who} called more than {MOST_CALLS} tools in one reply")
+        text = arguments if isinstance(arguments, str) else orjson.dumps(arguments, default=str).decode()
+        if not isinstance(name, str) or len(name) > LONGEST_NAME or len(text) > LONGEST_ARGUMENTS:
+            raise MalformedReply(
+                f"{who} called a tool without a name, or with more than {LONGEST_ARGUMENTS} characters"
+            )
+        calls.append(
+            {
+                "id": id_ if isinstance(id_, str) and 0 < len(id_) <= LONGEST_NAME else f"call_{place}",
+                "name": name,
+                "arguments": text,
+            }
+        )
+    return calls
+
+
+def tool_turn(text: str, calls: Sequence[Mapping[str, str]]) -> Message:
+    """The turn of a model that calls tools."""
+    return Message("call", orjson.dumps({"text": text, "calls": calls}).decode())
+
+
+def calls_in(content: str) -> tuple[str, list[dict[str, str]]]:
+    """What a turn that calls tools says, and its calls."""
+    turn = orjson.loads(content)
+    return turn["text"], turn["calls"]
+
+
+def result_turn(call: Mapping[str, str], result: str) -> Message:
+    """What a tool gave back."""
+    return Message("tool", orjson.dumps({"id": call["id"], "name": call["name"], "result": result}).decode())
+
+
+def arguments_of(text: str) -> dict[str, Any] | None:
+    """The arguments of a call as an object; None where they are none."""
+    try:
+        found = orjson.loads(text or "{}")
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def refuse_beyond(abilities: Abilities, request: Request, who: str) -> None:
     """Raise RequestRefused if the request needs an ability that the model does not have.
 
@@ -59,6 +118,8 @@ def refuse_beyond(abilities: Abilities, request: Request, who: str) -> None:
             raise RequestRefused(f"{who} is not known to keep to a JSON schema (ability 'schema')")
     if request.top_logprobs and not abilities.logprobs:
         raise RequestRefused(f"{who} is not known to give log-probabilities (ability 'logprobs')")
+    if request.tools and not abilities.tools:
+        raise RequestRefused(f"{who} is not known to call tools (ability 'tools')")
     if not request.messages:
         raise RequestRefused(f"{who}: the request has no messages")
     if request.messages[-1].role == "assistant" and not abilities.prefill:

@@ -1,21 +1,34 @@
 """What every model client speaks: a request in, a reply out, errors from the tree in ``ostrom.ground.errors``."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
 from ostrom.ground.values import value
 
 ReasoningKind = Literal["raw", "summary", "none"]
-Finish = Literal["stop", "length", "filter", "other"]
+Finish = Literal["stop", "length", "filter", "tools", "other"]
 
 
 @value
 class Message:
-    """One turn of the conversation that is sent."""
+    """One turn of the conversation that is sent.
 
-    role: Literal["system", "user", "assistant"]
+    A ``call`` is an assistant's turn that calls tools, a ``tool`` the result of one call: both are JSON (``tool_turn``,
+    ``result_turn``), so that a prompt is a list of roles and texts wherever it is kept.
+    """
+
+    role: Literal["system", "user", "assistant", "call", "tool"]
     content: str
+
+
+@value
+class ToolSpec:
+    """A tool as a model is told of it; ``schema`` is the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
 
 
 @value
@@ -39,6 +52,8 @@ class Request:
     """How many alternatives of the first token to report (0: none)."""
     lasting: int = 0
     """So many of the first messages are likely to begin a later request too: a wire may mark them for a cache."""
+    tools: tuple[ToolSpec, ...] = ()
+    """What the model may call before it answers."""
 
 
 @value
@@ -61,7 +76,8 @@ class Usage:
 class Reply:
     """What came back: the new text alone, never the beginning that was sent as prefill.
 
-    ``logprobs`` maps alternatives of the first generated token to log-probabilities.
+    ``logprobs`` maps alternatives of the first generated token to log-probabilities. A reply that calls tools has the
+    finish ``tools``, and its text is the content of the turn that makes the calls (``tool_turn``).
     """
 
     text: str
@@ -87,6 +103,11 @@ class Abilities:
     prefill: bool = False
     deterministic: bool = False
     """The same request with the same seed always gives the same reply."""
+    tools: bool = False
+
+    def described(self) -> dict[str, bool]:
+        """What a manifest holds; that a model could call tools decides no reply to a request without any."""
+        return {name: has for name, has in asdict(self).items() if name != "tools"}
 
 
 class Model(Protocol):

@@ -44,6 +44,7 @@ class Dialect:
             "schema": self.schema,
             "logprobs": self.logprobs,
             "prefill": self.prefill is not None,
+            "tools": self.endpoint == "chat",
         }
 
 
@@ -51,15 +52,15 @@ _ALL = frozenset({"choices", "schema", "logprobs", "prefill"})
 
 DIALECTS: dict[str, Dialect] = {
     "plain": Dialect(),
-    "openai": Dialect(claims=frozenset({"schema", "logprobs"})),
+    "openai": Dialect(claims=frozenset({"schema", "logprobs", "tools"})),
     "vllm": Dialect(choices="structured_outputs", prefill="continue", claims=_ALL),
     # vLLM before 0.12 knew the same constraint under another name.
     "vllm_guided": Dialect(choices="guided_choice", prefill="continue", claims=_ALL),
     "llamacpp": Dialect(choices="grammar", prefill="trailing", claims=_ALL),
     "ollama": Dialect(claims=frozenset({"schema", "logprobs"})),
-    "deepseek": Dialect(schema=False, claims=frozenset({"logprobs"})),
+    "deepseek": Dialect(schema=False, claims=frozenset({"logprobs", "tools"})),
     "mistral": Dialect(
-        logprobs=False, prefill="prefix", seed="random_seed", claims=frozenset({"schema", "prefill"})
+        logprobs=False, prefill="prefix", seed="random_seed", claims=frozenset({"schema", "prefill", "tools"})
     ),
     "no_logprobs": Dialect(logprobs=False),
     "transformers": Dialect(schema=False, logprobs=False),

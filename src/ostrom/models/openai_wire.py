@@ -5,14 +5,14 @@ Reasoning is kept apart from the answer: what a model thought is data of its own
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import orjson
 
 from ostrom.ground.errors import MalformedReply, RequestRefused
-from ostrom.models.asking import token_count
-from ostrom.models.base import Finish, ReasoningKind, Reply, Request, Usage
+from ostrom.models.asking import token_count, tool_calls, tool_turn
+from ostrom.models.base import Finish, Message, ReasoningKind, Reply, Request, Usage
 from ostrom.models.dialects import Dialect
 from ostrom.models.failures import from_error_object, in_text, one_line
 
@@ -38,7 +38,7 @@ def is_reasoning_model(model: str) -> bool:
 def encode(request: Request, model: str, dialect: Dialect, token_word: str = "max_tokens") -> bytes:
     """The body of one chat call. Which abilities the request may use has been checked before."""
     # orjson writes the message dataclasses by itself, which is faster than making dicts of them.
-    messages: Any = request.messages
+    messages: Any = _with_tools(request.messages) if request.tools else request.messages
     chat = dialect.endpoint == "chat"
     body: dict[str, Any] = {"model": model}
     body |= {"messages": messages} if chat else {"prompt": as_one_text(request)}
@@ -65,12 +65,43 @@ def encode(request: Request, model: str, dialect: Dialect, token_word: str = "ma
                 "type": "json_schema",
                 "json_schema": {"name": constraint.name, "schema": constraint.schema, "strict": True},
             }
-    if messages and messages[-1].role == "assistant":
+    if request.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": t.name, "description": t.description, "parameters": t.schema},
+            }
+            for t in request.tools
+        ]
+    if request.messages and request.messages[-1].role == "assistant":
         _add_prefill(body, request, dialect)
     try:
         return orjson.dumps(body)
     except (TypeError, ValueError) as error:
         raise RequestRefused(f"the request cannot be written as JSON: {one_line(str(error))}") from None
+
+
+def _with_tools(messages: Iterable[Message]) -> list[Any]:
+    """The messages with calls of tools and their results in the words of the wire."""
+    sent: list[Any] = []
+    for message in messages:
+        if message.role == "call":
+            turn = orjson.loads(message.content)
+            calls = [
+                {
+                    "id": c["id"],
+                    "type": "function",
+                    "function": {"name": c["name"], "arguments": c["arguments"]},
+                }
+                for c in turn["calls"]
+            ]
+            sent.append({"role": "assistant", "content": turn["text"] or None, "tool_calls": calls})
+        elif message.role == "tool":
+            result = orjson.loads(message.content)
+            sent.append({"role": "tool", "tool_call_id": result["id"], "content": result["result"]})
+        else:
+            sent.append(message)
+    return sent
 
 
 def as_one_text(request: Request) -> str:
@@ -129,12 +160,15 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         raise MalformedReply(f"{who} sent a reply without choices[0].message: {shown}") from None
     if choice.get("error"):
         raise from_error_object(choice["error"], who=who, secrets=secrets)
-    text, reasoning, kind = _text_of(content, message, who)
+    called = message.get("tool_calls") if request.tools else None
+    text, reasoning, kind = _text_of("" if content is None and called else content, message, who)
     facts: dict[str, Any] = {}
     finish = _FINISH.get(_text(choice.get("finish_reason")), "other")
     if message.get("refusal"):
         finish, facts["refusal"] = "filter", in_text(message["refusal"])
         text = text or facts["refusal"]
+    elif called:
+        text, finish = tool_turn(text, tool_calls(_called(called, who), who)).content, "tools"
     if fingerprint := _text(document.get("system_fingerprint")):
         facts["fingerprint"] = fingerprint
     if request.messages and request.messages[-1].role == "assistant":
@@ -150,6 +184,16 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         id=_text(document.get("id")),
         facts=facts,
     )
+
+
+def _called(calls: object, who: str) -> Iterator[tuple[object, object, object]]:
+    if not isinstance(calls, list):
+        raise MalformedReply(f"{who} sent calls of tools that are no list")
+    for call in calls:
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict):
+            raise MalformedReply(f"{who} sent a call of a tool without a function")
+        yield call.get("id"), function.get("name"), function.get("arguments") or "{}"
 
 
 def _text_of(content: object, message: dict[str, Any], who: str) -> tuple[str, str | None, ReasoningKind]:

@@ -50,6 +50,9 @@ class DecisionContext:
     def earlier_answers(self, part: str) -> list[Answer]:
         return []
 
+    def earlier_parts(self, beginning: str) -> list[Answer]:
+        raise AssertionError(f"a script asks for nothing within a decision: {beginning}")
+
     def earlier_turns(self) -> list[Answer]:
         return []
 

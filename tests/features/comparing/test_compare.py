@@ -90,6 +90,7 @@ def test_every_table_is_shipped_and_every_reference_reads_its_own() -> None:
         "recognised",
         "repeated_games",
         "sharing",
+        "tools",
     ]
     assert len(published_rows("memory_curse")) == 1737
     assert references.names() == [

@@ -94,6 +94,17 @@ def efficiency(data: RunData) -> Iterable[Mapping[str, Any]]:
             yield {"match": match, "value": min(1.0, max(0.0, fsum(paid.values()) / (best * rounds)))}
 
 
+def tool_calls(data: RunData) -> Iterable[Mapping[str, Any]]:
+    """How many tools each player that has some calls in a match."""
+    rows = data.records(
+        "SELECT match, player, count(*) FILTER (kind = 'tool') AS calls FROM decisions "
+        "WHERE state = 'done' AND unit = 'match' GROUP BY match, player ORDER BY match, player"
+    )
+    for row in rows:
+        if data.unit(row["match"]).players[row["player"] - 1].config.tools:
+            yield {"match": row["match"], "player": row["player"], "value": float(row["calls"])}
+
+
 def gini(amounts: Iterable[float]) -> float | None:
     """The Gini coefficient of amounts that are not negative; None where there is nothing to share.
 

@@ -2,14 +2,21 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from ostrom.ground.errors import AccessRefused, MalformedReply, RequestRefused, UsageError
-from ostrom.models.asking import at_least_one, positive, refuse_beyond, token_count
+from ostrom.models.asking import (
+    arguments_of,
+    at_least_one,
+    positive,
+    refuse_beyond,
+    token_count,
+    tool_calls,
+    tool_turn,
+)
 from ostrom.models.base import Abilities, Finish, Message, ReasoningKind, Reply, Request, Usage
 from ostrom.models.batches import (
     BATCH_TIMEOUT,
@@ -163,7 +170,11 @@ def abilities_of(model: str) -> Abilities:
     >>> abilities_of("claude-sonnet-4-5").schema, abilities_of("claude-sonnet-4-20250514").schema
     (True, False)
     """
-    return Abilities(prefill=bool(_EARLY.match(model)), schema=bool(_STRUCTURED.match(model)))
+    return Abilities(
+        prefill=bool(_EARLY.match(model)),
+        schema=bool(_STRUCTURED.match(model)),
+        tools=not re.match(r"claude-(?:[12]|instant)", model),
+    )
 
 
 def encode(request: Request, model: str) -> bytes:
@@ -177,6 +188,12 @@ def encode(request: Request, model: str) -> bytes:
     if not messages:
         raise RequestRefused("the Anthropic wire needs at least one user message")
     body: dict[str, Any] = {"model": model, "max_tokens": DEFAULT_MAX_TOKENS, "messages": messages}
+    if request.tools:
+        body["messages"] = messages = _with_tools(messages)
+        body["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+            for tool in request.tools
+        ]
     if system:
         body["system"] = "\n\n".join(system)
     lasting = request.lasting - len(system)
@@ -243,6 +260,11 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
     if type(blocks) is not list or not all(type(block) is dict for block in blocks):
         raise MalformedReply(f"{who} sent a reply without content blocks")
     text = _joined(blocks, "text", who)
+    called = [
+        (block.get("id"), block.get("name"), block.get("input"))
+        for block in blocks
+        if block.get("type") == "tool_use"
+    ]
     thought = _joined(blocks, "thinking", who)
     kind: ReasoningKind = "none"
     if thought:
@@ -254,6 +276,10 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         facts["redacted_thinking"] = hidden
     if "seed" in request.params:
         facts["ignored"] = ["seed"]
+    if called:
+        if not request.tools:
+            raise MalformedReply(f"{who} called a tool, and none was offered")
+        text = tool_turn(text, tool_calls(called, who)).content
     if request.messages[-1].role == "assistant":
         text = text.removeprefix(request.messages[-1].content)
     version, identity = document.get("model"), document.get("id")
@@ -261,12 +287,41 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         text=text,
         reasoning=thought or None,
         reasoning_kind=kind,
-        finish=_FINISH.get(in_text(document.get("stop_reason")), "other"),
+        finish="tools" if called else _FINISH.get(in_text(document.get("stop_reason")), "other"),
         usage=_usage(document.get("usage")),
         model=version if isinstance(version, str) else None,
         id=identity if isinstance(identity, str) else None,
         facts=facts,
     )
+
+
+def _with_tools(messages: Sequence[Message]) -> list[Any]:
+    """The messages with calls of tools and their results as blocks; results of one turn are one message."""
+    sent: list[Any] = []
+    for message in messages:
+        if message.role == "call":
+            turn = orjson.loads(message.content)
+            blocks = [{"type": "text", "text": turn["text"]}] if turn["text"] else []
+            blocks += [
+                {
+                    "type": "tool_use",
+                    "id": call["id"],
+                    "name": call["name"],
+                    "input": arguments_of(call["arguments"]) or {},
+                }
+                for call in turn["calls"]
+            ]
+            sent.append({"role": "assistant", "content": blocks})
+        elif message.role == "tool":
+            result = orjson.loads(message.content)
+            block = {"type": "tool_result", "tool_use_id": result["id"], "content": result["result"]}
+            if sent and isinstance(sent[-1], dict) and sent[-1]["role"] == "user":
+                sent[-1]["content"].append(block)
+            else:
+                sent.append({"role": "user", "content": [block]})
+        else:
+            sent.append(message)
+    return sent
 
 
 def _joined(blocks: list[dict[str, Any]], kind: str, who: str) -> str:
@@ -357,7 +412,7 @@ class AnthropicModel(HttpModel):
             "base_url": self._base_url,
             "max_tokens_if_unset": DEFAULT_MAX_TOKENS,
             "ignores": ["seed"],
-            "abilities": asdict(self.abilities),
+            "abilities": self.abilities.described(),
             "client": {"timeout": self._timeout, "connections": self.connections},
         }
 

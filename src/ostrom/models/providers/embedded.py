@@ -5,7 +5,6 @@ import json
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -143,7 +142,7 @@ class EmbeddedModel:
             "threads": self._load.threads,
             "context": self._load.context,
             "sampling_if_unset": dict(SAMPLING),
-            "abilities": asdict(self.abilities),
+            "abilities": self.abilities.described(),
             "client": {"timeout": self._timeout, "connections": self.connections},
             **self._adapted(),
             **({"gpu_layers": self._load.gpu_layers} if self._load.gpu_layers else {}),

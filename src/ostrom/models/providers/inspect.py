@@ -3,7 +3,6 @@
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
 
@@ -108,7 +107,7 @@ class InspectModel:
             "wire": "inspect",
             "inspect_ai": version("inspect-ai"),
             "base_url": self._base_url,
-            "abilities": asdict(self.abilities),
+            "abilities": self.abilities.described(),
             "client": {"timeout": self._timeout, "connections": self.connections},
         }
 

@@ -4,7 +4,7 @@ The provider ``openai`` is OpenAI's own service, or whatever server OPENAI_BASE_
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -218,7 +218,7 @@ class OpenAIModel(HttpModel):
             "model": self._model,
             "base_url": self._base_url,
             "dialect": self._dialect_name,
-            "abilities": asdict(self.abilities),
+            "abilities": self.abilities.described(),
             "client": {"timeout": self._timeout, "connections": self.connections},
         }
 

@@ -12,7 +12,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from ostrom.ground.errors import ModelError, UnknownName
@@ -22,7 +22,7 @@ from ostrom.models.base import Abilities, Reply, Request, Usage
 Answer: TypeAlias = "str | Reply | ModelError"
 Source: TypeAlias = "str | Iterable[Answer] | Callable[[Request], Answer | Awaitable[Answer]]"
 
-EVERYTHING = Abilities(choices=True, schema=True, logprobs=True, prefill=True, deterministic=True)
+EVERYTHING = Abilities(choices=True, schema=True, logprobs=True, prefill=True, deterministic=True, tools=True)
 _SCRIPTS: dict[str, Source] = {}
 
 
@@ -74,7 +74,7 @@ class ScriptedModel:
 
     def describe(self) -> Mapping[str, Any]:
         """Name and abilities."""
-        return {"name": self.name, "wire": "scripted", "abilities": asdict(self.abilities)}
+        return {"name": self.name, "wire": "scripted", "abilities": self.abilities.described()}
 
 
 def register(name: str, source: Source) -> None:

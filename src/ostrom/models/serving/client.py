@@ -108,7 +108,7 @@ class ServedModel:
             "dialect": self._dialect,
             "settings": dict(self._settings),
             "sampling_if_unset": {**SAMPLING, **longest},
-            "abilities": asdict(self.abilities),
+            "abilities": self.abilities.described(),
             "client": {"timeout": self._timeout, "connections": self.connections, "start": self._start},
             **adapted,
         }
