@@ -31,14 +31,14 @@ MOST: dict[str, Size] = {
     "mechanisms": Size(40, 3_031),
     "memory": Size(9, 496),
     "framing": Size(17, 1_940),
-    "models": Size(32, 3_644),
-    "agents": Size(31, 2_358),
-    "engine": Size(28, 5_060),
+    "models": Size(32, 3_726),
+    "agents": Size(32, 2_545),
+    "engine": Size(28, 5_067),
     "data": Size(5, 574),
-    "analysis": Size(35, 4_294),
+    "analysis": Size(35, 4_299),
     "reports": Size(32, 2_594),
     "studies": Size(18, 2_200),
-    "costs": Size(8, 1_109),
+    "costs": Size(8, 1_115),
     "api": Size(5, 531),
     "cli": Size(15, 1_187),
     "web": Size(5, 292),
@@ -46,13 +46,13 @@ MOST: dict[str, Size] = {
     "people": Size(27, 3_289),
     "view": Size(22, 3_195),
     "probe": Size(17, 1_548),
-    "replications": Size(42, 3_004),
-    "testing": Size(15, 1_582),
+    "replications": Size(43, 3_004),
+    "testing": Size(15, 1_604),
     "ostrom": Size(2, 31),
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=597, statements=56_619)
+WHOLE = Size(files=599, statements=56_928)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
