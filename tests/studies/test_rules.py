@@ -185,6 +185,7 @@ def test_mechanisms_and_strategies_that_do_not_fit_are_refused_before_play() -> 
         "mediation",
         "reputation",
         "evolution",
+        "negotiation",
     }  # it is under other rules
     for name in sorted(others):
         with pytest.raises(GameError, match=f"mechanism {name}: needs a table of payoffs"):

@@ -83,7 +83,7 @@ class Calculator(Tool):
         return offered
 
 
-class Notes(Tool):
+class Notebook(Tool):
     """A private notebook that lasts for the match."""
 
     name: ClassVar[str] = "notes"
@@ -112,7 +112,7 @@ class Notes(Tool):
         ]
 
 
-class Past(Tool):
+class LookBack(Tool):
     """A look at any round that the player has seen, whatever its memory shows."""
 
     name: ClassVar[str] = "past"
@@ -135,8 +135,8 @@ tools: Registry[Tool] = Registry(
     "ostrom.tools",
     table={
         "calculator": "ostrom.agents.tools:Calculator",
-        "notes": "ostrom.agents.tools:Notes",
-        "past": "ostrom.agents.tools:Past",
+        "notes": "ostrom.agents.tools:Notebook",
+        "past": "ostrom.agents.tools:LookBack",
     },
 )
 

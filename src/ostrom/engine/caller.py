@@ -123,8 +123,9 @@ class Cache:
             "model": reply.model,
             "at": time.time(),
         }
-        with self._db:  # what was there was not given, being too old
-            self._db.execute("INSERT OR REPLACE INTO replies VALUES (?,?)", (key, dump(data)))
+        way = "REPLACE" if self.since else "IGNORE"  # what was there and too old was not given
+        with self._db:
+            self._db.execute(f"INSERT OR {way} INTO replies VALUES (?,?)", (key, dump(data)))
 
     def close(self) -> None:
         """Close the file."""

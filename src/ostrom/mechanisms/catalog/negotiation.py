@@ -22,7 +22,7 @@ Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], None]
 
 
 @dataclass(frozen=True)
-class Terms:
+class OfferTerms:
     """What an offer says: the actions of seats, and who pays whom how much when."""
 
     actions: Mapping[int, Value]
@@ -41,7 +41,7 @@ class _Table:
     has: list[Fraction]
     log: list[dict[str, Any]] = field(default_factory=list)
     signed: list[dict[str, Any]] = field(default_factory=list)
-    in_force: list[tuple[int, Terms]] = field(default_factory=list)
+    in_force: list[tuple[int, OfferTerms]] = field(default_factory=list)
     paid: list[dict[str, Any]] = field(default_factory=list)
     """What was paid since the last round ended."""
 
@@ -49,7 +49,7 @@ class _Table:
     def bound(self) -> dict[int, Value]:
         return {seat: value for _, terms in self.in_force for seat, value in terms.actions.items()}
 
-    def settle(self, moments: Sequence[str], agreements: Sequence[tuple[int, Terms]]) -> None:
+    def settle(self, moments: Sequence[str], agreements: Sequence[tuple[int, OfferTerms]]) -> None:
         """Pay what is due in the order of signing; nobody pays more than it has."""
         for number, terms in agreements:
             for payment in terms.payments:
@@ -255,13 +255,13 @@ class Negotiation(Mechanism):
 
     def _terms(
         self, game: Game, seat: int, value: Mapping[str, Any], table: _Table
-    ) -> tuple[Terms | None, str]:
+    ) -> tuple[OfferTerms | None, str]:
         """What an offer says, None where it says nothing; and why it cannot be put forward."""
         actions = {}
         for other in range(game.seats):
             for named in value["actions"][_key(other)]:
                 if not _is_action(game, seat, named):
-                    return Terms({}), "no_action"
+                    return OfferTerms({}), "no_action"
                 actions[other] = _as_done(game, seat, other, named)
         payments = [
             {
@@ -273,8 +273,8 @@ class Negotiation(Mechanism):
         ]  # fmt: skip
         bound = table.bound
         if any(bound.get(other, action) != action for other, action in actions.items()):
-            return Terms(actions), "contradiction"
-        return (Terms(actions, payments), "") if actions or payments else (None, "")
+            return OfferTerms(actions), "contradiction"
+        return (OfferTerms(actions, payments), "") if actions or payments else (None, "")
 
     def most_decisions(self, game: Game) -> int:
         """An offer and the replies of all others per turn, and the acts."""
@@ -354,8 +354,8 @@ def _intent(game: Game, seat: int, value: Mapping[str, Any]) -> Value | None:
     return _as_done(game, seat, seat, named[0]) if named and _is_action(game, seat, named[0]) else None
 
 
-def _plain(game: Game, terms: Terms) -> dict[str, Any]:
-    """Terms as plain data: actions by their place, or as amounts."""
+def _plain(game: Game, terms: OfferTerms) -> dict[str, Any]:
+    """OfferTerms as plain data: actions by their place, or as amounts."""
     actions = [
         {"seat": seat, "amount": value}
         if isinstance(game.actions[seat], Amounts)
