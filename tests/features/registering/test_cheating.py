@@ -272,7 +272,7 @@ def test_a_look_before_the_end_is_recorded(call: Call) -> None:
         assert asked["label"] == "exploratory"
     assert len(Path("runs/s/early_looks.jsonl").read_text().splitlines()) == 1
     call("resume", "s", "--limit", "3")
-    call("report", "s")
+    assert call("export", "s", "--format", "csv").code == 0
     assert call("resume", "s").code == 0
     call("estimate", "s", "cooperation")
     (told,) = checked(call)["deviations"]
