@@ -39,7 +39,7 @@ class EarlyLook:
 
 
 def record_early_look(folder: Path, rows: Rows, manifest: Mapping[str, Any]) -> None:
-    """Record a look at a registered run that is not complete; one at a state that was seen before is no further look."""
+    """Record a look at a registered run that is not complete; one at a state that was seen before is no new one."""
     if not manifest.get("registered"):
         return
     states = rows.journal.states()
