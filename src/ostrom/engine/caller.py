@@ -121,8 +121,11 @@ class Cache:
             "model": reply.model,
             "at": time.time(),
         }
-        with self._db:  # what was there was not given, being too old
-            self._db.execute("INSERT OR REPLACE INTO replies VALUES (?,?)", (key, dump(data)))
+        kept = (
+            "REPLACE" if self.since else "IGNORE"
+        )  # the first reply stays, unless it is too old to be given
+        with self._db:
+            self._db.execute(f"INSERT OR {kept} INTO replies VALUES (?,?)", (key, dump(data)))
 
     def close(self) -> None:
         """Close the file."""
