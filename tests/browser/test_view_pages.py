@@ -162,18 +162,20 @@ def test_a_row_follows_its_run_while_it_is_played(visit: Visit, tmp_path: Path) 
         page.goto("about:blank")
 
 
-def test_matches_come_by_themselves_when_the_index_is_there(visit: Visit, tmp_path: Path) -> None:
-    apart(talk, tmp_path, name="plain", types={"tft": "tit_for_tat", "d": "defector"})
+def test_hits_come_by_themselves_when_the_index_is_there(visit: Visit, tmp_path: Path) -> None:
+    apart(talk, tmp_path, name="plain")
     index = index_path(tmp_path / "plain")
     index.parent.mkdir(parents=True, exist_ok=True)
     with index.with_name(index.name + ".lock").open("w") as other:
         fcntl.flock(other, fcntl.LOCK_EX)  # as another indexer would hold it
         with viewed(tmp_path) as server:
             page = visit(server.base + "/run/plain/matches")
+            page.locator("table.matches tbody tr").first.wait_for()  # the list does not wait for it
+            page.goto(server.base + "/run/plain/search?q=trust")
             page.get_by_text("The index of this run is being made").wait_for()
-            assert page.locator("table.matches tbody tr").count() == 0
+            assert page.locator("li.hit").count() == 0
             fcntl.flock(other, fcntl.LOCK_UN)
-            page.locator("table.matches tbody tr").first.wait_for()
+            page.locator("li.hit").first.wait_for()
             page.goto("about:blank")
 
 

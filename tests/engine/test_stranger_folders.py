@@ -26,6 +26,7 @@ READ = (
 
 READERS = """
 import sys
+from contextlib import closing
 from pathlib import Path
 from ostrom.analysis.stopping import read_looks
 from ostrom.cli.commands.catalog import run_rows
@@ -44,6 +45,7 @@ from ostrom.studies.resolve import load_session
 from ostrom.studies.run import open_run
 from ostrom.view.check import checked
 from ostrom.view.index_writer import update
+from ostrom.view.listing import MatchList
 from ostrom.view.shelf import Shelf
 from ostrom.view.states import RunGauge
 
@@ -52,6 +54,12 @@ def tables(folder):
     with open_run(folder) as run, run_data(run.rows, folder, run.manifest) as data:
         data.records("SELECT count(*) FROM matches")
         trace_table(data)
+
+
+def listed(folder):
+    with open_run(folder, checked=False) as run, closing(MatchList(run)) as matches:
+        matches.update()
+        matches.matches()
 
 
 def prompts(folder):
@@ -66,7 +74,8 @@ def lock(folder):
 
 
 readers = [
-    lambda f: list(run_rows(f.parent)), prompts, tables, checked, update, read_looks, read_payments, judged_corpora,
+    lambda f: list(run_rows(f.parent)), prompts, tables, checked, update, listed, read_looks, read_payments,
+    judged_corpora,
     lambda f: add_payments(f, [Payment("a", "1", "EUR", "x")]), lambda f: Register(f, "id", create=True).close(),
     lambda f: read_corpus(f / "judge-x"), lambda f: load_session(f, PlayOptions()), ignore_register,
     lambda f: source_files([], f.parent), lambda f: Folder(f).being_played, lock,
@@ -110,7 +119,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("kind", ["endless", "pipe", "secret", "holes"])
+@pytest.mark.parametrize("kind", [pytest.param("endless", marks=pytest.mark.slow), "pipe", "secret", "holes"])
 def test_every_reader_ends_with_one_line_whatever_lies_in_the_place_of_a_file(
     kind: str, played: Path, tmp_path: Path
 ) -> None:

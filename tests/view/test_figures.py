@@ -48,7 +48,10 @@ def test_the_first_screen_names_what_can_be_chosen(folder: Path) -> None:
     )
 
 
-def test_figures_of_a_run_that_is_played_may_be_behind_and_say_so(tmp_path: Path) -> None:
+def test_figures_of_a_run_that_is_played_may_be_behind_and_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostrom.view.figures.PATIENT", 1e9)
     folder = talk(tmp_path)
     asked = {"asked": "heat", "folder": str(folder), "measure": "score", "rows": "", "columns": ""}
     assert answered(asked)["behind"] == 0

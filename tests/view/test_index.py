@@ -1,21 +1,26 @@
-"""The index beside a journal: complete, resumable, never wrong, and derived."""
+"""The index of words: complete, resumable, never wrong, and derived."""
 
 from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.view.runs import said, talk
 
 from ostrom.engine.entries import UNIT
 from ostrom.engine.integrity import sealed
-from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply, Request, Usage
+from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run
-from ostrom.view.index import MatchFilters, RunIndex, index_path
+from ostrom.view.index import RunIndex, index_path
 from ostrom.view.index_writer import update
+from ostrom.view.listing import MatchList
+from ostrom.view.postings import Postings, line_of, packed, unpacked, words_in
 from ostrom.view.search import counts, excerpts, search, terms_of
 
 
@@ -30,97 +35,89 @@ def hits(folder: Path, typed: str, **which: object) -> list[tuple[int, int, int]
         return [(hit.match, hit.step, hit.player) for hit in found]
 
 
-def test_every_match_says_the_same_as_the_tables(tmp_path: Path) -> None:
-    folder = talk(tmp_path)
-    with indexed(folder) as index, open_run(folder) as run:
-        rows = index.matches().rows
-        played = list(run.rows.matches())
-        assert [r["match"] for r in rows] == sorted({p["match"] for p in played})
-        for row in rows:
-            own = [p for p in played if p["match"] == row["match"]]
-            assert (row["agents"], row["scores"]) == ([p["agent"] for p in own], [p["score"] for p in own])
-            assert row["cooperation"] == sum(p["cooperation"] for p in own) / len(own)
-            assert row["levels"] == {"rounds": own[0]["rounds"]} and row["rounds"] == own[0]["rounds_played"]
-            assert [len(strip) for strip in row["strips"]] == [row["rounds"]] * 2
-            acts = [d for d in run.rows.decisions(row["match"]) if d["kind"] == "act"]
-            assert row["strips"][0] == "".join("DC"[d["cooperative"]] for d in acts if d["player"] == 1)
-        assert sum(row["calls"] for row in rows) == run.journal.spent()["calls"] > 0
-        assert sum(row["tokens_in"] for row in rows) == run.journal.spent()["tokens_in"]
-        assert index.progress.complete and index.entries == run.journal.entries
-
-
-def test_pages_by_any_column_hold_every_match_once(tmp_path: Path) -> None:
-    folder = talk(tmp_path, seeds=3, types={"tft": "tit_for_tat", "d": "defector"})
-    with indexed(folder) as index:
-        firsts = {row["first_defection"] for row in index.matches().rows}
-        assert None in firsts and len(firsts) > 1
-        everything = [row["match"] for row in index.matches().rows]
-        for sort in ("match", "cell", "first_defection", "cooperation", "outcome", "usd"):
-            for descending in (False, True):
-                seen, after = [], None
-                while True:
-                    page = index.matches(sort=sort, descending=descending, after=after, limit=2)
-                    seen += page.rows
-                    if (after := page.after) is None:
-                        break
-                assert sorted(row["match"] for row in seen) == everything, sort
-                values = [(row[sort] is not None, row[sort] or 0) for row in seen if sort != "outcome"]
-                assert values == sorted(values, reverse=descending)
-
-
-def test_filters_leave_what_they_say(tmp_path: Path) -> None:
-    folder = talk(tmp_path)
-    with indexed(folder) as index:
-        whole = index.matches().rows
-        for filters, fits in (
-            (MatchFilters(agent="anna"), lambda r: "anna" in r["agents"]),
-            (MatchFilters(levels={"rounds": "2"}), lambda r: r["levels"]["rounds"] == 2),
-            (MatchFilters(outcome="CC"), lambda r: r["outcome"] == "CC"),
-            (MatchFilters(reading="scripted"), lambda r: "scripted" in r["readings"]),
-            (MatchFilters(errors=True), lambda r: r["errors"] > 0),
-            (MatchFilters(state="failed"), lambda r: r["state"] == "failed"),
-        ):
-            wanted = [row["match"] for row in whole if fits(row)]
-            assert [row["match"] for row in index.matches(filters).rows] == wanted
-            assert index.count(filters) == len(wanted)
-        with pytest.raises(UsageError, match="no place in this list"):
-            index.matches(after="{}")
-
-
 def test_an_index_grows_with_its_journal_and_can_be_stopped_at_any_moment(tmp_path: Path) -> None:
     folder = talk(tmp_path)
     turns = iter([False, True])
     assert not update(folder, stop=lambda: next(turns, True))
     with RunIndex(index_path(folder)) as index:
         assert not index.progress.complete
-    whole = dict(indexed(folder).connection.execute("SELECT call, match FROM spoken"))
+    few = counts(indexed(folder), [folder / "journal.db"], "trust").total
     talk(tmp_path, seeds=2)
-    with indexed(folder) as index, open_run(folder) as run:
-        assert len(index.matches().rows) == len(run.plan) > len(set(whole.values()))
-        assert (
-            index.connection.execute("SELECT count(*) FROM spoken").fetchone()[0]
-            == run.journal.spent()["calls"]
-        )
-        grown = [
-            list(index.connection.execute(f"SELECT * FROM {table}"))
-            for table in ("matches", "spoken", "voices")
-        ]
+
+    def kept() -> list[list[object]]:
+        with indexed(folder) as index:
+            tables = ("segments", "postings", "voices", "cells")
+            return [
+                list(index.connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2")) for table in tables
+            ]
+
+    grown = kept()
+    with RunIndex(index_path(folder)) as index, open_run(folder) as run:
+        assert index.progress.calls == run.journal.spent()["calls"] and len(index.segments(0)) == 1
+        assert counts(index, [folder / "journal.db"], "trust").total == 2 * few > 0
     index_path(folder).unlink()
+    assert grown == kept()
+
+
+def test_a_large_last_segment_stays_and_the_next_begins_behind_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostrom.view.index_writer.SMALL", 4)
+    monkeypatch.setattr("ostrom.view.words.SEGMENT", 7)
+    monkeypatch.setattr("ostrom.view.words.TOGETHER", 3)
+    folder = talk(tmp_path)
     with indexed(folder) as index:
-        fresh = [
-            list(index.connection.execute(f"SELECT * FROM {table}"))
-            for table in ("matches", "spoken", "voices")
-        ]
-    assert grown == fresh
+        before, few = index.segments(0), counts(index, [folder / "journal.db"], "trust").total
+    talk(tmp_path, seeds=2)
+    with indexed(folder) as index:
+        after = index.segments(0)
+        assert len(before) > 1 and after[: len(before) - 1] == before[:-1] and len(after) > len(before)
+        assert all(one[1] + 1 == other[0] for one, other in pairwise(after))
+        assert counts(index, [folder / "journal.db"], "trust").total == 2 * few
+        every = [hit.call for hit in search(index, [folder / "journal.db"], "trust", limit=100).hits]
+        assert every == sorted(every) and len(every) == 2 * few
+        middle = every[few]
+        assert [
+            hit.call for hit in search(index, [folder / "journal.db"], "trust", after=middle, limit=100).hits
+        ] == every[few + 1 :]
+
+
+def test_a_page_reads_one_state_of_an_index_that_grows(tmp_path: Path) -> None:
+    folder = talk(tmp_path)
+    with indexed(folder) as index:
+        before = counts(index, [folder / "journal.db"], "trust")
+        talk(tmp_path, seeds=2)
+        assert update(folder)  # its only segment is made anew
+        assert counts(index, [folder / "journal.db"], "trust") == before
+    with RunIndex(index_path(folder)) as index:
+        assert counts(index, [folder / "journal.db"], "trust").total == 2 * before.total
+
+
+def test_words_stay_when_their_segment_cannot_be_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = talk(tmp_path)
+    indexed(folder).connection.close()
+    before = hits(folder, "trust", limit=100)
+    talk(tmp_path, seeds=2)
+
+    def fails(*_: object) -> int:
+        raise RunError("the disk is full")
+
+    with monkeypatch.context() as broken, pytest.raises(RunError, match="the disk is full"):
+        broken.setattr("ostrom.view.words.Speech.segment", fails)
+        update(folder)
+    with RunIndex(index_path(folder)) as index:
+        assert index.progress.problem == "the disk is full"
+    assert hits(folder, "trust", limit=100) == before
+    assert update(folder) and len(hits(folder, "trust", limit=100)) == 2 * len(before)
 
 
 def test_an_index_that_was_only_begun_is_not_complete(tmp_path: Path) -> None:
     folder = talk(tmp_path)
     assert not update(folder, stop=lambda: True)
     with closing(sqlite3.connect(index_path(folder))) as index, index:
-        index.execute(
-            "DELETE FROM meta WHERE key IN ('of_matches', 'of_calls')"
-        )  # as it is in its first moment
+        index.execute("DELETE FROM meta WHERE key='of_calls'")  # as it is in its first moment
     with RunIndex(index_path(folder)) as opened:
         assert not opened.progress.complete
 
@@ -138,14 +135,13 @@ def test_an_index_of_another_journal_or_from_elsewhere_is_made_anew(tmp_path: Pa
     fewer.execute("UPDATE meta SET value=value-1 WHERE key='entries'")
     fewer.commit()
     fewer.close()
-    with indexed(folder) as index:
-        assert index.match(0)["state"] == "open"  # type: ignore[index]
+    indexed(folder).connection.close()
     index_path(folder).write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     with pytest.raises(RunError, match="cannot be read"):
         RunIndex(index_path(folder))
     indexed(folder).connection.close()
     connection = sqlite3.connect(index_path(folder))
-    connection.execute("CREATE TRIGGER evil AFTER INSERT ON matches BEGIN DELETE FROM spoken; END")
+    connection.execute("CREATE TRIGGER evil AFTER INSERT ON postings BEGIN DELETE FROM segments; END")
     connection.commit()
     connection.close()
     with pytest.raises(RunError, match="another version"):
@@ -169,32 +165,30 @@ def test_a_withdrawn_match_leaves_no_word_in_the_index(tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     with indexed(folder) as index:
-        assert gone not in [row["match"] for row in index.matches().rows]
-        found = index.connection.execute("SELECT rowid FROM words WHERE words MATCH 'trust'").fetchall()
-        spoken = dict(index.connection.execute("SELECT call, match FROM spoken"))
-        assert found and all(spoken[call] != gone for (call,) in found)
+        (voices,) = (index.voices_of(*segment) for segment in index.segments(0))
+        (found,) = index.calls_with(1, "ttrust", prefix=False)
+        assert len(found) and all(voices[found] > 0) and not all(voices > 0)
     assert {match for match, _, _ in hits(folder, "trust")} == before - {gone}
 
 
-def test_a_damaged_match_is_named_and_the_others_are_there(tmp_path: Path) -> None:
+class Hidden:
+    """Visits that were tests: known one by one, as a plan for people knows them."""
+
+    def __contains__(self, unit: object) -> bool:
+        return unit == 0
+
+
+def test_a_match_that_is_not_shown_is_neither_found_nor_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = talk(tmp_path)
-    connection = sqlite3.connect(folder / "journal.db")
-    connection.execute(
-        "UPDATE answers SET value=CAST(x'22ff22' AS TEXT) WHERE unit=0 AND step=0 AND player=0"
-    )
-    connection.execute(
-        "UPDATE calls SET reply=CAST(x'68ff6f' AS TEXT), reasoning=? WHERE unit=1", ("y" * 10_000_000,)
-    )
-    connection.commit()
-    connection.close()
-    with indexed(folder) as index:
-        rows = index.matches().rows
-        assert [row["match"] for row in rows if row["state"] == "damaged"] == [0]
-        assert "has no action" in rows[0]["reason"] and "anna" in rows[0]["agents"]
-        assert len(rows) > 2
-    (folder / "journal.db").write_bytes((folder / "journal.db").read_bytes()[:20_000])
-    with pytest.raises(RunError, match=r"journal\.db"):
-        update(folder)
+    indexed(folder).connection.close()
+    assert 0 in {match for match, _, _ in hits(folder, "trust", limit=100)}
+    monkeypatch.setattr(StudyPlan, "hidden", Hidden())
+    indexed(folder).connection.close()
+    assert 0 not in {match for match, _, _ in hits(folder, "trust", limit=100)}
+    with open_run(folder) as run, closing(MatchList(run)) as listed:
+        assert listed.update() and [row["match"] for row in listed.matches().rows] == list(range(1, 8))
 
 
 def test_prompts_are_found_where_their_words_came_up(tmp_path: Path) -> None:
@@ -203,7 +197,9 @@ def test_prompts_are_found_where_their_words_came_up(tmp_path: Path) -> None:
     rules = hits(folder, "points", where=["prompt"], limit=100)
     assert rules and {step for _, step, _ in rules} == {0}
     with RunIndex(index_path(folder)) as index:
-        assert counts(index, "points", where=["prompt"]).by_where == {"prompt": len(rules)}
+        assert counts(index, [folder / "journal.db"], "points", where=["prompt"]).by_where == {
+            "prompt": len(rules)
+        }
 
 
 @pytest.mark.parametrize(
@@ -217,7 +213,7 @@ def test_nothing_that_is_typed_is_an_error(tmp_path_factory: pytest.TempPathFact
         indexed(talk(tmp_path_factory.getbasetemp(), name="typed")).connection.close()
     with RunIndex(index_path(folder)) as index:
         found = search(index, [folder / "journal.db"], typed)
-        assert counts(index, typed).total >= len(found.hits)
+        assert counts(index, [folder / "journal.db"], typed).total >= len(found.hits)
 
 
 def test_search_by_where_agent_cell_phrase_and_prefix(tmp_path: Path) -> None:
@@ -226,19 +222,22 @@ def test_search_by_where_agent_cell_phrase_and_prefix(tmp_path: Path) -> None:
 
     folder = talk(tmp_path, script)
     with indexed(folder) as index:
-        every = counts(index, "trust")
+        every = counts(index, [folder / "journal.db"], "trust")
         assert every.total == every.by_where["reasoning"] == sum(every.by_cell.values()) > 0
         assert every.by_where["reply"] == 0 and set(every.by_agent) == {"anna"}
         cell = min(every.by_cell)
         assert (
-            counts(index, "trust", cell=cell).total
+            counts(index, [folder / "journal.db"], "trust", cell=cell).total
             == every.by_cell[cell]
             == len(search(index, [folder / "journal.db"], "trust", cell=cell, limit=100).hits)
         )
         for typed in ("FUR", "für", "合作", "合", '"a0 fur"', "imm*", "later"):
-            assert counts(index, typed, where=["reply"]).total == every.total, typed
-        for typed in ('"fur a0"', "作合", "imm", "trust -immer"):
-            assert counts(index, typed, where=["reply"]).total == 0, typed
+            assert counts(index, [folder / "journal.db"], typed, where=["reply"]).total == every.total, typed
+        for typed in ('"fur a0"', "作合", "imm", "trust -immer", '"a0 fur" -"immer later"'):
+            assert counts(index, [folder / "journal.db"], typed, where=["reply"]).total == 0, typed
+        for typed in ('trust -"immer a0"', "trust immer-la*"):
+            assert counts(index, [folder / "journal.db"], typed).total == every.total, typed
+        assert counts(index, [folder / "journal.db"], 'trust -"immer later"').total == 0
         seen, after = [], None
         while True:
             page = search(index, [folder / "journal.db"], "trust", after=after, limit=3)
@@ -257,3 +256,44 @@ def test_excerpts_hold_the_words_and_little_else() -> None:
     (pieces,) = excerpts(text, terms_of('"BETRAYED me"'))
     assert ("betrayed me", True) in pieces and sum(len(piece) for piece, _ in pieces) < 250
     assert "".join(piece for piece, _ in pieces).strip("…") in text
+
+
+def test_words_are_the_same_in_texts_and_in_what_is_typed() -> None:
+    text = "Don\u2019t \u2014 Überläufer_war; ½ ﬁne \x00naïve 合作 " + "y" * 100
+    words = words_in(text)
+    assert words[:6] == ["don", "t", "uberlaufer", "war", "1\u20442", "fine"] and words[-1] == "y" * 64
+    assert line_of(text.encode()).split(" ")[1:-1] == words
+    postings = Postings()
+    postings.add([b"", text.encode(), b"war war"])
+    postings.add([b"peace"])
+    lists = {word: unpacked(hits).tolist() for word, hits in postings.lists(4)}
+    assert lists == {**{word: [1] for word in words}, "war": [1, 2], "peace": [3]}
+    assert list(lists) == sorted(lists)
+
+
+@pytest.mark.parametrize("span", [1, 2, 7, 1000, 65_536])
+def test_lists_of_calls_are_read_as_they_were_written(span: int) -> None:
+    rng = np.random.default_rng(span)
+    for count in {1, 2, span // 3, span} - {0}:
+        places = np.sort(rng.choice(span, min(count, span), replace=False))
+        raw = packed(places, span)
+        assert unpacked(raw).tolist() == places.tolist()
+        assert len(raw) <= 5 + 2 + len(places) * (3 + (span // len(places)).bit_length()) / 8
+        for broken in (raw[:3], raw[: len(raw) // 2], bytes([63]) + raw[1:], raw + b"\xff"):
+            with pytest.raises(ValueError, match="list of calls"):
+                unpacked(broken)
+
+
+def test_an_index_with_damaged_lists_is_named(tmp_path: Path) -> None:
+    folder = talk(tmp_path)
+    indexed(folder).connection.close()
+    for broken in ("UPDATE postings SET hits=x'00'", "UPDATE segments SET voices=x'00'"):
+        with closing(sqlite3.connect(index_path(folder))) as connection, connection:
+            connection.execute(broken)
+        with (
+            RunIndex(index_path(folder)) as index,
+            pytest.raises(RunError, match="delete it: it is made anew"),
+        ):
+            counts(index, [folder / "journal.db"], "trust")
+        index_path(folder).unlink()
+        indexed(folder).connection.close()

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.features.joining.conftest import asked, play_joined, play_shards, play_whole
 
+from ostrom.engine.entries import UNIT
 from ostrom.engine.folder import Folder
-from ostrom.engine.integrity import connect_read_only
+from ostrom.engine.integrity import connect_read_only, sealed
 from ostrom.engine.shards import holder
 from ostrom.features.joining import join_shards
+from ostrom.ground.errors import RunError
+from ostrom.studies.run import open_run
 from ostrom.testing.server import LoopbackServer
 from ostrom.view.calls import prompt_of, tries_of
 from ostrom.view.check import checked
 from ostrom.view.index import RunIndex, index_path
 from ostrom.view.index_writer import update
+from ostrom.view.listing import MatchList
 from ostrom.view.match import decision_of, match_of
-from ostrom.view.search import counts, search
+from ostrom.view.search import SearchHit, counts, search
 from ostrom.view.shelf import Shelf
 from ostrom.view.states import DAMAGED, FINISHED, RunGauge
 
@@ -78,34 +85,75 @@ def test_its_matches_and_calls_are_read_from_their_shards(runs: Path) -> None:
             shelf.close()
 
 
-def test_its_index_lists_all_matches_and_finds_words_in_all_shards(runs: Path) -> None:
-    for name in ("many", "one"):
-        assert update(runs / name / "whole")
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    """The list of a run as a page reads it, in slices; sums of prices depend on the order of calls."""
+    with open_run(folder) as run, closing(MatchList(run)) as listed:
+        while not listed.update(0.0):
+            assert listed.progress.matches <= 18
+        assert listed.progress.complete and listed.progress.calls == run.journal.spent()["calls"]
+        return [{**row, "usd": 0.0} for row in listed.matches().rows]
+
+
+def test_its_list_is_that_of_the_undivided_run(runs: Path) -> None:
+    rows = rows_of(runs / "one" / "whole")
+    assert rows_of(runs / "many" / "whole") == rows and len(rows) == 18
+    shard = rows_of(runs / "many" / "whole.2-of-3")
+    assert [(r["match"], r["calls"], r["strips"]) for r in shard] == [
+        (r["match"], r["calls"], r["strips"]) for r in rows if r["match"] % 3 == 1
+    ]
+
+
+def test_its_list_is_filled_in_the_order_of_matches(runs: Path) -> None:
+    with open_run(runs / "many" / "whole") as run, closing(MatchList(run)) as listed:
+        while not listed.update(0.0) and not listed.progress.calls:
+            assert [r["match"] for r in listed.matches().rows] == list(range(listed.progress.matches))
+
+
+def test_a_match_in_the_journal_of_another_shard_is_refused(runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(runs / "many", tmp_path / "many")
+    with closing(sqlite3.connect(tmp_path / "many" / "whole.2-of-3" / "journal.db")) as journal, journal:
+        journal.execute(UNIT, sealed((3, "done", None, 3, None, None)))
     with (
-        RunIndex(index_path(runs / "many" / "whole")) as joined,
-        RunIndex(index_path(runs / "one" / "whole")) as one,
+        open_run(tmp_path / "many" / "whole", checked=False) as run,
+        closing(MatchList(run)) as listed,
+        pytest.raises(RunError, match="holds match 3, which belongs to shard 1, not 2"),
     ):
-        assert joined.progress.complete and joined.is_of(Folder(runs / "many" / "whole"))
-        assert (joined.progress.matches, joined.progress.calls) == (one.progress.matches, one.progress.calls)
-        listed = [{**row, "usd": 0.0} for row in joined.matches().rows]
-        assert listed == [{**row, "usd": 0.0} for row in one.matches().rows] and len(listed) == 18
-        found = search(joined, journals(runs / "many" / "whole"), "round", limit=500)
-        other = search(one, journals(runs / "one" / "whole"), "round", limit=500)
-        assert {(h.match, h.step, h.player, str(h.excerpts)) for h in found.hits} == {
-            (h.match, h.step, h.player, str(h.excerpts)) for h in other.hits
-        }
+        listed.update()
+
+
+def test_its_index_finds_words_in_all_shards(runs: Path) -> None:
+    many, one = runs / "many" / "whole", runs / "one" / "whole"
+    for folder in (many, one, runs / "many" / "whole.2-of-3"):
+        assert update(folder)
+    with RunIndex(index_path(runs / "many" / "whole.2-of-3")) as shard:
+        alone = shard.progress
+        assert alone.complete and shard.is_of(Folder(runs / "many" / "whole.2-of-3"))
+    with RunIndex(index_path(many)) as joined, RunIndex(index_path(one)) as undivided:
+        assert joined.progress == undivided.progress and joined.progress.complete
+        assert 0 < alone.calls == alone.of_calls < joined.progress.calls < 1000
+        assert joined.is_of(Folder(many)) and not joined.is_of(Folder(one))
+        for typed in ("round", '"this round"', "round -points"):
+            found = search(joined, journals(many), typed, limit=500)
+            other = search(undivided, journals(one), typed, limit=500)
+            assert {(h.match, h.step, h.player, str(h.excerpts)) for h in found.hits} == {
+                (h.match, h.step, h.player, str(h.excerpts)) for h in other.hits
+            }
+            assert counts(joined, journals(many), typed) == counts(undivided, journals(one), typed)
+        found = search(joined, journals(many), "round", limit=500)
         assert len({hit.match % 3 for hit in found.hits}) == 3
-        assert counts(joined, "round") == counts(one, "round")
-        first = search(joined, journals(runs / "many" / "whole"), "round", limit=5)
-        rest = search(joined, journals(runs / "many" / "whole"), "round", after=first.after, limit=500)
-        assert [hit.call for hit in (*first.hits, *rest.hits)] == [hit.call for hit in found.hits]
+        pages, after = list[SearchHit](), None
+        while not pages or after is not None:
+            page = search(joined, journals(many), "round", after=after, limit=5)
+            pages, after = [*pages, *page.hits], page.after
+        assert [hit.call for hit in pages] == [hit.call for hit in found.hits]
         for hit in found.hits[:: max(1, len(found.hits) // 5)]:
-            with closing(connect_read_only(holder(hit.call, journals(runs / "many" / "whole")))) as journal:
+            with closing(connect_read_only(holder(hit.call, journals(many)))) as journal:
                 tried = tries_of(journal, hit.match, hit.step, hit.player + 1)
                 assert hit.call in [one.facts["id"] for one in tried] and prompt_of(journal, hit.call)
-    assert update(runs / "many" / "whole")  # nothing is left to do, and nothing is indexed twice
-    with RunIndex(index_path(runs / "many" / "whole")) as joined:
-        assert [{**row, "usd": 0.0} for row in joined.matches().rows] == listed
+        before = joined.connection.execute("SELECT * FROM segments").fetchall()
+    assert update(many)  # nothing is left to do, and nothing is indexed twice
+    with RunIndex(index_path(many)) as joined:
+        assert joined.connection.execute("SELECT * FROM segments").fetchall() == before
 
 
 def test_an_index_follows_the_shards_that_a_run_is_joined_from(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ from tests.view.runs import said, talk
 from tests.view.viewed import Viewed, viewed
 
 from ostrom.models.base import Reply, Request, Usage
+from ostrom.studies.run import open_run
 from ostrom.view import matches, runs
 from ostrom.view.figures import answered
-from ostrom.view.index import RunIndex, index_path
-from ostrom.view.index_writer import update
+from ostrom.view.listing import MatchList
 from ostrom.view.matches import choices_of
+from ostrom.view.shelf import Shelf
 
 
 def moody(request: Request) -> Reply:
@@ -30,8 +32,7 @@ def moody(request: Request) -> Reply:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewed]:
     runs = tmp_path_factory.mktemp("listed") / "runs"
-    folder = talk(runs, moody)
-    assert update(folder)
+    talk(runs, moody)
     with viewed(runs) as made:
         yield made
 
@@ -70,9 +71,10 @@ def test_filters_are_part_of_the_address(server: Viewed) -> None:
     assert 'href="?sort=usd">rounds: 2' in page
 
 
+@pytest.mark.slow
 def test_agent_role_and_model_are_those_of_one_player(tmp_path: Path) -> None:
     types = {"anna": {"model": "scripted/anna", "style": "direct"}, "half": "random:0.5"}
-    update(talk(tmp_path, game="trust", types=types, vary={}))
+    talk(tmp_path, game="trust", types=types, vary={})
     with viewed(tmp_path) as view:
         seats = listed(view, "?agent=anna&role=investor"), listed(view, "?agent=half&role=investor")
         assert seats == ([0, 1], [2, 3])
@@ -115,12 +117,20 @@ def test_a_wrong_address_is_one_line(server: Viewed, query: str) -> None:
     assert status == 404 and "ostrom:" in text and "Traceback" not in text
 
 
-def test_a_page_before_there_is_an_index_says_so(tmp_path: Path) -> None:
+def test_a_list_is_there_at_once_and_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Shelf, "_fill", lambda *_: None)
     talk(tmp_path)
     with viewed(tmp_path) as server:
-        assert "being made" in server.page("/run/talk/matches")
+        assert listed(server) == list(range(8))
+    monkeypatch.setattr("ostrom.view.matches.AT_ONCE", 0.0)
+    with viewed(tmp_path) as server:
+        page = server.page("/run/talk/matches")
+        assert "The list is being read: 1 of 8 matches" in page and "No match fits" not in page
 
 
+@pytest.mark.slow
 def test_models_are_offered_beside_agents_only_where_they_tell_more(tmp_path: Path) -> None:
     def types(*models: str) -> dict[str, Any]:
         named = {f"agent{i}": {"model": f"scripted/{model}"} for i, model in enumerate(models)}
@@ -130,9 +140,9 @@ def test_models_are_offered_beside_agents_only_where_they_tell_more(tmp_path: Pa
     own = talk(tmp_path, name="own", types=types("a", "b"), seating="unordered", vary={})
     shared = talk(tmp_path, name="shared", types=types("a", "b", "b"), seating="unordered", vary={})
     for folder, expected in ((own, False), (shared, True)):
-        update(folder)
-        with RunIndex(index_path(folder)) as index:
-            assert ("model" in choices_of(index)) is expected and "agent" in choices_of(index)
+        with open_run(folder) as run, closing(MatchList(run)) as listed:
+            listed.update()
+            assert ("model" in choices_of(listed)) is expected and "agent" in choices_of(listed)
 
 
 @pytest.mark.slow
@@ -141,3 +151,19 @@ def test_an_overview_offers_models_only_where_they_tell_more(tmp_path: Path) -> 
         types = {f"agent{i}": {"model": f"scripted/{model}"} for i, model in enumerate(models)}
         folder = talk(tmp_path, name=name, types=types, seating="unordered", vary={})
         assert list(answered({"asked": "first", "folder": str(folder)})["columns"]) == expected
+
+
+def test_a_page_that_was_drawn_too_early_is_drawn_anew_when_all_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostrom.view.matches.AT_ONCE", 0.0)
+    monkeypatch.setattr("ostrom.view.shelf.Shelf._fill", lambda *_: None)
+    talk(tmp_path)
+    with viewed(tmp_path) as server:
+        replies = [server.ask("/run/talk/matches", hx_request="true", hx_target="indexing")]
+        while 'id="indexing"' in replies[-1][1]:
+            replies.append(server.ask("/run/talk/matches", hx_request="true", hx_target="indexing"))
+        first, *_, last = replies
+        assert "The list is being read" in first[1] and "hx-retarget" not in first[2]
+        assert last[2]["hx-retarget"] == last[2]["hx-reselect"] == "#main" and "match/7" in last[1]
+        assert "hx-retarget" not in server.ask("/run/talk/matches")[2]

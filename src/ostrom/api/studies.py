@@ -339,7 +339,7 @@ class Run:
         from ostrom.analysis.estimate import estimate
 
         with self.data() as data:
-            return _frame(estimate(data, measure, by, where=where, level=level), measure)
+            return _frame(estimate(data, measure, by, where=where, level=level), measure, data)
 
     def contrast(
         self,
@@ -356,7 +356,7 @@ class Run:
 
         with self.data() as data:
             found = contrast(data, measure, factor, levels, by, where=where, level=level)
-            return _frame(found, measure, compared=True)
+            return _frame(found, measure, data, compared=True)
 
     def trend(
         self,
@@ -373,7 +373,7 @@ class Run:
 
         with self.data() as data:
             found = trend(data, measure, over, by, log=log, where=where, level=level)
-            return _frame(found, measure, compared=True)
+            return _frame(found, measure, data, compared=True)
 
     def test(self, measure: str | Mapping[str, Any] | Measure, factor: str, **options: Any) -> FactorTest:
         """A test between the levels of a factor, as `ostrom test` makes it."""
@@ -502,6 +502,9 @@ class Run:
         with self.data() as data:
             return pl.read_parquet(data.parquet(name))
 
+    def __fspath__(self) -> str:
+        return str(self.path)
+
     def __repr__(self) -> str:
         return f"<Run {self.name}: {self._state()}>"
 
@@ -531,12 +534,18 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, result: Result | No
     return Run(find_run(path, runs).path, result)
 
 
-def _frame(found: Sequence[Estimate], measure: Any, *, compared: bool = False) -> pl.DataFrame:
-    """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note."""
+def _frame(found: Sequence[Estimate], measure: Any, data: RunData, *, compared: bool = False) -> pl.DataFrame:
+    """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note.
+
+    The notes of an unfinished run say how far it is.
+    """
     import polars as pl
 
     from ostrom.analysis.estimate import some
     from ostrom.analysis.measure import measures
 
     known = some(found, measures.named(measure).name, compared=compared)
-    return pl.DataFrame([estimate.as_dict() for estimate in known], infer_schema_length=None)
+    rows = [estimate.as_dict() for estimate in known]
+    for row in rows if data.so_far else ():
+        row["note"] = "; ".join(filter(None, (row["note"], data.so_far)))
+    return pl.DataFrame(rows, infer_schema_length=None)

@@ -14,8 +14,8 @@ the steps of a query and the bytes of its rows are bounded by the size of the fi
 
 import re
 import sqlite3
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -415,6 +415,16 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     except DAMAGE as error:
         raise RunError(explain(path, error)) from None
     return connection
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Such a connection, closed at the end; damage that is met is named with the file."""
+    try:
+        with closing(connect_read_only(path)) as connection:
+            yield connection
+    except DAMAGE as error:
+        raise RunError(explain(path, error)) from None
 
 
 def open_read_only(path: Path) -> tuple[sqlite3.Connection, Guard]:

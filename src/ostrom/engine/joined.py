@@ -102,6 +102,11 @@ class JoinedJournal(Journal):
             part.close()
         self.closed = True
 
+    def hold(self) -> None:
+        """Read all journals as they are now from here on."""
+        for part in self.parts:
+            part.hold()
+
     def reopened(self) -> Journal:
         """The same journals, opened for reading once more."""
         again = JoinedJournal(self.path, [part.reopened() for part in self.parts])
@@ -117,6 +122,10 @@ class JoinedJournal(Journal):
     def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
         """State, reason, scores and facts of a unit that has ended."""
         return self._part(unit).ended(unit)
+
+    def readings(self, unit: int) -> dict[str, int]:
+        """How many answers of a unit have each reading."""
+        return self._part(unit).readings(unit)
 
     def has_begun(self, unit: int) -> bool:
         """Whether a unit has an answer or a call."""
@@ -156,6 +165,10 @@ class JoinedJournal(Journal):
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
         """Unit, state and reason of every unit that has ended."""
         yield from merge(*self._own(Journal.endings, itemgetter(0)), key=itemgetter(0))
+
+    def marks(self, after: int) -> Iterator[tuple[int, str, str]]:
+        """Unit, state and a mark of every unit behind one that has ended, in order; another end has another mark."""
+        yield from merge(*self._own(lambda part: part.marks(after), itemgetter(0)), key=itemgetter(0))
 
     def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
         """How units ended (or one of them), with their rows, in order."""

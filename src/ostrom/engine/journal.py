@@ -315,6 +315,12 @@ class Journal:
         self._read.close()
         self.closed = True
 
+    def hold(self) -> None:
+        """Read the journal as it is now from here on: all tables of a run that is being played tell of one moment."""
+        if self._writer is None and not self._read.in_transaction:
+            self._read.execute("BEGIN")
+            self._entries = next(self._rows("SELECT value FROM meta WHERE key='entries'"))[0]
+
     def reopened(self) -> "Journal":
         """The same journal, opened for reading once more."""
         return Journal(self.path)
@@ -393,6 +399,15 @@ class Journal:
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
         """Unit, state and reason of every unit that has ended."""
         yield from self._rows("SELECT unit, state, reason FROM units ORDER BY unit")
+
+    def marks(self, after: int) -> Iterator[tuple[int, str, str]]:
+        """Unit, state and a mark of every unit behind one that has ended, in order; another end has another mark."""
+        query = "SELECT unit, state, times || ':' || seal FROM units WHERE unit > ? ORDER BY unit"
+        yield from self._rows(query, after)
+
+    def readings(self, unit: int) -> dict[str, int]:
+        """How many answers of a unit have each reading."""
+        return dict(self._rows("SELECT reading, count(*) FROM answers WHERE unit=? GROUP BY reading", unit))
 
     def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
         """State, reason, scores and facts of a unit that has ended."""

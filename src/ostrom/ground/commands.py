@@ -54,6 +54,10 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
             "ostrom.features.comparing.command:compare",
             "Compare a run with published figures, or with another run.",
         ),
+        "pool": (
+            "ostrom.features.pooling.command:pool",
+            "Pool runs of one study: the mean over labs, and how far labs lie apart.",
+        ),
         "gate": (
             "ostrom.features.gates.command:gate",
             "Judge statements about a run: pass, fail or undecided.",

@@ -5,7 +5,7 @@ analysis holds: the same seed, in cells that agree in every column that the runs
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -19,12 +19,12 @@ from ostrom.engine.integrity import connect_read_only
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.values import grouped
 from ostrom.view.calls import CallTry, changes, tries_of
-from ostrom.view.index import RunIndex
+from ostrom.view.listing import MatchList
 from ostrom.view.match import chosen_of, marked, match_of
 from ostrom.view.viewer import Routes, Viewer, whole_number
 
 Setting = tuple[int, str, str, str]
-"""Cell, game, mechanism and agents of matches, as the index keeps them."""
+"""Cell, game, mechanism and agents of matches, as the lists keep them."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class RunPairing:
 def pairing_of(
     left: Mapping[str, Any],
     right: Mapping[str, Any],
-    indexes: tuple[RunIndex, RunIndex],
+    lists: tuple[MatchList, MatchList],
     names: tuple[str, str],
 ) -> RunPairing:
-    """How two runs pair, from their manifests and indexes."""
+    """How two runs pair, from their manifests and matches."""
     for other, name, swapped in ((right, names[0], True), (left, names[1], False)):
         parent = other.get("parent")
         if parent and parent.get("run") == name and parent.get("kind") == "branch":
@@ -68,13 +68,13 @@ def pairing_of(
         return RunPairing(
             "number", "the same study: matches pair by their number", lambda row: int(row["match"])
         )
-    return _by_seed(*indexes)
+    return _by_seed(*lists)
 
 
-def _by_seed(left: RunIndex, right: RunIndex) -> RunPairing:
+def _by_seed(left: MatchList, right: MatchList) -> RunPairing:
     from ostrom.analysis.units import shared_columns
 
-    sides = [_settings(index) for index in (left, right)]
+    sides = [_settings(listed) for listed in (left, right)]
     names = list(dict.fromkeys(name for side in sides for columns in side.values() for name in columns))
     known = [name for name in names if all(name in columns for side in sides for columns in side.values())]
     shared, confounded = shared_columns(known, list(sides[0].values()), list(sides[1].values()))
@@ -102,10 +102,10 @@ def _by_seed(left: RunIndex, right: RunIndex) -> RunPairing:
     return RunPairing("seed", f"matches pair by their seed and by {', '.join(shared)}", partner)
 
 
-def _settings(index: RunIndex) -> dict[Setting, dict[str, Any]]:
+def _settings(listed: MatchList) -> dict[Setting, dict[str, Any]]:
     """The kinds of matches in a run, with their columns."""
-    cells = index.cells()
-    rows = index.connection.execute(
+    cells = listed.cells()
+    rows = listed.connection.execute(
         "SELECT DISTINCT cell, game, mechanism, agents FROM matches WHERE kind='match' AND cell IS NOT NULL"
     )
     return {
@@ -118,7 +118,7 @@ def _settings(index: RunIndex) -> dict[Setting, dict[str, Any]]:
 
 
 def pairs(
-    pairing: RunPairing, listed: RunIndex, other: RunIndex, *, after: str | None = None, limit: int = 100
+    pairing: RunPairing, listed: MatchList, other: MatchList, *, after: str | None = None, limit: int = 100
 ) -> tuple[list[MatchPair], str | None]:
     """Some pairs, and where the next ones begin; in each, the left one is a match of the run that is listed."""
     page = listed.matches(after=after, limit=limit)
@@ -191,31 +191,24 @@ def page(viewer: Viewer, request: Request) -> Response:
         raise UsageError(f"{names[0]}: is the same run twice")
     only = request.query_params.get("only") == "different"
     folders = [viewer.shelf.folder(name) for name in names]
+    # In one order for all: two pages that hold a run each would wait for each other.
+    with ExitStack() as stack:
+        lists = {name: stack.enter_context(viewer.shelf.listed(name)) for name in sorted(names)}
+        left, right = (lists[name] for name in names)
+        progress = left.progress if not left.progress.complete else right.progress
+        pairing = pairing_of(folders[0].manifest(), folders[1].manifest(), (left, right), names)
+        listed, other = (right, left) if pairing.swapped else (left, right)
+        found, after = pairs(pairing, listed, other, after=request.query_params.get("after"), limit=PAGE)
+    if only:
+        found = [pair for pair in found if pair.right is None or pair.differs is not None]
+    shown = names[::-1] if pairing.swapped else names
     context: dict[str, Any] = {
-        "pairing": None,
-        "pairs": [],
-        "after": None,
-        "cells": False,
-        "listed": names[0],
-        "partner": names[1],
-    }
-    with viewer.indexers.index(folders[0]) as left, viewer.indexers.index(folders[1]) as right:
-        progress = [None if index is None else index.progress for index in (left, right)]
-        if left is not None and right is not None:
-            pairing = pairing_of(folders[0].manifest(), folders[1].manifest(), (left, right), names)
-            listed, other = (right, left) if pairing.swapped else (left, right)
-            if pairing.swapped:
-                context |= {"listed": names[1], "partner": names[0]}
-            found, after = pairs(pairing, listed, other, after=request.query_params.get("after"), limit=PAGE)
-            if only:
-                found = [pair for pair in found if pair.right is None or pair.differs is not None]
-            cells = any(pair.left["levels"] for pair in found)
-            context |= {"pairing": pairing, "pairs": found, "after": after, "cells": cells}
-    waiting = next((p for p in progress if p is None or not p.complete), progress[0])
-    problem = viewer.indexers.problem(folders[0]) or viewer.indexers.problem(folders[1])
+        "pairing": pairing, "pairs": found, "after": after, "cells": any(pair.left["levels"] for pair in found),
+        "listed": shown[0], "partner": shown[1],
+    }  # fmt: skip
     return viewer.page(
         request, "beside", title=f"{names[0]} beside {names[1]}", **viewer.about(names[0]), **context, other=names[1],
-        progress=waiting, problem=problem, here="beside", only=only,
+        progress=progress, here="beside", only=only,
         query_values=list(request.query_params.multi_items()),
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from itertools import groupby, pairwise
@@ -33,10 +34,10 @@ from ostrom.reports.build import build_report
 from ostrom.reports.card import findings, warnings
 from ostrom.reports.figures import need_extras
 from ostrom.studies.run import Run, open_run
-from ostrom.view.index import RunIndex
-from ostrom.view.index_writer import update
+from ostrom.view.listing import MatchList
+from ostrom.view.postings import spaced
 from ostrom.view.render import draw
-from ostrom.view.words import spaced, text_of
+from ostrom.view.words import text_of
 
 SHARD = 300_000
 """Bytes after which a new shard is begun."""
@@ -200,10 +201,9 @@ def write_bundle(
         holder = Path(tempfile.mkdtemp(prefix=".ostrom-bundle-", dir=place.parent))
         draft = holder / "bundle"
         draft.mkdir()
-        with tempfile.TemporaryDirectory() as spare:
-            update(run.folder.path, path=Path(spare) / "view.db")
-            with RunIndex(Path(spare) / "view.db") as index:
-                made = _Bundle(run, index, draft, per_cell, progress, report).write(Path(spare))
+        with tempfile.TemporaryDirectory() as spare, closing(MatchList(run)) as listed:
+            listed.update()
+            made = _Bundle(run, listed, draft, per_cell, progress, report).write(Path(spare))
         if place.exists():
             shutil.rmtree(place)
         draft.replace(place)
@@ -218,10 +218,10 @@ def write_bundle(
 
 class _Bundle:
     def __init__(
-        self, run: Run, index: RunIndex, out: Path, per_cell: int | None, progress: Callable[[int, int], None],
+        self, run: Run, listed: MatchList, out: Path, per_cell: int | None, progress: Callable[[int, int], None],
         report: bool,
     ) -> None:  # fmt: skip
-        self.run, self.index, self.out, self.per_cell, self.progress = run, index, out, per_cell, progress
+        self.run, self.listed, self.out, self.per_cell, self.progress = run, listed, out, per_cell, progress
         self.without_report = "" if report else "it was not wanted"
         self.clean = Cleaner(secrets_here())
         self.chunks: list[int] = []
@@ -235,7 +235,7 @@ class _Bundle:
         shards = WordShards(spare / "words.db")
         rows: list[dict[str, Any]] = []
         starts: list[list[int]] = []
-        pages, total = 0, self.index.count()
+        pages, total = 0, self.listed.count()
         for done, row in enumerate(self._rows()):
             self.progress(done, total)
             first, chunk = self.calls, len(self.chunks)
@@ -265,7 +265,7 @@ class _Bundle:
         seen: Counter[int] = Counter()
         after: str | None = None
         while True:
-            page = self.index.matches(after=after)
+            page = self.listed.matches(after=after)
             for row in page.rows:
                 seen[row["cell"]] += row["kind"] == "match"
                 if row["kind"] == "match" and (self.per_cell is None or seen[row["cell"]] <= self.per_cell):
@@ -371,7 +371,7 @@ class _Bundle:
     def _pages(self, starts: list[list[int]], firsts: list[str]) -> None:
         study = self.run.manifest["study"]
         title = self.clean.text(str(study.get("title") or study["name"]))
-        cells = {str(number): self.clean.data(levels) for number, levels in self.index.cells().items()}
+        cells = {str(number): self.clean.data(levels) for number, levels in self.listed.cells().items()}
         counted = Counter(str(cell) for _, cell, _ in starts)
         facts = {
             "run": self.clean.text(self.run.name), "title": title, "cells": cells, "matches": len(starts),

@@ -6,12 +6,12 @@ one JSON object: the number of entries, or the line that a command would print a
 
 import os
 import sys
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from ostrom.engine.folder import Folder
-from ostrom.engine.integrity import DAMAGE, check, connect_read_only, explain
-from ostrom.ground.errors import OstromError, RunError, UnknownName
+from ostrom.engine.integrity import check, reading
+from ostrom.ground.errors import OstromError, UnknownName
 from ostrom.ground.terminal import one_line, write_json
 from ostrom.studies.run import open_run
 
@@ -32,13 +32,10 @@ def checked(path: Path) -> dict[str, int | str]:
 
 def _entries(journal: Path) -> int:
     """The number of entries of a journal that is whole."""
-    try:
-        with closing(connect_read_only(journal)) as connection:
-            # The seal of a row covers its text as it is: a byte that was replaced must not pass.
-            connection.text_factory = str
-            return check(connection, journal, journal.with_name(journal.name + ".tally"))[0]
-    except DAMAGE as error:
-        raise RunError(explain(journal, error)) from None
+    with reading(journal) as connection:
+        # The seal of a row covers its text as it is: a byte that was replaced must not pass.
+        connection.text_factory = str
+        return check(connection, journal, journal.with_name(journal.name + ".tally"))[0]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""The index of a run: what its pages need of a journal of any size, in a database in the user's cache folder.
+"""The index of a run's words, in a database in the user's cache folder: which calls hold a word.
 
-It is derived: deleted at any time, written by ``index_writer`` alone, in a process of its own, because replaying half a
-million decisions would hold up the pages; that process gives way to others (nice) and ends with the server. A page
-opens a ``RunIndex``, which only reads, and says how far it has come (``progress``); what is not indexed yet is missing,
-never wrong. None is kept in the folder of a run: the folder may be a stranger's, and so would be the index in it.
+It is derived: deleted at any time, written by ``index_writer`` alone, in a process of its own that gives way to others
+(nice) and ends with the server. A page opens a ``RunIndex``, which only reads, and says how far it has come
+(``progress``); what is not indexed yet is missing, never wrong. None is kept in the folder of a run: the folder may be
+a stranger's, and so would be the index in it. Everything else that pages show comes from the journal and its rows.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b
 from importlib.resources import files
@@ -29,79 +30,29 @@ import orjson
 
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import DAMAGE, connect_read_only
-from ostrom.engine.shards import CALLS_APART
-from ostrom.ground.errors import RunError, UnknownName, UsageError
+from ostrom.ground.errors import RunError
 from ostrom.ground.files import cache_folder, plain
+from ostrom.view.postings import Numbers, unpacked, unpacked_voices
 
-VERSION = 4
+VERSION = 5
 """Goes up when the tables or what is put into them change; an index of another version is made anew."""
-
-SORTS = (
-    "match", "cell", "state", "outcome", "rounds", "score", "cooperation", "first_defection", "complaints", "policies",
-    "calls", "errors", "tokens_out", "usd",
-)  # fmt: skip
-"""The columns that matches can be sorted by."""
-NUMBERS = tuple(name for name in SORTS if name not in ("cell", "state", "outcome"))
-"""The columns of numbers, which can be bounded."""
-PLAYERS = {"agent": "agents", "role": "roles", "model": "models"}
-"""Filters on single players, and the column of matches that lists their values."""
-MOST_ROWS = 500
 
 
 @dataclass(frozen=True)
 class IndexProgress:
     """The progress of an index."""
 
-    matches: int = 0
-    of_matches: int = 0
     calls: int = 0
     of_calls: int = 0
     problem: str | None = None
     """Why it cannot go on, in one line."""
     once: bool = False
-    """Whether the index was complete before: a new one lists no matches and no calls yet."""
+    """Whether the index was complete before: a new one knows of no calls yet."""
 
     @property
     def complete(self) -> bool:
         """Whether everything that was journaled when it was last updated is in it."""
-        counted = self.matches >= self.of_matches and self.calls >= self.of_calls
-        return self.once and counted and self.problem is None
-
-
-@dataclass(frozen=True)
-class MatchFilters:
-    """Which matches to show; empty: all of them."""
-
-    levels: Mapping[str, str] = field(default_factory=dict)
-    """Factor: level, as text."""
-    cell: int | None = None
-    agent: str | None = None
-    role: str | None = None
-    model: str | None = None
-    """Agent, role and model must be those of one and the same player."""
-    state: str | None = None
-    outcome: str | None = None
-    reading: str | None = None
-    """A reading that occurs in the match."""
-    retries: bool = False
-    """Only matches with replies that could not be read."""
-    errors: bool = False
-    """Only matches with calls that failed."""
-    kind: str | None = None
-    game: str | None = None
-    mechanism: str | None = None
-    least: Mapping[str, float] = field(default_factory=dict)
-    """The least value of columns of numbers."""
-    most: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class MatchPage:
-    """Some rows, and where the next ones begin."""
-
-    rows: list[dict[str, Any]]
-    after: str | None
-    """The ``after`` argument for the next page; None if there is none."""
+        return self.once and self.calls >= self.of_calls and self.problem is None
 
 
 class RunIndex:
@@ -116,6 +67,7 @@ class RunIndex:
             )
             self.connection.execute("PRAGMA trusted_schema=OFF")
             self.connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+            self.connection.execute("BEGIN")  # one state for all queries, while the indexer goes on
             self._meta = dict(self.connection.execute("SELECT key, value FROM meta"))
             if self._meta.get("version") != VERSION or schema_of(self.connection) != own_schema():
                 raise RunError(f"{path}: is an index of another version (delete it: it is made anew)")
@@ -132,26 +84,15 @@ class RunIndex:
     def progress(self) -> IndexProgress:
         """The progress of this index."""
         problem = self._meta.get("problem")
-        calls, of_calls = (
-            sum(
-                self._number(place(name, part), part * CALLS_APART) - part * CALLS_APART
-                for part in range(self.parts)
-            )
-            for name in ("calls", "of_calls")
-        )
-        return IndexProgress(
-            self._number("matches"), self._number("of_matches"), calls, of_calls,
-            None if problem is None else str(problem), self.entries >= 0,
-        )  # fmt: skip
-
-    def _number(self, name: str, otherwise: int = 0) -> int:
-        found = self._meta.get(name)
-        return found if type(found) is int else otherwise
+        query = "SELECT coalesce(sum(calls - before), 0), coalesce(sum(of_calls - before), 0) FROM journals"
+        ((calls, of_calls),) = self._all(query)
+        return IndexProgress(calls, of_calls, None if problem is None else str(problem), self.entries >= 0)
 
     @property
     def entries(self) -> int:
-        """How many entries the journal had when it was last brought up to date."""
-        return self._number("entries", -1)
+        """How many entries the journals had when it was last brought up to date; -1 if it never was."""
+        entries = self._meta.get("entries")
+        return entries if type(entries) is int else -1
 
     @property
     def folder(self) -> Path | None:
@@ -159,183 +100,77 @@ class RunIndex:
         found = self._meta.get("folder")
         return Path(os.fsdecode(found)) if isinstance(found, bytes) else None
 
-    @property
-    def parts(self) -> int:
-        """From how many journals it is made: those of the shards of a joined run."""
-        return self._number("parts", 1)
-
     def is_of(self, folder: Folder) -> bool:
         """Whether it was made from the journal of this run, or from those of its shards, and is up to date."""
         entries = 0
         try:
-            for number, part in enumerate(folder.parts):
-                with closing(connect_read_only(part.journal)) as connection:
-                    found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-                    through = self._meta.get(place("calls", number))
-                    last = connection.execute("SELECT seal FROM calls WHERE id=?", (through,)).fetchone()
-                if found is None or (last is not None and last[0] != self._meta.get(place("seal", number))):
-                    return False
-                if last is None and (self._number(place("calls", number)) > number * CALLS_APART):
-                    return False
-                entries += found[0]
-        except (RunError, *DAMAGE):
+            indexed = self._all("SELECT calls, before, seal FROM journals ORDER BY number")
+            for part, (calls, before, seal) in zip(folder.parts, indexed, strict=True):
+                with closing(connect_read_only(part.journal)) as journal:
+                    if calls > before and not is_last(journal, calls, seal):
+                        return False
+                    entries += journal.execute("SELECT value FROM meta WHERE key='entries'").fetchone()[0]
+        except (
+            RunError,
+            ValueError,
+            TypeError,
+            *DAMAGE,
+        ):  # also more or fewer shards, or no number of entries
             return False
-        return number + 1 == self.parts and entries == self.entries
+        return entries == self.entries
 
     def cells(self) -> dict[int, dict[str, Any]]:
         """The cells that occur, by number, each as a mapping from factors to levels."""
         return {number: orjson.loads(levels) for number, levels in self._all("SELECT id, levels FROM cells")}
 
-    def players(self, what: str) -> list[str]:
-        """The agents, roles or models that occur."""
-        column = PLAYERS[what]
-        query = f"SELECT DISTINCT p.value FROM matches, json_each({column}) p WHERE {column} IS NOT NULL ORDER BY 1"
-        return [name for (name,) in self._all(query) if name is not None]
+    def voices(self) -> dict[int, tuple[int, str]]:
+        """The voices that occur, by number: their cell and agent."""
+        return {
+            number: (cell, agent) for number, cell, agent in self._all("SELECT id, cell, agent FROM voices")
+        }
 
-    def models_tell_agents(self) -> bool:
-        """Whether every agent that is a model has one of its own: a choice of models then is one of agents."""
-        query = (
-            "SELECT DISTINCT a.value, m.value FROM matches, json_each(agents) a, json_each(models) m "
-            "WHERE a.key = m.key AND agents IS NOT NULL AND models IS NOT NULL"
-        )
-        pairs = self._all(query)
-        models = {agent for agent, model in pairs if model is not None}
-        own = [pair for pair in pairs if pair[0] in models]
-        return len(own) == len(models) == len({model for _, model in own})
-
-    def known(self, column: str) -> list[Any]:
-        """The values of a column of matches that occur: state, outcome, kind."""
-        if column not in ("state", "outcome", "kind"):
-            raise UnknownName("column", column, ["state", "outcome", "kind"])
-        return [v for (v,) in self._all(f"SELECT DISTINCT {column} FROM matches ORDER BY 1") if v is not None]
-
-    def readings(self) -> dict[str, int]:
-        """How often every reading occurs."""
-        query = "SELECT r.key, sum(r.value) FROM matches, json_each(readings) r WHERE readings IS NOT NULL GROUP BY 1"
-        return dict(self._all(query))
-
-    def count(self, filters: MatchFilters | None = None) -> int:
-        """How many matches the filters leave."""
-        where, values = self._where(filters or MatchFilters())
-        return int(self._all(f"SELECT count(*) FROM matches WHERE {where}", values)[0][0])
-
-    def matches(
-        self,
-        filters: MatchFilters | None = None,
-        *,
-        sort: str = "match",
-        descending: bool = False,
-        after: str | None = None,
-        limit: int = 200,
-    ) -> MatchPage:
-        """Matches in order, a page at a time; ``after`` is what the page before gave."""
-        if sort not in SORTS:
-            raise UnknownName("column", sort, SORTS)
-        where, values = self._where(filters or MatchFilters())
-        if after is not None:
-            more, bound = _beyond(sort, descending, after)
-            where, values = f"{where} AND {more}", [*values, *bound]
-        way, limit = "DESC" if descending else "ASC", max(1, min(limit, MOST_ROWS))
-        order = f"match {way}" if sort == "match" else f"{sort} {way}, match {way}"
-        rows = self._matches(
-            f"SELECT * FROM matches WHERE {where} ORDER BY {order} LIMIT {limit + 1}", values
-        )
-        more_rows, rows = len(rows) > limit, rows[:limit]
-        return MatchPage(
-            rows, orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None
-        )
-
-    def match(self, number: int) -> dict[str, Any] | None:
-        """One match."""
-        return next(iter(self._matches("SELECT * FROM matches WHERE match=?", [number])), None)
-
-    def beside(self, number: int) -> tuple[int | None, int | None]:
-        """The matches before and after one."""
-        query = "SELECT (SELECT max(match) FROM matches WHERE match<?), (SELECT min(match) FROM matches WHERE match>?)"
-        before, then = self._all(query, [number, number])[0]
-        return before, then
-
-    def _matches(self, query: str, values: Sequence[Any]) -> list[dict[str, Any]]:
-        cells = self.cells()
-        cursor = self._execute(query, values)
-        names = [column[0] for column in cursor.description]
-        rows = [dict(zip(names, row, strict=True)) for row in cursor]
-        for row in rows:
-            for name in ("agents", "scores", "strips", "readings"):
-                row[name] = None if row[name] is None else orjson.loads(row[name])
-            row["levels"] = cells.get(row["cell"], {})
-        return rows
-
-    def _where(self, filters: MatchFilters) -> tuple[str, list[Any]]:
-        for column in (*filters.least, *filters.most):
-            if column not in NUMBERS:
-                raise UnknownName("column of numbers", column, NUMBERS)
-        names = ("cell", "state", "outcome", "kind", "game", "mechanism")
-        player = {column: getattr(filters, name) for name, column in PLAYERS.items()}
-        given = {column: value for column, value in player.items() if value is not None}
-        fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column in given)
-        cells = ", ".join(map(str, self.cells_with(filters.levels)))
-        asked: list[tuple[bool, str, list[Any]]] = [
-            (True, "state IS NOT NULL", []),
-            *((getattr(filters, name) is not None, f"{name}=?", [getattr(filters, name)]) for name in names),
-            (bool(filters.levels), f"cell IN ({cells})", []),
-            (bool(given), f"EXISTS (SELECT 1 FROM json_each(agents) p WHERE {fits})", [*given.values()]),
-            (
-                filters.reading is not None,
-                "EXISTS (SELECT 1 FROM json_each(readings) r WHERE r.key=?)",
-                [filters.reading],
-            ),
-            (filters.retries, "complaints > 0", []),
-            (filters.errors, "errors > 0", []),
-            *((True, f"{column} >= ?", [bound]) for column, bound in filters.least.items()),
-            *((True, f"{column} <= ?", [bound]) for column, bound in filters.most.items()),
-        ]
-        values = [value for applies, _, some in asked if applies for value in some]
-        return " AND ".join(condition for applies, condition, _ in asked if applies), values
-
-    def cells_with(self, levels: Mapping[str, str]) -> list[int]:
-        """The cells in which every factor has the level that is named."""
+    def segments(self, after: int) -> list[tuple[int, int]]:
+        """The first and the last call of every segment that goes beyond a call, in order."""
         return [
-            number
-            for number, cell in self.cells().items()
-            if all(name in cell and str(cell[name]) == level for name, level in levels.items())
+            (int(first), int(last))
+            for first, last in self._all(
+                "SELECT first, last FROM segments WHERE last > ? ORDER BY first", [after]
+            )
         ]
 
-    def _execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+    def voices_of(self, first: int, last: int) -> Numbers:
+        """The voice of every call of a segment; 0 where it is not shown."""
+        ((raw,),) = self._all("SELECT voices FROM segments WHERE first=?", [first])
+        return self._decoded(unpacked_voices, raw, last - first + 1)
+
+    def calls_with(self, segment: int, word: str, *, prefix: bool) -> Iterator[Numbers]:
+        """The places of the calls of a segment that hold a word, or one that begins so: a list for each word."""
+        bounds = [segment, word, word + "\U0010ffff" if prefix else word]
+        query = "SELECT hits FROM postings WHERE first=? AND word BETWEEN ? AND ?"
+        for (raw,) in self._all(query, bounds):
+            yield self._decoded(unpacked, raw)
+
+    def _decoded(self, read: Callable[..., Numbers], *raw: Any) -> Numbers:
         try:
-            return self.connection.execute(query, values)
+            return read(*raw)
+        except (ValueError, TypeError, zlib.error) as error:
+            raise RunError(
+                f"{self.path}: the index cannot be read ({error}); delete it: it is made anew"
+            ) from None
+
+    def _all(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self.connection.execute(query, values).fetchall()
         except DAMAGE as error:
             raise RunError(
                 f"{self.path}: the index cannot be read ({' '.join(str(error).split())}); delete it: it is made anew"
             ) from None
 
-    def _all(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self._execute(query, values).fetchall()
 
-
-def _beyond(sort: str, descending: bool, after: str) -> tuple[str, list[Any]]:
-    """The condition for what comes after a row; empty values come first, or last in descending order."""
-    try:
-        value, match = orjson.loads(after)
-        if type(match) is not int or not isinstance(value, int | float | str | None):
-            raise ValueError
-        if any(isinstance(number, int) and abs(number) >= 2**63 for number in (value, match)):
-            raise ValueError
-    except (ValueError, TypeError):  # also what orjson raises
-        raise UsageError(f"page {after[:60]!r}: is no place in this list") from None
-    sign = "<" if descending else ">"
-    if sort == "match":
-        return f"match {sign} ?", [match]
-    if value is None:
-        rest = f"({sort} IS NULL AND match {sign} ?)"
-        return (rest if descending else f"({rest} OR {sort} IS NOT NULL)"), [match]
-    inside = f"({sort} {sign}= ? AND ({sort} {sign} ? OR match {sign} ?))"
-    return (f"({inside} OR {sort} IS NULL)" if descending else inside), [value, value, match]
-
-
-def place(name: str, part: int) -> str:
-    """The name under which an index keeps something about one of the journals that it is made from."""
-    return name if part == 0 else f"{name} {part}"
+def is_last(journal: sqlite3.Connection, call: int, seal: Any) -> bool:
+    """Whether a journal holds this call with this seal: what came before it is then as it was."""
+    row = journal.execute("SELECT seal FROM calls WHERE id=?", (call,)).fetchone()
+    return row is not None and row[0] == seal
 
 
 def index_path(folder: Path) -> Path:
@@ -359,11 +194,8 @@ def remove(path: Path) -> None:
 
 
 def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """The tables of an index as they were made; what SQLite adds to a full-text index is left out."""
-    query = (
-        "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT GLOB 'words_*' "
-        "AND name NOT GLOB 'sqlite_*' ORDER BY name"
-    )
+    """The tables of an index as they were made."""
+    query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
     return [(str(name), str(sql)) for name, sql in connection.execute(query)]
 
 
@@ -380,6 +212,8 @@ def own_schema() -> list[tuple[str, str]]:
         return schema_of(made)
 
 
+LOOK_AGAIN = 10.0
+"""Seconds between two looks whether the index of a run that somebody reads is up to date."""
 AGAIN = 2.0
 """Seconds before an indexer that has ended is started once more."""
 
@@ -392,6 +226,7 @@ class Indexers:
         self._running: dict[Path, tuple[subprocess.Popen[bytes], threading.Thread]] = {}
         self._begun: dict[Path, float] = {}
         self._problems: dict[Path, str] = {}
+        self._woken: dict[Path, float] = {}
         self._spare: tempfile.TemporaryDirectory[str] | None = None
         forget_gone()
 
@@ -406,6 +241,14 @@ class Indexers:
             self.start(folder)
         with made or nullcontext() as index:
             yield index
+
+    def wake(self, folder: Folder) -> None:
+        """Bring the index of a run up to date while its other pages are read: words are there when asked for."""
+        now = time.monotonic()
+        if now - self._woken.get(folder.path, -LOOK_AGAIN) >= LOOK_AGAIN:
+            self._woken[folder.path] = now
+            with self.index(folder):
+                pass
 
     def problem(self, folder: Folder) -> str | None:
         """Why there is no index, in one line."""

@@ -9,7 +9,8 @@ from starlette.responses import Response
 
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
-from ostrom.view.index import NUMBERS, PLAYERS, SORTS, MatchFilters, RunIndex
+from ostrom.view.listing import NUMBERS, SEATED, SORTS, MatchFilters, MatchList
+from ostrom.view.shelf import AT_ONCE
 from ostrom.view.viewer import Routes, Viewer
 
 PAGE = 200
@@ -23,13 +24,12 @@ COLUMNS = (
 )  # fmt: skip
 """What the list shows: column, title, style."""
 LEVEL = "level."
-CHOICES = (*PLAYERS, "state", "outcome", "reading", "kind", "game", "mechanism")
+CHOICES = (*SEATED, "state", "outcome", "reading", "kind", "game", "mechanism")
 
 
 def page(viewer: Viewer, request: Request) -> Response:
     """Matches that fit the filters of the address, from a place in their order on."""
     name = str(request.path_params["run"])
-    folder = viewer.shelf.folder(name)
     asked = request.query_params
     if len(asked.multi_items()) > MOST_VALUES:  # every link of the page repeats them
         raise UsageError(f"the address has {len(asked.multi_items())} values: {MOST_VALUES} at the most")
@@ -37,31 +37,23 @@ def page(viewer: Viewer, request: Request) -> Response:
     sort, descending = asked.get("sort", "match"), asked.get("desc") == "1"
     if sort not in SORTS:
         raise UsageError(f"sort={sort[:40]}: is no column (allowed: {', '.join(SORTS)})")
-    context: dict[str, Any] = {
-        "rows": [],
-        "more": None,
-        "count": 0,
-        "choices": {},
-        "factors": {},
-        "progress": None,
-    }
-    with viewer.indexers.index(folder) as index:
-        if index is not None:
-            found = index.matches(
-                filters, sort=sort, descending=descending, after=asked.get("after"), limit=PAGE
-            )
-            context |= {"rows": found.rows, "more": found.after, "progress": index.progress}
-            if asked.get("after") is None:
-                context |= {
-                    "count": index.count(filters),
-                    "choices": choices_of(index),
-                    "factors": factors_of(index),
-                }
+    context: dict[str, Any] = {"count": 0, "choices": {}, "factors": {}}
+    with viewer.shelf.listed(name, AT_ONCE) as listed:
+        found = listed.matches(
+            filters, sort=sort, descending=descending, after=asked.get("after"), limit=PAGE
+        )
+        context |= {"rows": found.rows, "more": found.after, "progress": listed.progress}
+        if asked.get("after") is None:
+            context |= {
+                "count": listed.count(filters),
+                "choices": choices_of(listed),
+                "factors": factors_of(listed),
+            }
     more = "hx-request" in request.headers and "hx-target" not in request.headers  # a row has no id
     part = "_rows" if more and asked.get("after") is not None else "matches"
     return viewer.page(
         request, part, title=f"Matches of {name}", **viewer.about(name), **context, here="matches",
-        problem=viewer.indexers.problem(folder), columns=COLUMNS, sort=sort, descending=descending, asked=asked,
+        columns=COLUMNS, sort=sort, descending=descending, asked=asked,
         values=[(key, value) for key, value in asked.multi_items() if value and key != "after"], numbers=NUMBERS,
         active=active_of(asked),
     )  # fmt: skip
@@ -120,23 +112,23 @@ def active_of(asked: QueryParams) -> list[tuple[str, str, list[str]]]:
     return made
 
 
-def choices_of(index: RunIndex) -> dict[str, list[Any]]:
+def choices_of(listed: MatchList) -> dict[str, list[Any]]:
     """The values that the form offers."""
     found: dict[str, list[Any]] = {
-        **{name: index.players(name) for name in PLAYERS},
-        "state": index.known("state"),
-        "outcome": index.known("outcome"),
-        "reading": list(index.readings()),
-        "kind": index.known("kind"),
+        **{name: listed.players(name) for name in SEATED},
+        "state": listed.known("state"),
+        "outcome": listed.known("outcome"),
+        "reading": listed.readings(),
+        "kind": listed.known("kind"),
     }
-    if index.models_tell_agents():
+    if listed.models_tell_agents():
         del found["model"]
     return {name: values for name, values in found.items() if len(values) > 1}
 
 
-def factors_of(index: RunIndex) -> dict[str, list[Any]]:
+def factors_of(listed: MatchList) -> dict[str, list[Any]]:
     """Every factor with the levels that occur, in the order of the cells."""
-    factors = grouped(pair for _, cell in sorted(index.cells().items()) for pair in cell.items())
+    factors = grouped(pair for _, cell in sorted(listed.cells().items()) for pair in cell.items())
     return {name: list(dict.fromkeys(of)) for name, of in factors.items() if len(set(of)) > 1}
 
 

@@ -129,12 +129,14 @@ def size(count: int) -> str:
     return f"{value:.1f} GB"
 
 
-def compact(count: float) -> str:
+def compact(count: float | None) -> str:
     """A large number in few signs.
 
-    >>> compact(950), compact(12_345), compact(3_400_000)
-    ('950', '12.3 k', '3.40 M')
+    >>> compact(950), compact(12_345), compact(3_400_000), compact(None)
+    ('950', '12.3 k', '3.40 M', '–')
     """
+    if count is None:
+        return "–"
     if count < 1000:
         return f"{count:,.0f}"
     if count < 1_000_000:

@@ -8,28 +8,27 @@ a meaning, so nothing that is typed is an error.
 import re
 import sqlite3
 import time
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ostrom.engine.entries import UNREADABLE, Packages, whole
-from ostrom.engine.integrity import DAMAGE, connect_read_only, explain
+from ostrom.engine.integrity import reading
 from ostrom.engine.shards import holder
 from ostrom.ground.errors import RunError
 from ostrom.view.index import RunIndex
+from ostrom.view.postings import Numbers, line_of, plain, spaced, words_in
 from ostrom.view.viewer import Routes, Viewer, whole_number
-from ostrom.view.words import LONGEST, beginning, decoded, spaced, text_of
+from ostrom.view.words import LETTERS, PromptNews, beginning, decoded
 
-WHERE = ("prompt", "reply", "reasoning")
+WHERE = tuple(LETTERS)
+NOTHING: Numbers = np.array([], dtype=np.int64)
 MOST_TYPED = 500
 MOST_TERMS = 16
 SHORTEST_START = 2
@@ -95,36 +94,9 @@ def terms_of(typed: str) -> list[SearchTerm]:
     terms = [
         SearchTerm(words, word.endswith("*") and len(words[-1]) >= SHORTEST_START, bool(minus or other_minus))
         for minus, phrase, other_minus, word in _TERM.findall(typed[:MOST_TYPED])
-        if (words := tuple(plain(w) for w in _WORD.findall(spaced(word or phrase) or "")))
+        if (words := tuple(words_in(word or phrase)))
     ]
     return terms[:MOST_TERMS]
-
-
-def plain(word: str) -> str:
-    """A word as the index knows it: small letters without accents.
-
-    >>> plain("Überläufer")
-    'uberlaufer'
-    """
-    if word.isascii():
-        return word.lower()
-    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).lower()
-
-
-def query_of(terms: Sequence[SearchTerm], where: Sequence[str] = WHERE) -> str | None:
-    """The terms in the language of the index; None where there is nothing to look for."""
-    wanted = [_quoted(term) for term in terms if not term.without]
-    if not wanted:
-        return None
-    columns = " ".join(name for name in WHERE if name in where) or " ".join(WHERE)
-    query = f"{{{columns}}} : ({' AND '.join(wanted)})"
-    unwanted = [_quoted(term) for term in terms if term.without]
-    return f"({query}) NOT ({' OR '.join(unwanted)})" if unwanted else query
-
-
-def _quoted(term: SearchTerm) -> str:
-    # Only letters and digits are left in words: there is nothing to escape.
-    return f'"{" ".join(term.words)}"' + (" *" if term.prefix else "")
 
 
 def search(
@@ -140,41 +112,28 @@ def search(
 ) -> SearchPage:
     """The calls in which the words occur, in the order of the journals, a page at a time."""
     terms = terms_of(typed)
-    query = query_of(terms, where)
-    if query is None:
-        return SearchPage([], None)
-    more, values = _restricted(agent, cell)
-    rows = _asked(
-        index,
-        "SELECT s.call, s.match, s.step, s.player, v.agent, v.cell FROM words JOIN spoken s ON s.call=words.rowid "
-        f"JOIN voices v ON v.id=s.voice WHERE words MATCH ? AND words.rowid > ?{more} ORDER BY words.rowid LIMIT ?",
-        [query, after or 0, *values, limit + 1],
-    )
     wanted = [term for term in terms if not term.without]
-    try:
-        hits = []
-        for journal, some in groupby(rows[:limit], lambda row: holder(row[0], journals)):
-            with closing(connect_read_only(journal)) as connection:
-                read = Packages(partial(_package, connection))
-                hits += [
-                    SearchHit(
-                        call,
-                        match,
-                        step,
-                        player,
-                        name,
-                        of,
-                        list(_excerpts(connection, call, wanted, where, read)),
-                    )
-                    for call, match, step, player, name, of in some
-                ]
-    except DAMAGE as error:
-        raise RunError(explain(journal, error)) from None
-    return SearchPage(hits, hits[-1].call if len(rows) > limit else None)
+    if not wanted:
+        return SearchPage([], None)
+    voices, hits = index.voices(), list[SearchHit]()
+    found = _calls(index, journals, terms, where, _among(voices, agent, cell), after or 0)
+    calls = list(islice(found, limit + 1))
+    place = "SELECT unit, step, player FROM calls WHERE id=?"
+    for journal, some in groupby(calls[:limit], lambda pair: holder(pair[0], journals)):
+        with reading(journal) as connection:
+            news = PromptNews(connection)
+            for call, voice in some:
+                row = connection.execute(place, (call,)).fetchone()
+                if row is not None:
+                    (match, step, player), (of, name) = row, voices[voice]
+                    parts = list(_excerpts(connection, call, wanted, where, news))
+                    hits.append(SearchHit(call, match, step, player, name, of, parts))
+    return SearchPage(hits, calls[limit - 1][0] if len(calls) > limit else None)
 
 
 def counts(
     index: RunIndex,
+    journals: Sequence[Path],
     typed: str,
     *,
     where: Sequence[str] = WHERE,
@@ -182,85 +141,145 @@ def counts(
     cell: int | None = None,
 ) -> HitCounts:
     """How many calls hold the words: in all, by cell, by agent, and by where."""
-    terms = terms_of(typed)
-    query = query_of(terms, where)
-    if query is None:
-        return HitCounts(0, {}, {}, {})
-    more, values = _restricted(agent, cell)
-    # A voice is a cell and an agent. Voices are few, so only one small number per hit is joined.
-    rows = _asked(
-        index,
-        "SELECT v.cell, v.agent, c.n FROM (SELECT s.voice AS voice, count(*) AS n FROM words "
-        "JOIN spoken s ON s.call=words.rowid WHERE words MATCH ? GROUP BY s.voice) c JOIN voices v ON v.id=c.voice "
-        f"WHERE true{more}",
-        [query, *values],
-    )
+    terms, voices = terms_of(typed), index.voices()
     by_cell: Counter[int] = Counter()
     by_agent: Counter[str] = Counter()
-    for number, name, n in rows:
+    by_where: dict[str, int] = {}
+    if all(term.without for term in terms):
+        return HitCounts(0, {}, {}, {})
+    for voice, n in _counted(index, journals, terms, where, _among(voices, agent, cell)).items():
+        number, name = voices[voice]
         by_cell[number] += n
         by_agent[name] += n
-    count = "SELECT count(*) FROM words WHERE words MATCH ?"
-    by_where = {name: int(_asked(index, count, [query_of(terms, [name])])[0][0]) for name in where}
+    for name in where:
+        by_where[name] = _counted(index, journals, terms, [name], set(voices)).total()
     return HitCounts(by_cell.total(), dict(by_cell), dict(by_agent), by_where)
 
 
-def _restricted(agent: str | None, cell: int | None) -> tuple[str, list[Any]]:
-    parts = {"v.agent": agent, "v.cell": cell}
-    used = {name: value for name, value in parts.items() if value is not None}
-    return "".join(f" AND {name}=?" for name in used), list(used.values())
+def _among(voices: dict[int, tuple[int, str]], agent: str | None, cell: int | None) -> set[int]:
+    """The voices of an agent and a cell, or of any."""
+    return {
+        number
+        for number, (of, name) in voices.items()
+        if (agent is None or name == agent) and (cell is None or of == cell)
+    }
 
 
-def _asked(index: RunIndex, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-    until = time.monotonic() + SLOWEST
-    index.connection.set_progress_handler(lambda: time.monotonic() > until, 100_000)
-    try:
-        return index.connection.execute(query, values).fetchall()
-    except sqlite3.OperationalError as error:
-        if "interrupted" in str(error):
-            raise RunError("this search takes too long: name more words, an agent or a cell") from None
-        raise RunError(f"{index.path}: {' '.join(str(error).split())}") from None
-    except DAMAGE as error:
-        raise RunError(
-            f"{index.path}: the index cannot be read ({error}); delete it: it is made anew"
-        ) from None
-    finally:
-        index.connection.set_progress_handler(None, 0)
+def _counted(
+    index: RunIndex, journals: Sequence[Path], terms: Sequence[SearchTerm], where: Sequence[str], among: set[int]
+) -> Counter[int]:  # fmt: skip
+    """How many calls of every voice hold the words."""
+    counted: Counter[int] = Counter()
+    for _, voices in _segments(index, journals, terms, where, among, 0):
+        counted.update(
+            dict(zip(*(part.tolist() for part in np.unique(voices, return_counts=True)), strict=True))
+        )
+    return counted
+
+
+def _calls(
+    index: RunIndex, journals: Sequence[Path], terms: Sequence[SearchTerm], where: Sequence[str], among: set[int],
+    after: int,
+) -> Iterator[tuple[int, int]]:  # fmt: skip
+    """The calls behind one that hold the words, in order, with their voices."""
+    for calls, voices in _segments(index, journals, terms, where, among, after):
+        yield from zip(calls.tolist(), voices.tolist(), strict=True)
+
+
+def _segments(
+    index: RunIndex, journals: Sequence[Path], terms: Sequence[SearchTerm], where: Sequence[str], among: set[int],
+    after: int,
+) -> Iterator[tuple[Numbers, Numbers]]:  # fmt: skip
+    """The calls of each segment that hold the words, with their voices."""
+    until, shown = time.monotonic() + SLOWEST, np.array(sorted(among), dtype=np.int64)
+    phrases = [term for term in terms if len(term.words) > 1]
+    for first, last in index.segments(after):
+        hits: Numbers | None = None
+        for term in terms:
+            if not term.without and (hits is None or len(hits)):
+                some = _holding(index, first, term, where)
+                hits = some if hits is None else np.intersect1d(hits, some, assume_unique=True)
+        for term in terms:  # whether a phrase stands there, its words do not tell
+            if term.without and len(term.words) == 1 and hits is not None and len(hits):
+                hits = np.setdiff1d(hits, _holding(index, first, term, WHERE), assume_unique=True)
+        if hits is None or not len(hits):
+            continue
+        voices = index.voices_of(first, last)[hits]
+        kept = np.isin(voices, shown) & (hits + first > after)
+        hits, voices = hits[kept] + first, voices[kept]
+        if not phrases:
+            yield hits, voices
+            continue
+        with reading(holder(first, journals)) as journal:
+            news = PromptNews(journal)
+            for call, voice in zip(hits.tolist(), voices.tolist(), strict=True):
+                if time.monotonic() > until:
+                    raise RunError("this search takes too long: name more words, an agent or a cell")
+                if _says(journal, call, phrases, where, news):
+                    yield np.array([call]), np.array([voice])
+
+
+def _holding(index: RunIndex, first: int, term: SearchTerm, where: Sequence[str]) -> Numbers:
+    """The places of the calls of a segment that hold all words of a term in one of these texts."""
+    found: list[Numbers] = []
+    for name in where:
+        hits: Numbers | None = None
+        for word in term.words:
+            prefix = term.prefix and word is term.words[-1]
+            lists = list(index.calls_with(first, LETTERS[name] + word, prefix=prefix))
+            some = lists[0] if len(lists) == 1 else np.unique(np.concatenate(lists)) if lists else NOTHING
+            hits = some if hits is None else np.intersect1d(hits, some, assume_unique=True)
+        found.append(NOTHING if hits is None else hits)
+    return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
+
+
+def _says(
+    journal: sqlite3.Connection,
+    call: int,
+    phrases: Sequence[SearchTerm],
+    where: Sequence[str],
+    news: PromptNews,
+) -> bool:
+    """Whether a call says all phrases that are wanted, each in one of these texts, and none that must not occur."""
+    lines = {name: line_of(text.encode("utf-8", "replace")) for name, text in _texts(journal, call, news)}
+    return all(
+        term.without
+        != any(
+            f" {' '.join(term.words)}{'' if term.prefix else ' '}" in line
+            for name, line in lines.items()
+            if term.without or name in where
+        )
+        for term in phrases
+    )
 
 
 # -- context -------------------------------------------------------------------------------------------
 
 
 def _excerpts(
-    connection: sqlite3.Connection,
+    journal: sqlite3.Connection,
     call: int,
     terms: Sequence[SearchTerm],
     where: Sequence[str],
-    read: Callable[[int], list[Any]],
+    news: PromptNews,
 ) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
-    """The texts of a call around the words; ``read`` unpacks prompts."""
-    row = connection.execute(
-        f"SELECT {beginning('reply')}, {beginning('reasoning')}, prompt, nth FROM calls WHERE id=?", (call,)
-    ).fetchone()
-    if row is None:
-        return
-    reply, reasoning, package, nth = row
-    for name, raw in (("reply", reply), ("reasoning", reasoning), ("prompt", None)):
+    """The texts of a call around the words."""
+    for name, text in _texts(journal, call, news):
         if name in where:
-            text = _prompt(package, nth, read) if name == "prompt" else decoded(raw)
-            yield from ((name, pieces) for pieces in excerpts(text or "", terms))
+            yield from ((name, pieces) for pieces in excerpts(text, terms))
 
 
-def _package(connection: sqlite3.Connection, number: int) -> bytes:
-    found = connection.execute("SELECT texts FROM prompts WHERE id=?", (number,)).fetchone()
-    return b"" if found is None else bytes(found[0])
-
-
-def _prompt(package: int, nth: int, read: Callable[[int], list[Any]]) -> str:
-    try:
-        return text_of(whole(package, nth, read))[:LONGEST]
-    except UNREADABLE:
-        return ""
+def _texts(journal: sqlite3.Connection, call: int, news: PromptNews) -> Iterator[tuple[str, str]]:
+    """The texts of a call as they are indexed."""
+    row = journal.execute(
+        f"SELECT {beginning('reply')}, {beginning('reasoning')}, unit, player, prompt, nth FROM calls WHERE id=?",
+        (call,),
+    ).fetchone()
+    if row is not None:
+        reply, reasoning, *place = row
+        yield "reply", decoded(reply) or ""
+        yield "reasoning", decoded(reasoning) or ""
+        yield "prompt", news.alone(call, *place)
 
 
 def excerpts(
@@ -296,7 +315,7 @@ def found_in(text: str, terms: Sequence[SearchTerm], most: int = 200) -> list[tu
     longest = max((len(term.words) for term in terms), default=1)
     for match in _WORD.finditer(text):
         pieces = [(match.start(), match.end())]
-        if not match[0].isascii() and len(inside := (spaced(match[0]) or "").split()) > 1:
+        if not match[0].isascii() and len(inside := spaced(match[0]).split()) > 1:
             at, pieces = match.start(), []
             for piece in inside:
                 pieces.append((at, at + len(piece)))
@@ -327,15 +346,16 @@ def page(viewer: Viewer, request: Request) -> Response:
     name = str(request.path_params["run"])
     folder = viewer.shelf.folder(name)
     asked = asked_of(request)
+    journals = [part.journal for part in folder.parts]
     with viewer.indexers.index(folder) as index:
         progress = None if index is None else index.progress
-        found = {} if index is None else found_of(index, [part.journal for part in folder.parts], asked)
+        found = {} if index is None else found_of(index, journals, asked)
         if (
             index is not None
             and asked["after"] is None
             and (asked["count"] or index.progress.calls < COUNTED_AT_ONCE)
         ):
-            found["counts"] = counts(index, asked["q"], **{name: asked[name] for name in WHICH})
+            found["counts"] = counts(index, journals, asked["q"], **{name: asked[name] for name in WHICH})
     part = "_counts" if request.headers.get("hx-target") == "counts" else "search"
     return viewer.page(
         request, part, title=f"Search in {name}", **viewer.about(name), asked=asked, progress=progress, here="search",
@@ -366,7 +386,7 @@ def found_of(index: RunIndex, journals: Sequence[Path], asked: dict[str, Any]) -
     return {
         "page": search(index, journals, asked["q"], after=asked["after"], **which),
         "cells": index.cells(),
-        "agents": index.players("agent"),
+        "agents": sorted({agent for _, agent in index.voices().values()}),
         "terms": [term for term in terms_of(asked["q"]) if not term.without],
     }
 

@@ -11,15 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ostrom.engine.folder import JOURNAL, MANIFEST, Folder
-from ostrom.ground.errors import RunError, UnknownName, UsageError
+from ostrom.ground.errors import OstromError, RunError, UnknownName, UsageError
 from ostrom.ground.files import read_plain
 from ostrom.ground.registry import refresh
 from ostrom.studies.run import Run, open_run
+from ostrom.view.listing import MatchList
 
 MOST_OPEN = 6
 """Runs that stay open; each holds its plan in memory."""
 LOOK_AGAIN = 5.0
 """Seconds between two looks for packages that were installed while the viewer runs."""
+AT_ONCE = 0.3
+"""Seconds that a page waits for the list of matches; then it shows what is there."""
+SLICE = 0.05
+"""Seconds for which a list is filled in the background before others may read the run."""
 _looked = -LOOK_AGAIN
 
 
@@ -51,6 +56,8 @@ class Shelf:
             raise UsageError(f"{root}: holds no run (a run is a folder with {MANIFEST})")
         self._open: OrderedDict[str, OpenRun] = OrderedDict()
         self._guard = threading.Lock()
+        self._filling: dict[str, threading.Thread] = {}
+        self._closing = False
 
     def _inside(self) -> list[Path]:
         return [self.root] if self.single else sorted(p for p in self.root.iterdir() if p.is_dir())
@@ -70,6 +77,37 @@ class Shelf:
     @contextmanager
     def opened(self, name: str) -> Iterator[Run]:
         """A run, open for reading without the check of its integrity; it stays open for the next reader."""
+        with self._kept(name) as kept:
+            yield kept.run
+
+    @contextmanager
+    def listed(self, name: str, seconds: float = AT_ONCE) -> Iterator[MatchList]:
+        """The matches of a run, as far as they can be read in so many seconds; the rest is read in the background."""
+        with self._kept(name) as kept:
+            kept.matches = kept.matches or MatchList(kept.run)
+            complete = kept.matches.update(seconds)
+            yield kept.matches
+        with self._guard:
+            if complete or name in self._filling or self._closing:
+                return
+            self._filling[name] = threading.Thread(target=self._fill, args=(name,), daemon=True)
+            self._filling[name].start()
+
+    def _fill(self, name: str) -> None:
+        """Read the rest of a list in slices: between two of them, pages of the run are drawn."""
+        complete = False
+        with suppress(OstromError):
+            while not complete and not self._closing:
+                began = time.monotonic()
+                with self._kept(name) as kept:  # which takes long where there are many shards
+                    seconds = max(SLICE, time.monotonic() - began)
+                    complete = kept.matches is None or kept.matches.update(seconds)
+                time.sleep(SLICE / 10)
+        with self._guard:
+            self._filling.pop(name, None)
+
+    @contextmanager
+    def _kept(self, name: str) -> Iterator[OpenRun]:
         folder = self.folder(name)
         with self._guard:
             kept = self._open.pop(name, None)
@@ -83,7 +121,7 @@ class Shelf:
                 self._leave(self._open.popitem(last=False)[1])
         try:
             with kept.turn:  # not within the guard: whoever reads another run need not wait
-                yield kept.run
+                yield kept
         finally:
             with self._guard:
                 kept.readers -= 1
@@ -96,9 +134,14 @@ class Shelf:
             kept.left = True
             if not kept.readers:
                 kept.run.close()
+                if kept.matches is not None:
+                    kept.matches.close()
 
     def close(self) -> None:
         """Close what is open."""
+        self._closing = True
+        for thread in list(self._filling.values()):
+            thread.join()
         with self._guard:
             for kept in self._open.values():
                 self._leave(kept)
@@ -111,6 +154,7 @@ class OpenRun:
 
     run: Run
     mark: object = None
+    matches: MatchList | None = None
     turn: threading.Lock = field(default_factory=threading.Lock)
     readers: int = 0
     left: bool = False

@@ -173,11 +173,17 @@ class Viewer:
 
     def page(self, request: Request, template: str, *, code: int = 200, **context: Any) -> Response:
         """A whole page; a template with another name than a page (``_rows``) is a part of one."""
-        return HTMLResponse(draw(template, address=request.url.path, tabs=self.tabs, **context), code)
+        page = HTMLResponse(draw(template, address=request.url.path, tabs=self.tabs, **context), code)
+        progress = context.get("progress")
+        if request.headers.get("hx-target") == "indexing" and (progress is None or progress.complete):
+            # The note on what is missing was all that is asked for; now what was missing is shown too.
+            page.headers.update({"HX-Retarget": "#main", "HX-Reselect": "#main", "HX-Reswap": "outerHTML"})
+        return page
 
     def about(self, name: str) -> dict[str, Any]:
         """What the head of every page about a run says: how it stands and whether it was checked."""
-        self.shelf.folder(name)
+        folder = self.shelf.folder(name)
+        self.indexers.wake(folder)
         if name not in self.watching.statuses:
             self.watching.look([name])
         return {"run": name, "status": self.watching.status(name), "check": self.watching.check(name)}

@@ -55,6 +55,7 @@ def estimate(
     from ostrom.analysis.registered import Question, standing
     from ostrom.analysis.stopping import stopping
     from ostrom.analysis.units import condition
+    from ostrom.data.rundata import so_far
 
     names, measure = _split(arguments)
     first = next((name for name in names if name in measures), None)
@@ -74,6 +75,7 @@ def estimate(
     part = _measure(measure)
     with opened_runs(names, runs) as data:
         stopped = [text for one in data if (text := stopping(one.study, one.folder))]
+        far = so_far(data)
         columns = _columns(by)
         picked = condition(data, part, where or [])
         found = _estimates(data, part, columns, contrast, over, log, _columns(balance), picked, level)
@@ -87,12 +89,19 @@ def estimate(
         | ({"label": registered.label} if registered.bound else {})
         for one in found
     ]
+    for row in rows if far else ():  # a figure that is taken out of its table says it too
+        row["note"] = "; ".join(filter(None, (str(row["note"] or ""), far)))
     document: dict[str, Any] = {"runs": names, "measure": part.name, "scale": part.scale, "by": columns}
     if contrast:
         document["contrast"] = contrast
     if over:
         document |= {"over": over, "log": log}
-    document |= {**({"stopping": stopped} if stopped else {}), **registered.document, "estimates": rows}
+    document |= {
+        **({"stopping": stopped} if stopped else {}),
+        **({"so_far": far} if far else {}),
+        **registered.document,
+        "estimates": rows,
+    }
     if json:
         print_json(document)
     elif csv:
@@ -100,7 +109,7 @@ def estimate(
     else:
         print_standing(registered)
         _show_estimates(part, found, level)
-        for text in stopped:
+        for text in filter(None, (*stopped, far)):
             write(text)
     return CommandResult(document, found)
 

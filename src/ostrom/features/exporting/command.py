@@ -47,6 +47,9 @@ def export(
     with open_run(run, runs) as opened:
         record_early_look(opened.folder.path, opened.rows, opened.manifest)
         written = export_run(opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence)
+        far = opened.plan.so_far(opened.journal.states(), playing=opened.folder.being_played)
+    if far:
+        say(f"{opened.name}: {far}")
     if json:
         print_json({name: {"file": str(path), "rows": rows} for name, (path, rows) in written.items()})
     else:

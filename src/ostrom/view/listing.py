@@ -1,0 +1,543 @@
+"""The list of a run's matches: filled from the rows that matches leave, asked in SQL, kept only while the run is open.
+
+It is a private database of the process (SQLite keeps it in memory, and the rest in a file without a name). It is filled
+in the order of the matches and in slices of time, so that the first page is there at once on a run of any size; a page
+says how far the list has come: what was not read yet is missing, never wrong.
+"""
+
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+from numpy import argsort, array, bincount, concatenate, int64, isin, uint32, unique
+from numpy.typing import NDArray
+
+from ostrom.engine.entries import load
+from ostrom.engine.integrity import DAMAGE, reading
+from ostrom.engine.journal import Journal
+from ostrom.engine.plan import Unit
+from ostrom.engine.rows import UnitTable
+from ostrom.engine.unit_rows import CAME, PLAYERS, SAID, UnitRows
+from ostrom.features.transcript.transcript import ended_early
+from ostrom.games.amounts import IDLE, Amounts
+from ostrom.ground.errors import OstromError, RunError, UnknownName, UsageError
+from ostrom.studies.run import Run
+
+SORTS = (
+    "match", "cell", "state", "outcome", "rounds", "score", "cooperation", "first_defection", "complaints", "policies",
+    "calls", "errors", "tokens_out", "usd",
+)  # fmt: skip
+"""The columns that matches can be sorted by."""
+NUMBERS = tuple(name for name in SORTS if name not in ("cell", "state", "outcome"))
+"""The columns of numbers, which can be bounded."""
+COUNTED = ("calls", "errors", "tokens_in", "tokens_out", "usd", "unpriced")
+"""What the calls of a match add up to."""
+SEATED = {"agent": "agents", "role": "roles", "model": "models"}
+"""Filters on single players, and the column of matches that lists their values."""
+MOST_ROWS = 500
+TOGETHER = 500
+"""Ends of matches that are compared with the list at a time."""
+CALLS = 10_000
+"""Calls that are counted at a time."""
+SHARE = 20
+"""A list that is complete is brought up to date after so many times as long as that took."""
+LONGEST_STRIP = 2000
+MOST_STRIPS = 64
+
+TABLES = """
+CREATE TABLE cells (id INTEGER PRIMARY KEY, levels TEXT NOT NULL UNIQUE);
+CREATE TABLE matches (
+  match INTEGER PRIMARY KEY, mark TEXT, kind TEXT, state TEXT, reason TEXT, cell INTEGER, seed INTEGER, game TEXT,
+  mechanism TEXT, agents TEXT, roles TEXT, models TEXT, rounds INTEGER, scores TEXT, score REAL, cooperation REAL,
+  outcome TEXT, first_defection INTEGER, strips TEXT, readings TEXT, complaints INTEGER, policies INTEGER
+);
+CREATE INDEX matches_seed ON matches (seed, cell);
+CREATE TABLE totals (
+  match INTEGER PRIMARY KEY, calls INTEGER, errors INTEGER, tokens_in INTEGER, tokens_out INTEGER, usd REAL,
+  unpriced INTEGER
+);
+CREATE VIEW listed AS SELECT m.*, coalesce(calls, 0) AS calls, coalesce(errors, 0) AS errors,
+  coalesce(tokens_in, 0) AS tokens_in, coalesce(tokens_out, 0) AS tokens_out, coalesce(usd, 0) AS usd,
+  coalesce(unpriced, 0) AS unpriced FROM matches m LEFT JOIN totals t ON t.match=m.match;
+"""
+TOTAL = (
+    "SELECT unit, count(*), sum(error IS NOT NULL AND finish IS NULL), coalesce(sum(tokens_in), 0), "
+    "coalesce(sum(tokens_out), 0), total(usd), sum(error IS NULL AND usd IS NULL) FROM calls "
+    "WHERE id > ? AND id <= ? GROUP BY unit"
+)
+ADD = f"INSERT INTO totals VALUES (?{', ?' * len(COUNTED)}) ON CONFLICT (match) DO UPDATE SET " + ", ".join(
+    f"{name}={name}+excluded.{name}" for name in COUNTED
+)
+
+
+@dataclass(frozen=True)
+class ListProgress:
+    """How much of a run a list holds."""
+
+    matches: int = 0
+    of_matches: int = 0
+    calls: int = 0
+    of_calls: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether it holds everything."""
+        return self.matches >= self.of_matches and self.calls >= self.of_calls
+
+
+@dataclass
+class CountedCalls:
+    """How far the calls of a journal are counted; a joined run has a journal for each shard."""
+
+    journal: Path
+    before: int = 0
+    """The number after which its calls begin."""
+    through: int = 0
+    last: int = 0
+    seal: int | None = None
+    """The seal of the last call that was counted."""
+
+
+@dataclass(frozen=True)
+class MatchFilters:
+    """Which matches to show; empty: all of them."""
+
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Factor: level, as text."""
+    cell: int | None = None
+    agent: str | None = None
+    role: str | None = None
+    model: str | None = None
+    """Agent, role and model must be those of one and the same player."""
+    state: str | None = None
+    outcome: str | None = None
+    reading: str | None = None
+    """A reading that occurs in the match."""
+    retries: bool = False
+    """Only matches with replies that could not be read."""
+    errors: bool = False
+    """Only matches with calls that failed."""
+    kind: str | None = None
+    game: str | None = None
+    mechanism: str | None = None
+    least: Mapping[str, float] = field(default_factory=dict)
+    """The least value of columns of numbers."""
+    most: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MatchPage:
+    """Some rows, and where the next ones begin."""
+
+    rows: list[dict[str, Any]]
+    after: str | None
+    """The ``after`` argument for the next page; None if there is none."""
+
+
+class MatchList:
+    """The matches of an open run; whoever reads the run alone reads the list."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.rows = run, run.rows
+        self._begin()
+
+    def _begin(self) -> None:
+        self.connection = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        self.connection.executescript(TABLES)
+        self.progress = ListProgress(of_matches=1)
+        self._cells: dict[str, int] = {}
+        self._seated: dict[str, set[str]] = {name: set() for name in SEATED}
+        self._models: set[tuple[str, str | None]] = set()
+        """Agents with their models."""
+        self._readings: set[str] = set()
+        self._counted = [CountedCalls(part.journal) for part in self.run.folder.parts]
+        self._entries: int | None = None
+        """What the journals held when the list was complete."""
+        self._at, self._walked, self._total, self._aim = -1, 0, 0, 0
+        """The last ended match that was compared with the journals, how many were and are to be, and what the journals
+        held then."""
+        self._next = 0.0
+        """When a complete list may be brought up to date."""
+
+    def close(self) -> None:
+        """Forget the list."""
+        self.connection.close()
+
+    # -- filling -------------------------------------------------------------------------------------
+
+    def update(self, seconds: float = float("inf")) -> bool:
+        """Read more of the journals, for about so many seconds; whether the list is complete."""
+        began = time.monotonic()
+        if self.progress.complete and began < self._next:
+            return True
+        entries = self._looked()
+        if entries == self._entries:
+            return True
+        until = time.monotonic() + seconds
+        if self._at < 0:
+            self._aim = entries
+        if not (self._ended(until) and self._open(until) and self._calls(until)):
+            return False
+        self._entries, self._at, self._walked = self._aim, -1, 0
+        self._next = time.monotonic() + SHARE * (time.monotonic() - began)
+        return True
+
+    def _looked(self) -> int:
+        """Look how many calls there are; how many entries the journals hold."""
+        entries = total = 0
+        for part in self._counted:
+            with reading(part.journal) as journal:
+                if part.seal is not None:
+                    row = journal.execute("SELECT seal FROM calls WHERE id=?", (part.through,)).fetchone()
+                    if row is None or row[0] != part.seal:  # it is another journal
+                        self.close()
+                        self._begin()
+                        return self._looked()
+                stated = journal.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+                entries += stated[0] if stated is not None and type(stated[0]) is int else 0
+                bounds = "SELECT coalesce(min(id), 1) - 1, coalesce(max(id), 0) FROM calls"
+                part.before, part.last = journal.execute(bounds).fetchone()
+                part.through = max(part.through, part.before)
+                total += journal.execute("SELECT count(*) FROM units").fetchone()[0]
+        self._total = total
+        self._count_calls()
+        return entries
+
+    def _count_calls(self) -> None:
+        calls, of_calls = (
+            sum(getattr(part, name) - part.before for part in self._counted) for name in ("through", "last")
+        )
+        self.progress = replace(self.progress, calls=calls, of_calls=of_calls)
+
+    def _ended(self, until: float) -> bool:
+        """The matches that have ended, and those that have ended anew."""
+        while True:
+            ends = list(islice(self.run.journal.marks(self._at), TOGETHER))
+            last = ends[-1][0] if len(ends) == TOGETHER else (1 << 62)
+            query = "SELECT match, mark FROM matches WHERE match > ? AND match <= ? AND state <> 'open'"
+            marks = dict(self.connection.execute(query, (self._at, last)))
+            for unit, state, mark in ends:
+                if marks.pop(unit, None) != mark:
+                    self._read(unit, mark, state)
+                self._at, self._walked = unit, self._walked + 1
+                if time.monotonic() > until:
+                    known = self._walked if self._entries is None else self._total
+                    self.progress = replace(self.progress, matches=known, of_matches=self._total)
+                    return False
+            for gone in marks:
+                self.connection.execute("DELETE FROM matches WHERE match=?", (gone,))
+            if len(ends) < TOGETHER:
+                self.progress = replace(self.progress, matches=self._total, of_matches=self._total)
+                return True
+
+    def _open(self, until: float) -> bool:
+        """The matches that are under way, as far as they have come."""
+        journal, plan = self.run.journal, self.run.plan
+        known = dict(self.connection.execute("SELECT match, mark FROM matches WHERE state='open'"))
+        for unit in sorted(journal.begun()) if self._total < plan.planned else []:
+            if journal.ended(unit) is not None:
+                continue
+            mark = str(sum(journal.readings(unit).values()))
+            if known.pop(unit, None) != mark:
+                self._read(unit, mark, "open")
+                if time.monotonic() > until:
+                    return False
+        for gone in known:
+            self.connection.execute("DELETE FROM matches WHERE match=? AND state='open'", (gone,))
+        return True
+
+    def _calls(self, until: float) -> bool:
+        """What the calls of every match add up to."""
+        for part in self._counted:
+            if part.through == part.last:
+                continue
+            with reading(part.journal) as journal:
+                while part.through < part.last:
+                    last = min(part.through + CALLS, part.last)
+                    self.connection.executemany(ADD, journal.execute(TOTAL, (part.through, last)).fetchall())
+                    row = journal.execute("SELECT seal FROM calls WHERE id=?", (last,)).fetchone()
+                    part.through, part.seal = last, None if row is None else row[0]
+                    if time.monotonic() > until:
+                        self._count_calls()
+                        return self.progress.calls == self.progress.of_calls
+        self._count_calls()
+        return True
+
+    def _read(self, number: int, mark: str, state: str) -> None:
+        """Put a match into the list as its journal has it."""
+        plan = self.run.plan
+        if state == "withdrawn" or number in plan.hidden:
+            self.connection.execute("DELETE FROM matches WHERE match=?", (number,))
+            return
+        columns: dict[str, Any] = {"match": number, "mark": mark, "state": state}
+        try:
+            if number >= len(plan):
+                raise RunError(f"holds match {number}, the study has only {len(plan)}")
+            columns |= self._head(plan.unit(number))
+            for table in self.rows.tables(number):
+                columns |= self._played(table)
+        except OstromError as error:
+            columns |= {"state": "damaged", "reason": str(error)}
+        except (*DAMAGE, ValueError, LookupError, TypeError) as error:
+            why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            columns |= {"state": "damaged", "reason": f"match {number} cannot be read ({why})"}
+        names, places = ", ".join(columns), ", ".join("?" * len(columns))
+        self.connection.execute(
+            f"INSERT OR REPLACE INTO matches ({names}) VALUES ({places})", list(columns.values())
+        )
+
+    def _head(self, unit: Unit) -> dict[str, Any]:
+        players = list(self.rows.planned(unit))
+        seated = {column: [row[name] for row in players] for name, column in SEATED.items()}
+        for name, column in SEATED.items():
+            self._seated[name].update(value for value in seated[column] if value is not None)
+        self._models.update(zip(seated["agents"], seated["models"], strict=True))
+        levels = _json(dict(unit.cell))
+        if levels not in self._cells:
+            self._cells[levels] = len(self._cells) + 1
+            self.connection.execute("INSERT INTO cells VALUES (?, ?)", (self._cells[levels], levels))
+        return {
+            "kind": unit.kind, "cell": self._cells[levels], "seed": unit.seed, "game": unit.game.name,
+            "mechanism": unit.mechanism.name, **{column: _json(values) for column, values in seated.items()},
+        }  # fmt: skip
+
+    def _played(self, table: UnitTable) -> dict[str, Any]:
+        rows, readings = table.rows, _readings(self.run.journal, table)
+        self._readings.update(readings)
+        players = [dict(zip(PLAYERS, player, strict=True)) for player in rows.players]
+        signs = signs_of(table.unit, rows)
+        scores = [float(score) for score in table.scores if score is not None]
+        early = ended_early(load(table.facts)) if table.facts else None
+        number = players[0]["rounds_played"] if players and table.scores else len(unique(signs[1]))
+        return {
+            "reason": early or table.reason,
+            "rounds": number,
+            "scores": _json(list(table.scores)) if table.scores else None,
+            "score": sum(scores) / len(scores) if scores else None,
+            **strips_of(table.unit, signs),
+            "readings": _json(dict(sorted(readings.items()))),
+            "complaints": sum(player["complaints"] for player in players),
+            "policies": readings["policy"] + readings["refused"],
+        }
+
+    # -- asking --------------------------------------------------------------------------------------
+
+    def cells(self) -> dict[int, dict[str, Any]]:
+        """The cells that occur, by number, each as a mapping from factors to levels."""
+        return {number: orjson.loads(levels) for levels, number in self._cells.items()}
+
+    def players(self, what: str) -> list[str]:
+        """The agents, roles or models that occur."""
+        return sorted(self._seated[what])
+
+    def models_tell_agents(self) -> bool:
+        """Whether every agent that is a model has one of its own: a choice of models then is one of agents."""
+        models = {agent for agent, model in self._models if model is not None}
+        own = [pair for pair in self._models if pair[0] in models]
+        return len(own) == len(models) == len({model for _, model in own})
+
+    def known(self, column: str) -> list[Any]:
+        """The values of a column of matches that occur: state, outcome, kind."""
+        if column not in ("state", "outcome", "kind"):
+            raise UnknownName("column", column, ["state", "outcome", "kind"])
+        query = f"SELECT DISTINCT {column} FROM matches WHERE {column} IS NOT NULL ORDER BY 1"
+        return [value for (value,) in self.connection.execute(query)]
+
+    def readings(self) -> list[str]:
+        """The readings that occur."""
+        return sorted(self._readings)
+
+    def count(self, filters: MatchFilters | None = None) -> int:
+        """How many matches the filters leave."""
+        where, values = self._where(filters or MatchFilters())
+        found = self.connection.execute(f"SELECT count(*) FROM listed WHERE {where}", values).fetchone()
+        return int(found[0])
+
+    def matches(
+        self,
+        filters: MatchFilters | None = None,
+        *,
+        sort: str = "match",
+        descending: bool = False,
+        after: str | None = None,
+        limit: int = 200,
+    ) -> MatchPage:
+        """Matches in order, a page at a time; ``after`` is what the page before gave."""
+        if sort not in SORTS:
+            raise UnknownName("column", sort, SORTS)
+        where, values = self._where(filters or MatchFilters())
+        if after is not None:
+            more, bound = _beyond(sort, descending, after)
+            where, values = f"{where} AND {more}", [*values, *bound]
+        way, limit = "DESC" if descending else "ASC", max(1, min(limit, MOST_ROWS))
+        order = f"match {way}" if sort == "match" else f"{sort} {way}, match {way}"
+        query = f"SELECT * FROM listed WHERE {where} ORDER BY {order} LIMIT {limit + 1}"
+        rows = list(self._rows(query, values))
+        more_rows, rows = len(rows) > limit, rows[:limit]
+        place = orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None
+        if self.progress.calls < self.progress.of_calls:  # a part of a sum is no sum
+            rows = [{**row, **dict.fromkeys(COUNTED)} for row in rows]
+        return MatchPage(rows, place)
+
+    def match(self, number: int) -> dict[str, Any] | None:
+        """One match."""
+        return next(self._rows("SELECT * FROM listed WHERE match=?", [number]), None)
+
+    def _rows(self, query: str, values: Sequence[Any]) -> Iterator[dict[str, Any]]:
+        cells = self.cells()
+        cursor = self.connection.execute(query, values)
+        names = [column[0] for column in cursor.description]
+        for values in cursor:
+            row = dict(zip(names, values, strict=True))
+            for name in ("agents", "scores", "strips", "readings"):
+                row[name] = None if row[name] is None else orjson.loads(row[name])
+            yield {**row, "levels": cells.get(row["cell"], {})}
+
+    def _where(self, filters: MatchFilters) -> tuple[str, list[Any]]:
+        for column in (*filters.least, *filters.most):
+            if column not in NUMBERS:
+                raise UnknownName("column of numbers", column, NUMBERS)
+        names = ("cell", "state", "outcome", "kind", "game", "mechanism")
+        player = {column: getattr(filters, name) for name, column in SEATED.items()}
+        given = {column: value for column, value in player.items() if value is not None}
+        fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column in given)
+        cells = ", ".join(map(str, self.cells_with(filters.levels)))
+        asked: list[tuple[bool, str, list[Any]]] = [
+            (True, "true", []),
+            *((getattr(filters, name) is not None, f"{name}=?", [getattr(filters, name)]) for name in names),
+            (bool(filters.levels), f"cell IN ({cells})", []),
+            (bool(given), f"EXISTS (SELECT 1 FROM json_each(agents) p WHERE {fits})", [*given.values()]),
+            (
+                filters.reading is not None,
+                "EXISTS (SELECT 1 FROM json_each(readings) r WHERE r.key=?)",
+                [filters.reading],
+            ),
+            (filters.retries, "complaints > 0", []),
+            (filters.errors, "errors > 0", []),
+            *((True, f"{column} >= ?", [bound]) for column, bound in filters.least.items()),
+            *((True, f"{column} <= ?", [bound]) for column, bound in filters.most.items()),
+        ]
+        values = [value for applies, _, some in asked if applies for value in some]
+        return " AND ".join(condition for applies, condition, _ in asked if applies), values
+
+    def cells_with(self, levels: Mapping[str, str]) -> list[int]:
+        """The cells in which every factor has the level that is named."""
+        return [
+            number
+            for number, cell in self.cells().items()
+            if all(name in cell and str(cell[name]) == level for name, level in levels.items())
+        ]
+
+
+def _beyond(sort: str, descending: bool, after: str) -> tuple[str, list[Any]]:
+    """The condition for what comes after a row; empty values come first, or last in descending order."""
+    try:
+        value, match = orjson.loads(after)
+        if type(match) is not int or not isinstance(value, int | float | str | None):
+            raise ValueError
+        if any(isinstance(number, int) and abs(number) >= 2**63 for number in (value, match)):
+            raise ValueError
+    except (ValueError, TypeError):  # also what orjson raises
+        raise UsageError(f"page {after[:60]!r}: is no place in this list") from None
+    sign = "<" if descending else ">"
+    if sort == "match":
+        return f"match {sign} ?", [match]
+    if value is None:
+        rest = f"({sort} IS NULL AND match {sign} ?)"
+        return (rest if descending else f"({rest} OR {sort} IS NOT NULL)"), [match]
+    inside = f"({sort} {sign}= ? AND ({sort} {sign} ? OR match {sign} ?))"
+    return (f"({inside} OR {sort} IS NULL)" if descending else inside), [value, value, match]
+
+
+# -- strips --------------------------------------------------------------------------------------------
+
+Signs = tuple[NDArray[int64], NDArray[int64], NDArray[uint32]]
+"""Players, rounds, and one sign (a code point) for what the player did in the round."""
+C, D, DOT = map(ord, "CD·")
+
+
+def signs_of(unit: Unit, rows: UnitRows) -> Signs:
+    """What every player did, one sign per round: C or D where the game says what cooperating is, of an amount its
+    share of what may be named (0 to 9), else the letter of the action (a, b, ...), a dot where the round is void or the
+    player had nothing to decide."""
+    game, width = unit.game, max(1, len(rows.came))
+    pairs, places = unique(rows.asked_codes * width + rows.came_codes, return_inverse=True)
+    of_pair = [_sign(unit, rows.asked[pair // width], rows.came[pair % width]) for pair in pairs.tolist()]
+    signs = array(of_pair, dtype=uint32)[places]
+    players = array([asked[0] for asked in rows.asked], dtype=int64)[rows.asked_codes]
+    ends = signs > 0
+    players, rounds, signs = players[ends], rows.rounds[ends], signs[ends]
+    if game.has_table:
+        return players, rounds, signs
+    signs[isin(rounds, rounds[signs == DOT])] = DOT
+    if players.max(initial=0) < game.seats:
+        moved = set(zip(players.tolist(), rounds.tolist(), strict=True))
+        numbers = unique(rounds).tolist()
+        idle = [(p, n, DOT) for n in numbers for p in range(game.seats) if (p, n) not in moved]
+        more = array(idle, dtype=int64).reshape(-1, 3).T
+        players, rounds = concatenate([players, more[0]]), concatenate([rounds, more[1]])
+        signs, order = concatenate([signs, more[2].astype(uint32)]), argsort(rounds, kind="stable")
+        players, rounds, signs = players[order], rounds[order], signs[order]
+    return players, rounds, signs
+
+
+def _sign(unit: Unit, asked: tuple[Any, ...], came: tuple[Any, ...]) -> int:
+    """The sign for what came of a decision; 0 where it ends no round of the player."""
+    result = dict(zip(CAME, came, strict=True))
+    if asked[3] != "act" or asked[4] or result["payoff"] is None:
+        return 0
+    value = result["action"] if result["amount"] is None else result["amount"]
+    return DOT if value is None else ord(sign_of(unit, asked[1], unit.game.index(asked[1], value)))
+
+
+def sign_of(unit: Unit, seat: int, action: int) -> str:
+    """One sign for an action."""
+    options = unit.game.actions[seat]
+    if isinstance(options, Amounts) and action < options.levels:
+        return str(round(9 * action / max(1, options.levels - 1)))
+    if options[action] == IDLE:
+        return "·"
+    cooperates = unit.game.cooperates(seat, action)
+    if cooperates is not None:
+        return "C" if cooperates else "D"
+    return chr(ord("a") + action) if action < 26 else "#"
+
+
+def strips_of(unit: Unit, signs: Signs) -> dict[str, Any]:
+    """The strips of the players, and what they say of the match."""
+    players, rounds, marks = signs
+    shown = [
+        marks[players == player].astype("<u4").tobytes().decode("utf-32-le")
+        for player in range(min(len(unit.players), MOST_STRIPS))
+    ]
+    cooperated, defected = int((marks == C).sum()), marks == D
+    known = cooperated + int(defected.sum())
+    return {
+        "strips": _json([strip[:LONGEST_STRIP] for strip in shown]),
+        "outcome": "".join(strip[-1:] for strip in shown[:8]) or None,
+        "first_defection": int(rounds[defected].min()) if defected.any() else None,
+        "cooperation": cooperated / known if known else None,
+    }
+
+
+def _readings(journal: Journal, table: UnitTable) -> Counter[str]:
+    """How often every reading occurs in a match."""
+    rows = table.rows
+    if rows.said is None:  # answers that are not kept with the rows are journaled one by one
+        return Counter(journal.readings(table.unit.index))
+    counts: Counter[str] = Counter()
+    for said, count in zip(rows.said, bincount(rows.said_codes, minlength=len(rows.said)), strict=True):
+        counts[str(said[SAID.index("reading")])] += int(count)
+    return +counts
+
+
+def _json(data: Any) -> str:
+    return orjson.dumps(
+        data, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS, default=str
+    ).decode()
