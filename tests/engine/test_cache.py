@@ -119,3 +119,23 @@ def test_a_cache_that_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "deep").write_text("a file")
     with pytest.raises(RunError, match="the cache cannot be opened"):
         Cache(tmp_path / "deep" / "cache.db")
+
+
+def test_a_reply_that_is_older_than_asked_for_is_not_given_and_gives_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a run that is bound to a registration takes no answer that was there before it."""
+    for at, text in ((100.0, "old"), (200.0, "new")):
+        monkeypatch.setattr("ostrom.engine.caller.time.time", lambda at=at: at)
+        cache = Cache(tmp_path / "cache.db", since=150.0)
+        cache.put(b"k", Reply(text))
+        assert (asyncio.run(cache.get(b"k")) is None) == (at < 150)
+        cache.close()
+    free = Cache(tmp_path / "cache.db")
+    reply = asyncio.run(free.get(b"k"))
+    assert reply is not None and reply.text == "new"
+    free._db.execute("UPDATE replies SET reply = json_remove(reply, '$.at')")
+    assert asyncio.run(free.get(b"k")) is not None
+    free.since = 1.0  # replies of earlier versions have no time
+    assert asyncio.run(free.get(b"k")) is None
+    free.close()

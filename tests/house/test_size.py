@@ -33,16 +33,16 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_940),
     "models": Size(32, 3_726),
     "agents": Size(32, 2_545),
-    "engine": Size(28, 5_067),
-    "data": Size(5, 574),
+    "engine": Size(28, 5_068),
+    "data": Size(5, 578),
     "analysis": Size(35, 4_299),
     "reports": Size(32, 2_594),
     "studies": Size(18, 2_200),
     "costs": Size(8, 1_115),
-    "api": Size(5, 531),
+    "api": Size(5, 533),
     "cli": Size(15, 1_187),
     "web": Size(5, 292),
-    "features": Size(122, 9_995),
+    "features": Size(122, 9_998),
     "people": Size(27, 3_289),
     "view": Size(22, 3_195),
     "probe": Size(17, 1_548),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=599, statements=56_928)
+WHOLE = Size(files=599, statements=56_938)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -20,6 +20,7 @@ from ostrom.api.objects import model_name, plain
 from ostrom.api.threads import in_a_thread, inside_a_loop
 from ostrom.costs.forecast import Forecast, forecast, measure
 from ostrom.costs.waves import check_batch
+from ostrom.data.early_looks import record_early_look
 from ostrom.data.rundata import RunData, run_data
 from ostrom.engine import loop
 from ostrom.engine.folder import Folder, check_name
@@ -511,6 +512,7 @@ class Run:
         from ostrom.analysis.summary import summarise
 
         with open_folder(self.path) as opened:
+            record_early_look(opened.folder.path, opened.rows, opened.manifest)
             rows = [
                 {**cell.factors, "agent": cell.agent, "matches": cell.matches, "cooperation": cell.cooperation,
                  "95 % CI": cell.interval_text if cell.cooperation is not None else None, "score": cell.score}

@@ -5,9 +5,11 @@ folder, or a file that was removed, leaves no trace, and a registration says so.
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -36,10 +38,12 @@ class EarlyLook:
         return self.ended < self.planned
 
 
-def record_early_look(folder: Path, rows: Rows, sequential: bool) -> None:
-    """Record a look at a run that is not complete; one at the state that was seen last is no further look."""
+def record_early_look(folder: Path, rows: Rows, manifest: Mapping[str, Any]) -> None:
+    """Record a look at a registered run that is not complete; one at a state that was seen before is no new one."""
+    if not manifest.get("registered"):
+        return
     states = rows.journal.states()
-    planned = rows.plan.planned + (sequential and goes_on(folder))
+    planned = rows.plan.planned + (bool(manifest["study"].get("stop")) and goes_on(folder))
     failed = sum(state == "failed" for state in states.values())
     entries = rows.journal.entries
     if len(states) - failed >= planned or any(look.entries == entries for look in early_looks(folder)):
@@ -71,11 +75,11 @@ def early_looks(folder: Path) -> list[EarlyLook]:
         raise RunError(f"{path}: is not what ostrom writes there (put back the file of this run)") from None
 
 
-def _look(row: dict[str, object]) -> EarlyLook:
+def _look(row: Mapping[str, Any]) -> EarlyLook:
     values = {field.name: row[field.name] for field in fields(EarlyLook)}
     if any(type(value) is not (str if name == "at" else int) for name, value in values.items()):
         raise TypeError("values")
-    return EarlyLook(**values)  # type: ignore[arg-type]
+    return EarlyLook(**values)
 
 
 def goes_on(folder: Path) -> bool:

@@ -359,8 +359,8 @@ def run_data(
     """
     import_duckdb()
     rows.journal.hold()
-    if look and manifest.get("registered"):
-        record_early_look(folder, rows, bool(manifest["study"].get("stop")))
+    if look:
+        record_early_look(folder, rows, manifest)
     types, more = factor_types(rows), people_columns(rows)
     tables = table_names(rows)
     state: dict[str, Any] = {

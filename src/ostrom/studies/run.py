@@ -258,7 +258,7 @@ def _prepare(folder: Folder, plan: Plan) -> None:
         if any(references(study)):
             more["code_home"] = str(plan.library.home.absolute())
         if plan.registered is not None:
-            more["registered"] = plan.registered
+            more["registered"] = dict(plan.registered)
         if plan.shard is not None:
             more["shard"] = {**asdict(plan.shard), "playing": token_hex(8), "trees": _trees(plan)}
         folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))

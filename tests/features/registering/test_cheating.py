@@ -17,7 +17,7 @@ from tests.cli.in_process import Call, caller
 from ostrom.analysis import registration as registrations
 from ostrom.engine import journal as journals
 from ostrom.engine.folder import manifest_bytes
-from ostrom.ground.errors import RequestRefused
+from ostrom.ground.errors import ModelError, RequestRefused
 from ostrom.models.base import Reply
 from ostrom.models.providers import scripted
 
@@ -127,7 +127,8 @@ def test_swapped_prompts_are_reported_and_refused_on_resume(call: Call) -> None:
 
 
 def test_dropped_matches_are_counted(call: Call) -> None:
-    replies = iter([RequestRefused("no", status=400), "nonsense", *["[A0]"] * 1000])
+    answers: list[str | ModelError] = [RequestRefused("no", status=400), "nonsense", *["[A0]"] * 1000]
+    replies = iter(answers)
     scripted.register("first", lambda request: next(replies))
     registered(call, "asked.yaml")
     assert call("run", "asked.yaml", "--registered", "r.yaml").code == 1
@@ -272,7 +273,7 @@ def test_a_look_before_the_end_is_recorded(call: Call) -> None:
         assert asked["label"] == "exploratory"
     assert len(Path("runs/s/early_looks.jsonl").read_text().splitlines()) == 1
     call("resume", "s", "--limit", "3")
-    call("report", "s")
+    assert call("export", "s", "--format", "csv").code == 0
     assert call("resume", "s").code == 0
     call("estimate", "s", "cooperation")
     (told,) = checked(call)["deviations"]

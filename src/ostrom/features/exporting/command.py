@@ -40,10 +40,12 @@ def export(
 
     Tables, Inspect logs, a dataset folder, or oTree's wide table.
     """
+    from ostrom.data.early_looks import record_early_look
     from ostrom.features.exporting import export_run
     from ostrom.studies.run import open_run
 
     with open_run(run, runs) as opened:
+        record_early_look(opened.folder.path, opened.rows, opened.manifest)
         written = export_run(opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence)
         far = opened.plan.so_far(opened.journal.states(), playing=opened.folder.being_played)
     if far:

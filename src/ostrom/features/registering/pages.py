@@ -9,6 +9,7 @@ import orjson
 
 from ostrom.analysis.registered import LIMITS
 from ostrom.analysis.registration import Registration
+from ostrom.ground.terminal import escaped
 from ostrom.reports.files import as_markdown
 from ostrom.reports.page import Section, plain_page, shown_table
 from ostrom.reports.panel import Table
@@ -167,10 +168,10 @@ def _dumped(value: Any) -> str:
 
 
 def _inline(text: str) -> str:
-    r"""Text in which Markdown means nothing.
+    r"""Text in which Markdown and HTML mean nothing.
 
     >>> _inline("<b>*x*</b> [a](b)")
-    '\\<b\\>\\*x\\*\\</b\\> \\[a\\](b)'
+    '&lt;b&gt;\\*x\\*&lt;/b&gt; \\[a\\](b)'
     """
-    marks = {mark: f"\\{mark}" for mark in "\\`*_[]<>#!~&"}
-    return " ".join("".join(marks.get(char, char) for char in text).split())
+    marks = {mark: f"\\{mark}" for mark in "\\`*_[]#!~|"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+    return " ".join("".join(marks.get(char, char) for char in escaped(text)).split())
