@@ -24,14 +24,23 @@ __all__ = [
     "Study",
     "__version__",
     "commands",
+    "compare",
     "game",
+    "gate",
     "open_run",
     "play",
     "play_async",
+    "power",
+    "replicate",
     "study",
 ]
 
+ASKED = ("compare", "gate", "power", "replicate")
+"""Commands that are functions of the package itself: those that answer a question about a study or its runs."""
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ostrom.api import (
         Game,
         Measure,
@@ -45,6 +54,12 @@ if TYPE_CHECKING:
         play_async,
         study,
     )
+    from ostrom.ground.results import CommandResult
+
+    compare: Callable[..., CommandResult]
+    gate: Callable[..., CommandResult]
+    power: Callable[..., CommandResult]
+    replicate: Callable[..., CommandResult]
 
 
 find_moved_modules()
@@ -55,6 +70,8 @@ def __getattr__(name: str) -> Any:
         raise ImportError(NO_WINDOWS)
     if name == "commands":
         return import_module("ostrom.api.commands")
+    if name in ASKED:
+        return getattr(import_module("ostrom.api.commands"), name)
     if name in __all__:
         return getattr(import_module("ostrom.api"), name)
     raise AttributeError(f"module 'ostrom' has no attribute {name!r}")

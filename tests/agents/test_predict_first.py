@@ -29,6 +29,7 @@ KNOWN: dict[str, tuple[Any, str]] = {
     ),
     "in_turn": ("in_turn", r'Nobody has decided yet|"from": "Player \d", "action": "A1"'),
     "mediation": ({"name": "mediation", "designs": [[1, 0], [1, 0]]}, r"mediator M\d: if 1 player delegates"),
+    "negotiation": ({"name": "negotiation", "turns": 2}, "Which action|no offer"),
     "none": ("none", "Which action"),
     "punishment": ({"name": "punishment", "rounds": 2}, "This is round 1|unish(ed|ments) at the end of round 1"),
     "repetition": (REPETITION, "This is round"),

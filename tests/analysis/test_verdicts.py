@@ -41,6 +41,12 @@ def test_p_values_invert_the_interval() -> None:
     assert p_value(replace(one, low=None, high=None), 0.0) == 1.0
 
 
+def test_a_threshold_that_the_interval_leaves_out_is_decided_however_many_values_are_alike() -> None:
+    few_others = of(mean_of([0.9] * 14 + [0.5] * 4, bounds=(0, 1)), 18)
+    assert 0.97 not in few_others and p_value(few_others, 0.97) < 0.05
+    assert above([few_others], 0.97).verdicts[0].answer == "no"
+
+
 def test_many_comparisons_are_corrected_and_say_how() -> None:
     close = next(e for c in np.arange(0.5, 0.7, 0.002) if 0.02 < p_value(e := around(float(c)), 0.5) < 0.05)
     assert above([close], 0.5).verdicts[0].answer == "yes"

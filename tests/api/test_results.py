@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import ostrom
+from ostrom.ground.errors import UsageError
 from ostrom.ground.results import MOST_ROWS, CommandResult, TableRows, html_of, html_table
 
 STUDY = {
@@ -46,3 +47,56 @@ def test_a_long_table_and_a_long_cell_are_cut() -> None:
     assert html_of({"n": 1, "rows": [{"a": None}]}) == (
         "<table><tr><th>n</th><td>1</td></tr></table><b>rows</b><table><tr><th>a</th></tr><tr><td></td></tr></table>"
     )
+
+
+ASKED = {
+    "name": "asked",
+    "game": "prisoners_dilemma",
+    "mechanism": {"name": "repetition", "rounds": 4},
+    "types": {"echo": "tit_for_tat", "hawk": "defector"},
+    "seating": "ordered",
+    "vary": {"memory": {"set": "agent.memory", "to": ["window:1", "full"]}},
+    "seeds": 6,
+}
+
+
+def test_questions_are_functions_of_the_package_with_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = ostrom.play(ASKED, progress=False)
+    other = ostrom.play({**ASKED, "seeds": 4}, name="fewer", progress=False)
+    statements = [f"- {{name: g{least}, measure: cooperation, at_least: {least}}}" for least in (0.9, 0.001)]
+    Path("gates.yaml").write_text("\n".join(["gates:", *statements]))
+    judged = ostrom.gate(run, gates="gates.yaml", runs="elsewhere")  # a run is found by its own folder
+    assert judged.answer == "fail" and judged.source.answer == "fail"
+    assert judged.table["answer"].to_list()[0] == "fail" and judged.table["estimate.n"].to_list() == [48, 48]
+    assert judged.to_dict() == ostrom.commands.gate("asked", gates="gates.yaml") | {"run": str(run.path)}
+    assert type(judged.to_dict()) is dict
+    Path("asked.yaml").write_text(
+        "name: asked\ngame: chicken\ntypes: {a: random}\nseating: self\n"
+        "vary: {memory: {set: agent.memory, to: [full, 'window:1']}}\n"
+    )
+    curve = ostrom.power(
+        "asked.yaml", measure="cooperation", contrast="memory=full-window:1", seeds="3,6", simulations=100
+    )
+    assert curve.table["seeds"].to_list() == [3, 6] == [point.seeds for point in curve.source.points]
+    differences = ostrom.compare(run, other, by="agent")
+    assert differences.table["agent"].to_list() == ["echo", "hawk"] and differences.source.new == "asked"
+    assert differences.table.height == 2 and differences.changed  # the rows of the answer, not another list
+    published = ostrom.compare(ostrom.play("pd-tournament", preset="smoke", progress=False))
+    assert published.table.height == len(published.cells) == len(published.source.lines)
+    with pytest.raises(UsageError, match="name a paper"):
+        ostrom.replicate()
+    assert {"compare", "gate", "power", "replicate"} <= set(dir(ostrom))
+
+
+def test_a_result_without_rows_has_an_empty_table() -> None:
+    assert CommandResult({"n": 1, "judged": []}).table.height == 0
+    assert CommandResult({"runs": [{"a": 1}], "claims": []}, rows_key="claims").table.height == 0
+    assert CommandResult(
+        {"n": 1, "rows": [{"a": {"b": {"c": 2}}}, {"a": {}, "d": "x"}]}
+    ).table.to_dicts() == [
+        {"a.b.c": 2, "d": None},
+        {"a.b.c": None, "d": "x"},
+    ]

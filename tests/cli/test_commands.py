@@ -75,6 +75,7 @@ def test_export_writes_tidy_tables_in_three_formats(ostrom: Command, tmp_path: P
     assert table["history_length"].dtype == polars.Int64 and table["cooperative"].dtype == polars.Boolean
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_cleanly_says_how_to_go_on_and_nothing_is_lost(tmp_path: Path, ostrom: Command) -> None:
     with LoopbackServer(latency=0.02) as server:
         arguments = [

@@ -135,6 +135,7 @@ def test_validate_takes_the_options_of_run(ostrom: Call, tmp_path: Path) -> None
         assert line[0] == line[1], (options, line)
 
 
+@pytest.mark.slow
 def test_a_study_that_leaves_the_model_open_is_right_and_says_so(ostrom: Call) -> None:
     done = ostrom("validate", "memory", "--preset", "smoke", "--json")
     assert done.code == 0 and "--model" in json.loads(done.out)["models"]

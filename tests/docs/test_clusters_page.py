@@ -46,6 +46,7 @@ def same_as_undivided(runs: Path, tmp_path: Path, of: int) -> bool:
     return tables(runs / "study", tmp_path / "a") == tables(tmp_path / "one" / "study", tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_the_array_of_slurm(tmp_path: Path, environment: dict[str, str]) -> None:
     script = block("bash")
     given = dict(re.findall(r"^#SBATCH --(\w+)=(\S+)$", script, re.MULTILINE))
@@ -79,6 +80,7 @@ def test_a_task_of_slurm_that_is_stopped_says_so_and_keeps_what_it_has(
     assert (tmp_path / "runs" / "study.1-of-4").is_dir()
 
 
+@pytest.mark.slow
 def test_the_indexed_job_of_kubernetes(tmp_path: Path, environment: dict[str, str]) -> None:
     job = yaml.safe_load(block("yaml"))
     spec = job["spec"]

@@ -89,6 +89,7 @@ LINES = ("line_error", "line_missing", "line_malformed", "line_double", "line_un
 WAYS = ("late_error", "failed", "expired", "cancelled")
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("kinds", [HTTP, LINES, WAYS], ids=["http", "lines", "ways"])
 def test_whatever_goes_wrong_is_mended_and_paid_for_once(

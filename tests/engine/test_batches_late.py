@@ -99,6 +99,7 @@ def test_the_age_of_a_batch_goes_on_in_another_session(monkeypatch: pytest.Monke
     assert begun == [400.0, 500.0]
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_session_that_ends_while_results_lag_sends_nothing_again(

@@ -119,7 +119,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.sample(1)
-@pytest.mark.parametrize("kind", ["endless", "pipe", "secret", "holes"])
+@pytest.mark.parametrize("kind", [pytest.param("endless", marks=pytest.mark.slow), "pipe", "secret", "holes"])
 def test_every_reader_ends_with_one_line_whatever_lies_in_the_place_of_a_file(
     kind: str, played: Path, tmp_path: Path
 ) -> None:

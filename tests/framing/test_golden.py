@@ -42,6 +42,10 @@ CASES |= {
     "framing-own-names-counterbalanced": {
         "agent": {"framing": {"labels": "actions", "counterbalance": True}}
     },
+    "recognise-textbook": {
+        "mechanism": {"name": "repetition", "rounds": 2, "recognise": True},
+        "agent": {"framing": {"story": "textbook", "labels": "actions"}},
+    },
     "persona": {"agent": {"persona": "You run a small shop and hate to be cheated."}},
     "horizon-known": {"mechanism": {"name": "repetition", "rounds": 2, "told_rounds": True}},
     "horizon-unknown": {"mechanism": {"name": "repetition", "rounds": 2}},

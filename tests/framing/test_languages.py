@@ -91,6 +91,8 @@ def test_no_english_is_mixed_in(language: str, tmp_path: Path) -> None:
             return '{"message": "!"}'
         if '"rounds"' in last:
             return '{"rounds": [1]}'
+        if '"sure"' in last:
+            return '{"test": "no", "sure": 5}' if tried % 2 else "!"
         return "[A0] [A1]" if tried % 3 == 0 else "[A0]" if "[A0]" in last else "!"
 
     register("polyglot", reply)
@@ -109,6 +111,10 @@ def test_no_english_is_mixed_in(language: str, tmp_path: Path) -> None:
         },
         "f": {"agent": {**agent, "memory": "asked:1", "framing": {"language": language, "payoffs": "rows"}}},
         "g": {"agent": {**agent, "memory": "window:1"}},
+        "h": {
+            "mechanism": {"name": "repetition", "rounds": 2, "recognise": True},
+            "agent": {**agent, "style": "direct"},
+        },
     }
     study = {
         "name": language,
@@ -121,6 +127,7 @@ def test_no_english_is_mixed_in(language: str, tmp_path: Path) -> None:
     finally:
         unregister("polyglot")
     assert len(sent) > 50
+    assert any('"sure"' in text for text in sent)
     for text in sent:
         said = QUOTED.sub("", text)
         assert not ENGLISH.search(said), said

@@ -30,6 +30,7 @@ CATALOG = [
     "dictator",
     "first_price_auction",
     "gift_exchange",
+    "logit_pricing",
     "matching_pennies",
     "minimum_effort",
     "ordinal_2x2",

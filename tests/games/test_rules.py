@@ -75,6 +75,7 @@ def test_wishes_beyond_the_stock_are_cut_in_proportion() -> None:
     assert outcome.scores == pytest.approx((200 / 3, 100 / 3)) and outcome.rounds[0].facts["collapsed"]
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_best_response_in_a_second_price_auction_is_the_own_value(seed: int) -> None:

@@ -114,6 +114,7 @@ def join(server: Served, *names: str) -> list[Any]:
     return people
 
 
+@pytest.mark.slow
 def test_two_people_play_with_each_other_through_a_kill(tmp_path: Path) -> None:
     with served(tmp_path, pair_study(lobby={"wait": 300})) as server:
         one, two = join(server, "a", "b")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 import yaml
 from tests.people.served import served, small_study
 from tests.people.test_pilot_command import Command
 
 
+@pytest.mark.slow
 def test_visits_of_a_trial_never_count_and_few_join_at_once(tmp_path: Path) -> None:
     with served(tmp_path, small_study(), "--test", "--joins-a-minute", "2") as server:
         statuses = [server.visitor(join=True).status for _ in range(3)]
@@ -18,6 +20,7 @@ def test_visits_of_a_trial_never_count_and_few_join_at_once(tmp_path: Path) -> N
         assert [one["test"] for one in people] == [True, True]
 
 
+@pytest.mark.slow
 def test_recruiting_is_closed_and_opened_again(tmp_path: Path) -> None:
     with served(tmp_path, small_study()) as server:
         assert "closed" in server.ostrom("people", "small", "close").stderr

@@ -156,6 +156,7 @@ def test_old_forms_and_places_of_others_change_nothing(server: Served) -> None:
         assert one.title == "Round 2 of 3"
 
 
+@pytest.mark.slow
 def test_streams_are_counted_and_their_places_come_back(server: Served) -> None:
     person = server.visitor(join=True)
     ask = head(server, f"Cookie: {person.cookie}", start="GET /events HTTP/1.1") + b"\r\n"

@@ -228,6 +228,7 @@ def test_news_reach_the_page_and_a_stranger_is_told_not_to_ask(server: Served) -
     assert stranger.status == 204
 
 
+@pytest.mark.slow
 def test_an_idle_connection_stays_open_while_somebody_thinks(server: Served) -> None:
     person = arrive(server, "idle1")
     connection = person._connection

@@ -107,3 +107,66 @@ def statements(times: int) -> Iterator[tuple[str, str, list[tuple[float, float, 
                 gap = made(0.9, rng.random((times, n))) - made(0.9 - off, rng.random((times, n)))
                 shares.append(draws.gate_rates(gap, (-1.0, 1.0), -MARGIN, MARGIN))
             yield f"difference within {MARGIN:g}", f"{off:g}, {name}", shares
+
+
+FIRST, LAST = 5, 300
+
+
+def decided_at(values: Any, low: float, high: float) -> tuple[Any, Any]:
+    """After how many of its values each row first passes and first fails, looked at after every one; 0 for never."""
+    goal, slack = -np.log(0.025), 1e-9
+    bets_, parts = np.array(bets.shares()).T
+
+    def reached(of: Any, mean: float) -> Any:
+        if not 0 < mean < 1:
+            return np.full(of.shape, mean <= 0)
+        total = np.full(of.shape, -np.inf)
+        with np.errstate(divide="ignore"):
+            for bet, part in zip(bets_, parts, strict=True):
+                own = np.log(part) + np.cumsum(np.log(1 - bet + bet * of / mean), axis=1)
+                total = np.logaddexp(total, own)
+        return total >= goal - slack
+
+    passes = reached(values, low) & reached(1 - values, 1 - high)
+    fails = np.zeros(values.shape, dtype=bool)
+    if low > 0:
+        fails |= reached(1 - values, 1 - low)
+    if high < 1:
+        fails |= reached(values, high)
+    return tuple(
+        np.where(of[:, FIRST - 1 :].any(axis=1), of[:, FIRST - 1 :].argmax(axis=1) + FIRST, 0)
+        for of in (passes, fails)
+    )
+
+
+def until(times: int) -> Iterator[tuple[str, str, float, float, float]]:
+    """Runs that are looked at after every seed from the fifth to the 300th, until they pass or fail.
+
+    Gives the values, the statement, the shares that passed and failed, and the median number of seeds of the decided.
+    """
+    for number, (name, draw, mean) in enumerate(GENERATORS):
+        values = draw(np.random.default_rng([number, 31]), (times, LAST))
+        other = draw(np.random.default_rng([number, 32]), (times, LAST))
+        off = (values - other + 1) / 2
+        moved = (
+            np.clip(values - 0.1, 0, 1),
+            float(np.mean(np.clip(draw(np.random.default_rng(7), (10**6,)) - 0.1, 0, 1))),
+        )
+        gap = mean - moved[1]
+        for statement, rows, low, high in (
+            ("at least the truth", values, mean + 1e-9, np.inf),
+            ("at most the truth", values, -np.inf, mean - 1e-9),
+            ("at least the truth less .1", values, mean - 0.1, np.inf),
+            ("difference within .1, truth 0", off, 0.45, 0.55),
+            (
+                "difference within the truth",
+                (moved[0] - other + 1) / 2,
+                0.5 - gap / 2 + 1e-4,
+                0.5 + gap / 2 - 1e-4,
+            ),
+        ):
+            passed, failed = decided_at(rows, low, high)
+            first = np.where(passed == 0, failed, np.where(failed == 0, passed, np.minimum(passed, failed)))
+            right = float(np.mean((passed > 0) & (passed == first)))
+            wrong = float(np.mean((failed > 0) & (failed == first)))
+            yield name, statement, right, wrong, float(np.median(first[first > 0])) if first.any() else 0.0

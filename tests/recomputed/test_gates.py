@@ -69,6 +69,7 @@ def judged(call: Call, run: str, blocks: list[list[int]]) -> dict[str, list[dict
     return {kind: [one for one in told if one["gate"].startswith(kind)] for kind in ASKED}
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("size", [1, 2, 8, 30])
 def test_every_verdict_is_that_of_the_exported_table(call: Call, size: int) -> None:

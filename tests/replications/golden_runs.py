@@ -111,9 +111,11 @@ PLAYED_ELSEWHERE: Mapping[str, str] = {
     "personas-mitigation": "personas/test_mitigation.py",
     "prompt-evolution": "coopeval/test_prompt_evolution.py",
     "society": "memory_curse/test_society.py",
+    "pricing": "pricing/test_market.py",
     "probe": "memory_curse/test_probe.py",
     "probe-exploited": "memory_curse/test_probe.py",
     "probe-source": "memory_curse/test_probe.py",
+    "recognised": "recognised/test_recognised.py",
     "said-and-done": "repeated_games/test_said.py",
     "repeated-games-people": "repeated_games/test_people.py",
     "sharing": "sharing/test_sharing.py",
@@ -146,6 +148,10 @@ def keeper(request: Request) -> str:
 
 AMOUNTS: Mapping[str, tuple[str, ...]] = {
     "commons": ("types={sparing: 'proportional:0.1', greedy: 'proportional:0.3', coin: random}", "seeds=5"),
+    "pricing": (
+        "types={low: 'proportional:0.3', high: 'proportional:0.4'}",
+        "agent.memory=full",
+    ),
     "sharing": ("types={coin: random, best: best_response}", "seeds=5"),
 }
 """Studies of amounts, which no word of ``keeper`` answers: who plays them."""

@@ -122,12 +122,22 @@ def test_a_study_that_varies_nothing_answers_with_its_level(played: Played, stra
     assert ("more seed" in line.needs) == (word == OPEN)
 
 
+def test_exactly_half_is_decided_where_nothing_is_left_to_chance(played: Played) -> None:
+    found = answers(
+        played(types={"turns": "alternator"}, vary={}, mechanism={"name": "repetition", "rounds": 4}, seeds=1)
+    )
+    assert found is not None and [line.word for line in found.lines] == [NO]
+    assert found.lines[0].estimate.value == 0.5 and found.lines[0].estimate.method == "exact"
+    assert "YES: surely more than 0.5, NO: surely not" in found.rule
+
+
 def test_the_chart_is_along_an_ordered_factor_with_games_as_multiples(played: Played) -> None:
     chart = first_chart(played(**MIXED))
     assert isinstance(chart, Curve)
     assert (chart.x, chart.colour, chart.facet) == (("k",), "chance", "game")
 
 
+@pytest.mark.slow
 def test_the_page_asks_the_question_and_answers_it_before_anything_else(played: Played) -> None:
     report = build_report(played(title="Dice", about="Some play dice. Does it pay? Who knows.", **MIXED))
     text = page_of(report.path).text

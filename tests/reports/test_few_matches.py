@@ -91,6 +91,7 @@ def test_bands_are_drawn_where_at_most_two_overlap(many: int, points: bool, mark
     assert drawn & {"area", "rule"} == ({mark} if mark else set())
 
 
+@pytest.mark.slow
 @pytest.mark.pictures
 def test_dashes_of_lines_do_not_cut_the_shapes_of_the_legend() -> None:
     names = ["one", 'two "2"']

@@ -36,6 +36,12 @@ RECORDS: Mapping[str, dict[str, Any]] = {
     "links": {"mechanism": SOCIETY},
     "memory_one": {"mechanism": {**REPEATED, "state": ["before", "after"], "state_as": "words"}},
     "message": {"mechanism": "cheap_talk"},
+    "channel_message": {
+        "mechanism": {**REPEATED, "talk": {"channels": {"pair": [1, 2], "all": "everybody"}}},
+        "game": {"name": "public_goods", "n": 3},
+    },
+    "offer": {"mechanism": {"name": "negotiation", "turns": 2}},
+    "reply": {"mechanism": {"name": "negotiation", "turns": 2}},
     "private_message": {
         "mechanism": {**REPEATED, "talk": {"private": True}},
         "game": {"name": "public_goods", "n": 3},

@@ -71,6 +71,7 @@ def test_filters_are_part_of_the_address(server: Viewed) -> None:
     assert 'href="?sort=usd">rounds: 2' in page
 
 
+@pytest.mark.slow
 def test_agent_role_and_model_are_those_of_one_player(tmp_path: Path) -> None:
     types = {"anna": {"model": "scripted/anna", "style": "direct"}, "half": "random:0.5"}
     talk(tmp_path, game="trust", types=types, vary={})
@@ -129,6 +130,7 @@ def test_a_list_is_there_at_once_and_says_what_is_missing(
         assert "The list is being read: 1 of 8 matches" in page and "No match fits" not in page
 
 
+@pytest.mark.slow
 def test_models_are_offered_beside_agents_only_where_they_tell_more(tmp_path: Path) -> None:
     def types(*models: str) -> dict[str, Any]:
         named = {f"agent{i}": {"model": f"scripted/{model}"} for i, model in enumerate(models)}

@@ -208,5 +208,6 @@ def test_a_result_is_kept_only_with_the_tables_it_was_made_from(tmp_path: Path) 
     assert kept_result(folder, 1) == ""
 
 
+@pytest.mark.slow
 def test_every_group_of_words_that_pages_mark_is_named_in_plain_words() -> None:
     assert {group.name for group in groups()} == set(THEMES)

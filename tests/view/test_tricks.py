@@ -78,6 +78,7 @@ def test_many_filters_and_long_searches_are_answered(server: Viewed) -> None:
     assert server.said == []
 
 
+@pytest.mark.slow
 def test_a_strange_name_is_one_part_of_an_address_and_no_header(server: Viewed) -> None:
     place = f"/run/{quote(STRANGE, safe='')}"
     assert f'href="{place}"' in server.page("/") and "<b>" not in server.page(place)

@@ -20,6 +20,7 @@ by cooperating with a chance of at least one half.
 | link | cut a neighbour who did not cooperate last; propose to somebody who did | cut nobody; the same |
 | accept | whoever cooperated last, or has not been seen | everybody |
 | state, code | what it does, as a table, an automaton or its name: scripts tell the truth | the same |
+| recognise | no, with no certainty at all: a script has no idea of a test (measures leave it out) | the same |
 | predict | the co-player repeats its last action; at first it cooperates or plays its favourite | the same |
 
 In a society a strategy reads the records: the past of a table is what those who sit at it now did in each
@@ -39,7 +40,7 @@ from ostrom.agents.bargains import (
 from ostrom.agents.strategies._by_action import favourite
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Choice, Form, Number, Record, Text
-from ostrom.games.amounts import Value
+from ostrom.games.amounts import Amounts, Options, Value
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.catalog.similarity import compared_game
 from ostrom.mechanisms.incentives import is_equilibrium
@@ -74,6 +75,11 @@ def message(strategy: Strategy, view: View, form: Form) -> Any:  # noqa: ARG001
 def paraphrase(strategy: Strategy, view: View, form: Form) -> str:  # noqa: ARG001
     """A script has no other words: the sentence as it is."""
     return str(view.facts["sentence"])
+
+
+def recognise(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
+    """A script has no idea of a test; measures leave its answer out."""
+    return {"test": "no", "sure": 0}
 
 
 def predict(strategy: Strategy, view: View, form: Form) -> Value:
@@ -130,6 +136,36 @@ def vote(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa:
 def sign(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
     """Sign what makes cooperation stable."""
     return {"sign": kind(strategy, view) and makes_cooperation_stable(view, view.facts["contract"])}
+
+
+def offer(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:
+    """A kind script offers that all cooperate, as long as nobody is bound; others offer nothing."""
+    assert isinstance(form, Record)
+    game, players = view.game, form.schema["properties"]["actions"]["required"]
+    good = game.cooperative
+    willing = kind(strategy, view) and not view.facts["agreements"]
+    names = game.actions[view.seat]
+    actions = {
+        player: [_named(names, place)] if willing and place is not None else []
+        for player, place in zip(players, good or (None,) * game.seats, strict=True)
+    }
+    return {"message": "", "intend": [], "actions": actions, "payments": []}
+
+
+def reply(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
+    """A kind script accepts to cooperate where all others are bound to it as well and it pays nothing."""
+    game, terms = view.game, view.facts["offer"]["offer"]
+    bound = {one["seat"]: one.get("action", one.get("amount")) for one in terms["actions"]}
+    wanted = {
+        seat: place if place is None or game.has_table else _named(game.actions[seat], place)
+        for seat, place in enumerate(game.cooperative)
+    }
+    free = all(payment["from"] != view.seat for payment in terms["payments"])
+    return {"accept": kind(strategy, view) and free and bound == wanted, "message": "", "intend": []}
+
+
+def _named(options: Options, place: int) -> Any:
+    return options.value(place) if isinstance(options, Amounts) else options[place]
 
 
 def delegate(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG001
@@ -330,9 +366,12 @@ CONDUCT: Mapping[str, Conduct] = {
     "paraphrase": paraphrase,
     "advise": advise,
     "predict": predict,
+    "recognise": recognise,
     "design": design,
     "vote": vote,
     "sign": sign,
+    "offer": offer,
+    "reply": reply,
     "delegate": delegate,
     "if_alike": if_alike,
     "punish": punish,

@@ -134,6 +134,10 @@ def _kept(turn: Turn, rounds: list[Round], *, whole: bool) -> _Kept:
     return _Kept(rounds, asked, turn.round, turn, heard)
 
 
+EVENTS = 10**6
+"""Places of what was said in a negotiation, behind those of messages."""
+
+
 def _numbered(view: View) -> dict[tuple[int, int], Any]:
     """The messages that a view quotes, by their round and their place in it."""
     sent = {(view.round, seat): text for seat, text in enumerate(view.facts.get("messages", ()))}
@@ -141,7 +145,8 @@ def _numbered(view: View) -> dict[tuple[int, int], Any]:
     for message in view.facts.get("talk", {}).get("messages", ()):
         sent[message["round"], len(view.game.actions) + places[message["round"]]] = message
         places[message["round"]] += 1
-    return sent
+    events = view.facts.get("log", ())
+    return sent | {(event["round"], EVENTS + place): event for place, event in enumerate(events)}
 
 
 def _saying(decision: Decision, new: Mapping[tuple[int, int], Any]) -> Decision:
@@ -151,8 +156,10 @@ def _saying(decision: Decision, new: Mapping[tuple[int, int], Any]) -> Decision:
     if "messages" in facts:
         facts["messages"] = [text for (_, place), text in new.items() if place < len(view.game.actions)]
     if "talk" in facts:
-        said = [message for (_, place), message in new.items() if place >= len(view.game.actions)]
+        said = [message for (_, place), message in new.items() if len(view.game.actions) <= place < EVENTS]
         facts["talk"] = {**facts["talk"], "messages": said}
+    if "log" in facts:
+        facts["log"] = [event for (_, place), event in new.items() if place >= EVENTS]
     return replace(decision, view=replace(view, facts=facts))
 
 

@@ -231,6 +231,8 @@ class LanguageAgent:
         self, decision: Decision, context: DecisionContext, reason: str, *, refused: bool = False
     ) -> Answer:
         """Apply the study's policy for answers that never came, or for those that were refused."""
+        if decision.view.facts.get("optional"):
+            return Answer(None, "refused" if refused else "policy", note=f"unanswered: {reason}")
         policy = self.invalidity.refused if refused else self.invalidity.policy
         if is_explained(decision.form):
             # A policy gives an action without a rationale.

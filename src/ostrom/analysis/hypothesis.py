@@ -23,6 +23,7 @@ from ostrom.analysis.hypothesis_methods import (
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.statistics.anova import SumsOfSquares
 from ostrom.analysis.units import Runs, Where, observations
+from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import UnknownName, UsageError
 
 Method = Literal["welch", "paired", "anova", "permutation", "jzs", "mixed", "glm", "gee"]
@@ -100,9 +101,10 @@ def test(
     if method in LOGISTIC:
         _need_zeros_and_ones(values, part.name, method)
     made = _made(values, method, sums_of_squares, level, seed)
+    far = so_far([data] if isinstance(data, RunData) else data)
     return FactorTest(
         part.name, factor, second, method, made.title, values.unit, made.design, made.assumptions,
-        (*values.warnings, *made.warnings), values.groups(), made.tables, level,
+        (*filter(None, [far]), *values.warnings, *made.warnings), values.groups(), made.tables, level,
     )  # fmt: skip
 
 

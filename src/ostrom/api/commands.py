@@ -9,6 +9,7 @@ incomplete run, a refused import, an undecided gate) is no error: what is given 
 import contextvars
 import inspect
 import keyword
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -113,7 +114,7 @@ def _result(name: str, parts: tuple[Any, ...], given: dict[str, Any], json: bool
     if isinstance(value, CommandResult) or not (json and printed):
         return value
     document = printed[0] if len(printed) == 1 else printed
-    return CommandResult(document) if isinstance(document, dict) else document
+    return CommandResult(document) if type(document) is dict else document
 
 
 def _called(parts: tuple[Any, ...], given: dict[str, Any]) -> Any:
@@ -142,10 +143,15 @@ def _value(parameter: Any, given: dict[str, Any]) -> Any:
         return None
     if getattr(parameter, "is_flag", False):
         return bool(value)
-    values = [str(one) for one in (value if isinstance(value, list | tuple) else [value])]
+    values = [_text(one) for one in (value if isinstance(value, list | tuple) else [value])]
     if parameter.nargs == -1 or getattr(parameter, "multiple", False):
         return values
     return values[-1] if values else None  # as of an option that is written several times
+
+
+def _text(value: Any) -> str:
+    """A value as a word of the command line; a path, or a run, is its folder."""
+    return str(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
 def _outside_the_loop(run: Callable[[], Any]) -> Any:

@@ -94,6 +94,7 @@ def study(
     budget_tokens: int | None = None,
     prompts: str | Path | None = None,
     prices: str | Path | None = None,
+    registered: str | Path | None = None,
 ) -> Study:
     """A built-in study, a study file or a mapping, with the changes that `ostrom run` takes.
 
@@ -107,7 +108,7 @@ def study(
     given = {
         "source": source, "preset": preset, "models": models, "set": set, "vary": vary, "seeds": seeds,
         "budget_usd": budget_usd, "budget_calls": budget_calls, "budget_tokens": budget_tokens, "prompts": prompts,
-        "prices": prices,
+        "prices": prices, "registered": registered,
     }  # fmt: skip
     found = resolve(
         plain(source) if isinstance(source, Mapping) else source,
@@ -121,6 +122,7 @@ def study(
             budget_tokens=budget_tokens,
             prompts=None if prompts is None else Path(prompts),
             prices=None if prices is None else Path(prices),
+            registered=None if registered is None else Path(registered),
         ),
     )
     return Study(found.plan, found.options, given)
@@ -157,7 +159,7 @@ def _written(key: str, value: Any) -> str:
 
 BUDGETS = ("budget_usd", "budget_calls", "budget_tokens")
 """What may be given to ``play`` beside a study that was stated already."""
-OF_THE_STUDY = (*BUDGETS, "prompts", "prices")
+OF_THE_STUDY = (*BUDGETS, "prompts", "prices", "registered")
 """Options of playing that ``ostrom.study`` takes."""
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -336,7 +338,7 @@ class Run:
         from ostrom.analysis.estimate import estimate
 
         with self.data() as data:
-            return _frame(estimate(data, measure, by, where=where, level=level), measure)
+            return _frame(estimate(data, measure, by, where=where, level=level), measure, data)
 
     def contrast(
         self,
@@ -353,7 +355,7 @@ class Run:
 
         with self.data() as data:
             found = contrast(data, measure, factor, levels, by, where=where, level=level)
-            return _frame(found, measure, compared=True)
+            return _frame(found, measure, data, compared=True)
 
     def trend(
         self,
@@ -370,7 +372,7 @@ class Run:
 
         with self.data() as data:
             found = trend(data, measure, over, by, log=log, where=where, level=level)
-            return _frame(found, measure, compared=True)
+            return _frame(found, measure, data, compared=True)
 
     def test(self, measure: str | Mapping[str, Any] | Measure, factor: str, **options: Any) -> FactorTest:
         """A test between the levels of a factor, as `ostrom test` makes it."""
@@ -499,6 +501,9 @@ class Run:
         with self.data() as data:
             return pl.read_parquet(data.parquet(name))
 
+    def __fspath__(self) -> str:
+        return str(self.path)
+
     def __repr__(self) -> str:
         return f"<Run {self.name}: {self._state()}>"
 
@@ -527,12 +532,18 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, result: Result | No
     return Run(find_run(path, runs).path, result)
 
 
-def _frame(found: Sequence[Estimate], measure: Any, *, compared: bool = False) -> pl.DataFrame:
-    """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note."""
+def _frame(found: Sequence[Estimate], measure: Any, data: RunData, *, compared: bool = False) -> pl.DataFrame:
+    """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note.
+
+    The notes of an unfinished run say how far it is.
+    """
     import polars as pl
 
     from ostrom.analysis.estimate import some
     from ostrom.analysis.measure import measures
 
     known = some(found, measures.named(measure).name, compared=compared)
-    return pl.DataFrame([estimate.as_dict() for estimate in known], infer_schema_length=None)
+    rows = [estimate.as_dict() for estimate in known]
+    for row in rows if data.so_far else ():
+        row["note"] = "; ".join(filter(None, (row["note"], data.so_far)))
+    return pl.DataFrame(rows, infer_schema_length=None)

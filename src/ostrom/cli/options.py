@@ -14,6 +14,7 @@ import typer
 from ostrom.engine.play_options import DECLARED, PlayOptions
 
 if TYPE_CHECKING:
+    from ostrom.analysis.estimate import Query
     from ostrom.data.rundata import RunData
 
 BUDGET = ("budget_usd", "budget_calls", "budget_tokens")
@@ -112,6 +113,34 @@ def check_level(level: float) -> None:
 
     if not 0.5 <= level < 1:
         raise UsageError(f"--level must lie between 0.5 and 1 (found {level:g})")
+
+
+def stated_query(
+    measure: str,
+    contrast: str = "",
+    over: str = "",
+    log: bool = False,
+    by: str = "",
+    where: Sequence[str] = (),
+) -> Query:
+    """The question that options state: columns separated by commas, conditions all ``column=level`` or all SQL."""
+    from pydantic import ValidationError
+
+    from ostrom.analysis.estimate import Query
+    from ostrom.analysis.units import EQUAL
+    from ostrom.ground.errors import UsageError
+
+    equal = [EQUAL.fullmatch(text) for text in where]
+    condition: Any = " AND ".join(f"({text})" for text in where)
+    if where and all(equal):
+        condition = {of[1]: [part.strip() for part in of[2].split(",")] for of in equal if of is not None}
+    columns = tuple(name.strip() for name in by.split(",") if name.strip())
+    try:
+        return Query(
+            measure=measure, where=condition or {}, contrast=contrast, over=over, log=log, by=columns
+        )
+    except ValidationError as error:
+        raise UsageError(str(error.errors()[0]["msg"]).removeprefix("Value error, ")) from None
 
 
 @contextmanager

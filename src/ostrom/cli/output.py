@@ -1,12 +1,17 @@
 """How commands print: JSON alone on stdout, tables for people, messages on stderr."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ostrom.ground.terminal import console, say, visible, write
 from ostrom.ground.terminal import write_json as print_json
 
-__all__ = ["cell", "print_csv", "print_json", "print_record", "print_table", "say", "write"]
+if TYPE_CHECKING:
+    from ostrom.analysis.registered import RegisteredRun, Standing
+
+__all__ = ["cell", "print_csv", "print_json", "print_record", "print_standing", "print_table", "say", "write"]
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -25,6 +30,35 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     if not screen.is_terminal:
         screen = console(width=160)
     screen.print(table)
+
+
+def print_standing(standing: Standing) -> None:
+    """The registered contrasts of runs and how they deviate, then what the answer below is; nothing for other runs."""
+    for one in standing.bound:
+        print_registered(one)
+    if standing.bound:
+        write(f"what follows is {standing.label}:")
+
+
+def print_registered(one: RegisteredRun) -> None:
+    """The registered tests of a run, and every deviation."""
+    print_table(
+        f"{one.run}: registered contrasts",
+        ["role", "statement", "verdict", "difference", "equivalence", "note"],
+        [
+            [
+                of.role,
+                of.contrast.words,
+                of.verdict,
+                of.value or None,
+                of.equivalence or None,
+                of.note or None,
+            ]
+            for of in one.results
+        ],
+    )
+    for line in one.lines:
+        write(line)
 
 
 def cell(value: Any) -> str:

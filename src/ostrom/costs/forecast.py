@@ -468,10 +468,11 @@ def measure(run: str | Path, runs: str | Path = "runs") -> Measured:
 def measured_replies(run: str | Path, runs: str | Path = "runs") -> Measured | None:
     """The same, or None where no model replied."""
     with open_run(run, runs) as opened:
-        return _measured(opened)
+        return measured_of(opened)
 
 
-def _measured(run: Run) -> Measured | None:
+def measured_of(run: Run) -> Measured | None:
+    """The means of an opened run; None where no model replied."""
     sums: dict[tuple[str | None, str], list[int]] = defaultdict(lambda: [0, 0])
     ids: list[tuple[int, int]] = []
     calls, unit, states = 0, None, run.journal.states()

@@ -20,6 +20,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.data.early_looks import record_early_look
 from ostrom.data.tables import (
     TABLES,
     TYPES,
@@ -29,6 +30,7 @@ from ostrom.data.tables import (
     people_columns,
     table_names,
 )
+from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Plan, Unit
 from ostrom.engine.rows import RULE_COLUMNS, Rows
 from ostrom.games.game import Game
@@ -118,6 +120,8 @@ class RunData:
         units: Callable[[int], Unit] | None = None,
         more: Mapping[str, Mapping[str, type]] = {},
         entries: int = 0,
+        so_far: str = "",
+        playing: bool = False,
         only: str = "",
     ) -> None:
         self.folder, self.manifest, self.name = folder, dict(manifest), folder.name
@@ -129,6 +133,8 @@ class RunData:
         """How many rows each table has; a table is made when that is first asked."""
         self.entries = entries
         """How many entries the journal had when the tables were made."""
+        self.so_far, self.playing = so_far, playing
+        """How far a run is that is not at its end, in words (empty: it is), and whether it is being played."""
         self._types = dict(types)
         self._more = more
         """Columns that people add to the tables."""
@@ -169,7 +175,8 @@ class RunData:
         if only not in self._parts:
             self._parts[only] = RunData(
                 self.folder, self.manifest, levels=self.levels, types=self._types, planned=self.planned,
-                rows=self.rows, units=self._units, more=self._more, entries=self.entries, only=only,
+                rows=self.rows, units=self._units, more=self._more, entries=self.entries, so_far=self.so_far,
+                playing=self.playing, only=only,
             )  # fmt: skip
         return self._parts[only]
 
@@ -342,13 +349,18 @@ class RunData:
         self.close()
 
 
-def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bool = False) -> RunData:
+def run_data(
+    rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bool = False, look: bool = True
+) -> RunData:
     """A run ready for analysis: tables are made again if the journal has grown, unless ``stale`` will do.
 
-    The journal's count was read before its rows are: if a run is being played, the tables may hold more than
-    they say and will be made again, never less.
+    Of a run that is being played all tables tell of the moment of this call, whenever each of them is made. A ``look``
+    at a run that is bound to a registration and not complete is recorded.
     """
     import_duckdb()
+    rows.journal.hold()
+    if look and manifest.get("registered"):
+        record_early_look(folder, rows, bool(manifest["study"].get("stop")))
     types, more = factor_types(rows), people_columns(rows)
     tables = table_names(rows)
     state: dict[str, Any] = {
@@ -368,11 +380,21 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bo
         factor.name: [_as_type(level.label, types[factor.name]) for level in factor.levels]
         for factor in rows.plan.factors
     }
+    states, playing = rows.journal.states(), Folder(folder).being_played
     return RunData(
         folder, manifest, levels=levels, types=types, rows=Heights(rows, folder, tables, state),
-        planned=_planned(rows.plan, rows.journal.states()) if more else rows.plan.planned,
+        planned=_planned(rows.plan, states) if more else rows.plan.planned,
         units=rows.plan.unit, more=more, entries=state["entries"],
+        so_far=rows.plan.so_far(states, playing=playing), playing=playing,
     )  # fmt: skip
+
+
+def so_far(runs: Sequence[RunData]) -> str:
+    """How far those of some runs are that are not at their end, in words; empty where all are."""
+    told = names_of([run.folder for run in runs]) if len(runs) > 1 else {}
+    return "; ".join(
+        f"{told[run.folder]}: {run.so_far}" if told else run.so_far for run in runs if run.so_far
+    )
 
 
 def _planned(plan: Plan, states: Mapping[int, str]) -> int:

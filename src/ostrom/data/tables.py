@@ -297,12 +297,12 @@ def write_csv(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int
     """Comma-separated values with a header; nothing known is an empty field."""
     count = 0
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer: csv.DictWriter[str] | None = None
+        writer, names = csv.writer(file), list[str]()
         for row in rows:
-            if writer is None:
-                writer = csv.DictWriter(file, list(row))
-                writer.writeheader()
-            writer.writerow(row)
+            if not count:
+                names = list(row)
+                writer.writerow(names)
+            writer.writerow(row.values() if list(row) == names else [row[name] for name in names])
             count += 1
     return count
 

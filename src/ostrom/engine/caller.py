@@ -71,10 +71,10 @@ def call_key(
 
 
 class Cache:
-    """Replies by key in one SQLite file that many runs share."""
+    """Replies by key in one SQLite file that many runs share; those that arrived before ``since`` are not given."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, since: float = 0.0) -> None:
+        self.path, self.since = path, since
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             plain(path.resolve())  # the session of a run that somebody sent may name it
@@ -97,6 +97,8 @@ class Cache:
         if row is None:
             return None
         data = load(row[0])
+        if data.pop("at", 0.0) < self.since:
+            return None
         return Reply(**{**data, "usage": Usage(**data["usage"])})
 
     def put(self, key: bytes, reply: Reply) -> None:
@@ -117,9 +119,10 @@ class Cache:
             },
             "logprobs": None if reply.logprobs is None else dict(reply.logprobs),
             "model": reply.model,
+            "at": time.time(),
         }
-        with self._db:
-            self._db.execute("INSERT OR IGNORE INTO replies VALUES (?,?)", (key, dump(data)))
+        with self._db:  # what was there was not given, being too old
+            self._db.execute("INSERT OR REPLACE INTO replies VALUES (?,?)", (key, dump(data)))
 
     def close(self) -> None:
         """Close the file."""

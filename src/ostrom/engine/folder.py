@@ -15,12 +15,13 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ostrom.engine.integrity import check_format
 from ostrom.engine.joined import JoinedJournal, allow_files
@@ -79,6 +80,21 @@ class JoinedPart(BaseModel):
     """How many entries its journal had at least."""
 
 
+class RegisteredPart(BaseModel):
+    """The registration that a run is bound to; here only its hash decides anything."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    hash: str
+    created: str
+
+    @field_validator("created")
+    @classmethod
+    def _time(cls, value: str) -> str:
+        datetime.fromisoformat(value)
+        return value
+
+
 class Manifest(BaseModel):
     """The shape of ``run.json``."""
 
@@ -98,6 +114,7 @@ class Manifest(BaseModel):
     imported: ImportedPart | None = None
     models: dict[str, dict[str, Any]] | None = None
     loop: str | None = None
+    registered: RegisteredPart | None = None
     shard: ShardPart | None = None
     joined: list[JoinedPart] | None = Field(default=None, min_length=1, max_length=MOST_SHARDS)
 
@@ -169,6 +186,7 @@ def identity(manifest: Mapping[str, Any]) -> str:
         None if parent is None else _fixed(parent),
         None if imported is None else imported["digest"],
         *(() if shard is None else (shard,)),
+        *((manifest["registered"]["hash"],) if manifest.get("registered") else ()),
         *(part["identity"] for part in manifest.get("joined") or ()),
     ]
     return _digest(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS))
@@ -381,6 +399,8 @@ def refuse_apart(path: Path, own: Mapping[str, Any], whole: Mapping[str, Any], p
     left, right = ({k: v for k, v in m["study"].items() if k not in FREE_TO_CHANGE} for m in (whole, own))
     if changes := differences(left, right):
         raise RunError(f"{path}: holds another study: {'; '.join(changes[:3])}")
+    if own.get("registered") != whole.get("registered"):
+        raise RunError(f"{path}: is bound to another registration, or to none")
     if changes := differences(whole["prompts"], own["prompts"]):
         raise RunError(
             f"{path}: was played with other prompts: {', '.join(c.partition(':')[0] for c in changes[:3])}"

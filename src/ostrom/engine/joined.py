@@ -102,6 +102,11 @@ class JoinedJournal(Journal):
             part.close()
         self.closed = True
 
+    def hold(self) -> None:
+        """Read all journals as they are now from here on."""
+        for part in self.parts:
+            part.hold()
+
     def reopened(self) -> Journal:
         """The same journals, opened for reading once more."""
         again = JoinedJournal(self.path, [part.reopened() for part in self.parts])

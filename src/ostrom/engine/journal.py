@@ -315,6 +315,12 @@ class Journal:
         self._read.close()
         self.closed = True
 
+    def hold(self) -> None:
+        """Read the journal as it is now from here on: all tables of a run that is being played tell of one moment."""
+        if self._writer is None and not self._read.in_transaction:
+            self._read.execute("BEGIN")
+            self._entries = next(self._rows("SELECT value FROM meta WHERE key='entries'"))[0]
+
     def reopened(self) -> "Journal":
         """The same journal, opened for reading once more."""
         return Journal(self.path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from ostrom.framing import Library
 from ostrom.games.game import Game
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.streams import Streams, key_of
+from ostrom.ground.words import how_many
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.models.base import Usage
@@ -188,6 +189,8 @@ class Plan(ABC):
 
     shard: Shard | None = None
     """The part of the units that a run of this plan plays; None: all of them."""
+    registered: Mapping[str, Any] | None = None
+    """The registration that a run of this plan is bound to, as plain data."""
     base: Plan | None = None
     """The plan that this one wraps: a fork makes its units from one unit of another plan."""
     preparations: int = 0
@@ -229,6 +232,19 @@ class Plan(ABC):
     def progress(self, states: Mapping[int, str]) -> Counted:
         """How far a run is: the units, or whatever else it is complete by."""
         return self.played(states)
+
+    def so_far(self, states: Mapping[int, str], *, playing: bool) -> str:
+        """How far a run is that is not at its end, in words; empty for one that is. Preparations are no matches."""
+        far = self.progress(states)
+        people = self.counts != "match"  # as long as they are invited, more of them may come
+        if far.done + far.skipped >= far.planned and not (playing and people):
+            return ""
+        if self.preparations and not people:
+            own = {unit: state for unit, state in states.items() if self.unit(unit).kind == "match"}
+            far = replace(self.played(own), planned=self.planned - self.preparations)
+        more = [f", {n} {how}" for n, how in ((far.skipped, "skipped"), (far.failed, "failed")) if n]
+        now = ", being played" if playing else ""
+        return f"so far: {far.done:,} of {how_many(far.planned, self.counts)}{''.join(more)}{now}"
 
     def adopt(self, journal: Journal) -> None:  # noqa: B027  # most plans have no renamed actions
         """Go on in the names in which a journal was begun, where actions have been renamed since."""

@@ -117,6 +117,13 @@ class PlayOptions:
             metavar="NUMBER/OF",
         ),
     )
+    registered: Path | None = field(
+        default=None,
+        metadata=_as(
+            Path,
+            "Bind the run to this registration: every output then says what is confirmatory and what deviates.",
+        ),
+    )
     start_connections: int | None = None
     """Calls in flight to begin with; by default what the client suggests."""
     arrays: bool = True

@@ -176,14 +176,15 @@ class Rows:
         unit, rows = table.unit, table.rows
         head, names = self.decision_head(table), self.decision_columns
         asked, said, came = self.expanded(table)
+        known: dict[tuple[int, int, int], Row] = {}  # a match says few things again and again
         for step, number, a, s, c in zip(
             rows.steps.tolist(), rows.rounds.tolist(), rows.asked_codes.tolist(), rows.said_codes.tolist(),
             rows.came_codes.tolist(), strict=True,
         ):  # fmt: skip
-            values = {**asked[a], **said[s], **came[c]}
-            row = {**head, "step": step, "round": number}
-            for name in names:
-                row[name] = values[name]
+            if (values := known.get((a, s, c))) is None:
+                every = {**asked[a], **said[s], **came[c]}
+                values = known[a, s, c] = {name: every[name] for name in names}
+            row = {**head, "step": step, "round": number, **values}
             if self.people is not None and table.answers is not None:
                 player, part = rows.asked[a][0], rows.asked[a][4]
                 facts = table.answers[step, player, part][0].facts or {}

@@ -1,10 +1,12 @@
 """Everything worth knowing about a game, as plain data."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from ostrom.games.amounts import Amounts
 from ostrom.games.equilibria import (
+    bargaining_points,
     dominated_actions,
     iterated_elimination,
     maximin,
@@ -75,6 +77,7 @@ def summary(game: Game) -> dict[str, Any]:
             {"value": s.value, "actions": [game.actions[seat][a] for a in s.actions]}
             for seat, s in ((seat, maximin(game, seat)) for seat in range(game.seats))
         ],
+        "bargaining": _bargaining(game) if small else None,
         "least_continuation": least_continuation(game),
         "ordinal": _ordinal(game),
         "left_out": [] if small else [f"pareto: the game has more than {PARETO_LIMIT} profiles"],
@@ -126,6 +129,11 @@ def _mixed(game: Game) -> dict[str, Any] | None:
         "pieces": pieces,
         "components": [list(c) for c in found.components],
     }
+
+
+def _bargaining(game: Game) -> dict[str, list[float]] | None:
+    found = bargaining_points(game)
+    return None if found is None else {name: list(point) for name, point in asdict(found).items()}
 
 
 def _ordinal(game: Game) -> dict[str, Any] | None:

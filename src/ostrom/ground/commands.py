@@ -54,6 +54,10 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
             "ostrom.features.comparing.command:compare",
             "Compare a run with published figures, or with another run.",
         ),
+        "pool": (
+            "ostrom.features.pooling.command:pool",
+            "Pool runs of one study: the mean over labs, and how far labs lie apart.",
+        ),
         "gate": (
             "ostrom.features.gates.command:gate",
             "Judge statements about a run: pass, fail or undecided.",
@@ -61,6 +65,10 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
         "power": (
             "ostrom.features.power.command:power",
             "Say how many seeds a study needs to find a difference.",
+        ),
+        "register": (
+            "ostrom.features.registering.command:register",
+            "Register what will be played and tested, before it is played.",
         ),
         "replicate": (
             "ostrom.features.replicate.command:replicate",

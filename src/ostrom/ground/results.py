@@ -1,8 +1,11 @@
 """What a command answers, as Python gets it: the document of its ``--json``, with keys as attributes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MOST_ROWS = 100
 """So many rows of a table a notebook shows."""
@@ -13,15 +16,31 @@ LONGEST = 400
 class CommandResult(dict[str, Any]):
     """A document with its keys as attributes; ``source`` is the object that the command prints from.
 
+    ``rows_key`` names the list that ``table`` shows; without it, the first list of rows.
+
     >>> CommandResult({"measure": "cooperation", "estimates": [{"value": 0.5}]}).estimates[0]["value"]
     0.5
     """
 
     source: Any
+    rows_key: str | None
 
-    def __init__(self, document: Mapping[str, Any], source: Any = None) -> None:
+    def __init__(self, document: Mapping[str, Any], source: Any = None, rows_key: str | None = None) -> None:
         super().__init__(document)
-        self.__dict__["source"] = source
+        self.__dict__.update(source=source, rows_key=rows_key)
+
+    @property
+    def table(self) -> "pl.DataFrame":
+        """The rows of the answer as a polars frame; what a row holds in a mapping has a dot in its column's name."""
+        import polars as pl
+
+        key = self.rows_key or next((key for key, value in self.items() if _is_rows(value)), None)
+        rows = [dict(_flat(row)) for row in self.get(key, ())]
+        return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that the command prints with ``--json``."""
+        return dict(self)
 
     def __getattr__(self, name: str) -> Any:
         if name not in self:
@@ -65,6 +84,14 @@ def html_table(rows: Sequence[Mapping[str, Any]]) -> str:
     )
     more = f"<p>and {len(rows) - MOST_ROWS:,} more rows</p>" if len(rows) > MOST_ROWS else ""
     return f"<table><tr>{head}</tr>{body}</table>{more}"
+
+
+def _flat(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in row.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value
 
 
 def _is_rows(value: Any) -> bool:

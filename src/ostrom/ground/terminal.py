@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from ostrom.ground.results import CommandResult
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -84,7 +86,10 @@ def write_json(data: Any) -> None:
     """JSON, indented, alone on stdout; what a terminal would obey is escaped, which changes no value."""
     kept = _collected.get()
     if kept is not None:
-        kept.append(orjson.loads(orjson.dumps(data, option=_json_options, default=str)))
+        document = orjson.loads(orjson.dumps(data, option=_json_options, default=str))
+        if isinstance(data, CommandResult):
+            document = CommandResult(document, data.source, data.rows_key)
+        kept.append(document)
         return
     text = orjson.dumps(data, option=_json_options, default=str).decode()
     _put(sys.stdout, without_passwords(_UNSAFE.sub(_json_escaped, text)) + "\n")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-PLURALS = {"person": "people", "match": "matches", "batch": "batches", "retry": "retries"}
+PLURALS = {"person": "people", "match": "matches", "batch": "batches", "retry": "retries", "reply": "replies"}
 
 
 def how_many(count: int, noun: str) -> str:

@@ -17,6 +17,7 @@ from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.base import Around, Mechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
+from ostrom.mechanisms.recognition import Recognised
 
 CONTROLS = ("none", "length", "induced", "sham")
 
@@ -71,6 +72,8 @@ def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None
             "is no control of a mechanism", file=file, key=f"{key}.control", found=control, allowed=CONTROLS
         )
     if control != "sham":
+        if isinstance(rules, Recognised):
+            return Recognised(OneShotControl(rules.rules, control))
         return OneShotControl(rules, control)
     sham = powerless(rules)
     if sham is None:

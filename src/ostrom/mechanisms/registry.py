@@ -9,6 +9,7 @@ from ostrom.ground.parameters import checked
 from ostrom.ground.registry import Registry, parse_spec
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.missing import missing_of
+from ostrom.mechanisms.recognition import Recognised
 from ostrom.mechanisms.statements import Predicted, Stated, StatementForm
 from ostrom.mechanisms.talk import Talking, talk_of
 
@@ -37,8 +38,13 @@ def _talking(rules: Mechanism, talk: Any = None) -> Mechanism:
     return rules if talk is None else Talking(rules, talk_of(talk))
 
 
-WRAPPERS: tuple[Callable[..., Mechanism], ...] = (_missing, _predicted, _stated, _talking)
-"""From the inside out: talk opens a round before anything is stated or predicted in it."""
+@checked
+def _recognised(rules: Mechanism, recognise: bool = False) -> Mechanism:
+    return Recognised(rules) if recognise else rules
+
+
+WRAPPERS: tuple[Callable[..., Mechanism], ...] = (_missing, _predicted, _stated, _talking, _recognised)
+"""From the inside out: talk opens a round before anything is stated or predicted in it; recognition comes last."""
 KEYS = {name: wrap for wrap in WRAPPERS for name in list(inspect.signature(wrap).parameters)[1:]}
 
 

@@ -4,13 +4,14 @@
 of a view, prompts quote them, and nothing reads an answer from them.
 """
 
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeAlias
 
 from ostrom.answers import Answer, Record
 from ostrom.games.game import Game
-from ostrom.ground.errors import GameError
+from ostrom.ground.errors import GameError, ParameterError, brief
 from ostrom.ground.parameters import Ge, InWords, Le, options_of
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import value
@@ -21,7 +22,62 @@ from ostrom.mechanisms.societies import pseudonyms
 EVERYBODY = "everybody"
 
 Message: TypeAlias = dict[str, Any]
-"""``from`` and, of a private one, ``to`` (players by number), ``round`` and ``text``."""
+"""``from``, ``round`` and ``text``, ``to`` of a private one (players by number), ``channel`` of one on a channel."""
+MOST_CHANNELS = 20
+
+
+@value
+class Channel:
+    """Who reads what is written on a channel: ``everybody``, or seats by number and roles by name.
+
+    ``overseen``: ``told``: players read in the rules that an overseer reads it, and observers do; ``secret``: observers
+    read it and players are not told; ``no``: nobody but the members reads it.
+    """
+
+    members: Annotated[str | Sequence[Any], InWords(f"{EVERYBODY} or a list of seats and roles")]
+    overseen: Literal["no", "told", "secret"] = "no"
+
+    def seats(self, name: str, game: Game) -> tuple[int, ...]:
+        """The seats of the members in a game."""
+        if self.members == EVERYBODY:
+            return tuple(range(game.seats))
+        seats: set[int] = set()
+        for member in [self.members] if isinstance(self.members, str) else self.members:
+            of_role = {seat for seat, role in enumerate(game.roles) if role == member}
+            own = {member - 1} if type(member) is int and 1 <= member <= game.seats else of_role
+            if not own:
+                roles = ", ".join(dict.fromkeys(game.roles))
+                raise GameError(
+                    f"talk.channels.{name}: game {game.name} has no seat {member!r} (allowed: {EVERYBODY}, the seats 1 "
+                    f"to {game.seats}, the roles {roles})"
+                )
+            seats |= own
+        if len(seats) < 2:
+            raise GameError(
+                f"talk.channels.{name}: a channel has at least two members (found {self.members!r})"
+            )
+        return tuple(sorted(seats))
+
+
+def channels_of(stated: Any) -> dict[str, Channel]:
+    """The channels that a study declares: ``{ring: [1, 2], hall: {members: everybody, overseen: told}}``.
+
+    >>> channels_of({"ring": [1, 2]})["ring"].overseen
+    'no'
+    """
+    if not isinstance(stated, Mapping) or not 1 <= len(stated) <= MOST_CHANNELS:
+        raise ParameterError(
+            f"talk.channels must map 1 to {MOST_CHANNELS} names to their members, found {brief(stated)}"
+        )
+    channels = {}
+    for name, channel in stated.items():
+        if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,29}", name):
+            raise ParameterError(
+                f"talk.channels: a name has small letters, digits and _ (found {brief(name)})"
+            )
+        options = channel if isinstance(channel, Mapping) else {"members": channel}
+        channels[name] = options_of(Channel, options, f"talk.channels.{name}")
+    return channels
 
 
 @value
@@ -33,7 +89,8 @@ class Talk:
     (``simultaneous``) or one after the other, in the order of the seats, reading what was said before
     (``in_turn``). ``turns`` is how many messages each sends in one talk, ``length`` the most characters of one. A
     ``private`` message goes to one other player whom its sender names; others are public. ``shown`` says which
-    messages are quoted before a decision: those of the ``last`` talk or of ``all`` talks.
+    messages are quoted before a decision: those of the ``last`` talk or of ``all`` talks. ``channels`` are named
+    and have members: what is written on one reaches its members alone, and a player who is in several names one.
     """
 
     when: Literal["start", "before", "after"] = "before"
@@ -43,6 +100,16 @@ class Talk:
     length: Annotated[int, Ge(1), Le(4000)] = 280
     private: bool = False
     shown: Literal["last", "all"] = "last"
+    channels: Annotated[Mapping[str, Any] | None, InWords("a mapping of names to members")] = None
+
+    def __post_init__(self) -> None:
+        if self.channels is not None and (self.private or self.who != EVERYBODY):
+            raise ParameterError("talk.channels says who reads what: it goes with neither private nor who")
+
+    def open_channels(self, game: Game) -> dict[str, tuple[tuple[int, ...], str]]:
+        """The seats of every channel, and whether it is overseen."""
+        named = {} if self.channels is None else channels_of(self.channels)
+        return {name: (channel.seats(name, game), channel.overseen) for name, channel in named.items()}
 
     def sender(self, game: Game) -> int | None:
         """The seat that alone may talk; None where everybody may."""
@@ -74,21 +141,21 @@ def talk_of(stated: Any) -> Talk:
     return options_of(Talk, stated, first="when")
 
 
-def message_form(length: int, receivers: Sequence[str] = ()) -> Record:
-    """The form of a message: a bounded text, which may be empty, and a receiver if it is private."""
+def message_form(length: int, receivers: Sequence[str] = (), kind: str = "private") -> Record:
+    """The form of a message: a bounded text, which may be empty, and whom it goes to where that is to be named."""
     parts: dict[str, Any] = {"to": {"type": "string", "enum": list(receivers)}} if receivers else {}
     parts["message"] = {"type": "string", "maxLength": length}
-    return Record("private_message" if receivers else "message", closed_object(parts))
+    return Record(f"{kind}_message" if receivers else "message", closed_object(parts))
 
 
 @value
 class Speaker:
-    """One player who may talk: what it knows but for the talk, and whom it can write to in private."""
+    """One player who may talk: what it knows but for the talk, and whom or where it can write to."""
 
     player: int
     view: View
-    receivers: Mapping[str, int]
-    """Players by the key that names them in an answer; none where messages are public."""
+    receivers: Mapping[str, Message]
+    """What a message says of whom it goes to, by the key that names it in an answer; none where all read it."""
     agent: int | None = None
 
 
@@ -104,6 +171,7 @@ def conversation(talk: Talk, speakers: Sequence[Speaker], hearing: Hearing) -> C
     """
     said: list[Message] = []
     late: set[int] = set()
+    kind = "private" if talk.private else "channel"
     groups = [speakers] if talk.order == "simultaneous" else [[speaker] for speaker in speakers]
     for _ in range(talk.turns):
         for group in groups:
@@ -112,7 +180,7 @@ def conversation(talk: Talk, speakers: Sequence[Speaker], hearing: Hearing) -> C
                     speaker.player,
                     "message",
                     hearing(speaker, said),
-                    message_form(talk.length, tuple(speaker.receivers)),
+                    message_form(talk.length, _choice(talk, speaker), kind),
                     speaker.agent,
                 )
                 for speaker in group
@@ -128,10 +196,16 @@ def conversation(talk: Talk, speakers: Sequence[Speaker], hearing: Hearing) -> C
                 if missed:
                     late.add(speaker.player)
                 elif speaker.receivers:
-                    message["to"] = speaker.receivers[answer.value["to"]]
+                    choice = answer.value.get("to", next(iter(speaker.receivers)))
+                    message |= speaker.receivers[choice]
                 spoken.append(message)
             said = [*said, *spoken]
     return said, tuple(sorted(late))
+
+
+def _choice(talk: Talk, speaker: Speaker) -> tuple[str, ...]:
+    """The receivers among which a speaker chooses; a single channel is not asked for."""
+    return tuple(speaker.receivers) if talk.private or len(speaker.receivers) > 1 else ()
 
 
 SILENT = ("state", "code")
@@ -157,10 +231,11 @@ class Talking(Around):
         super().check(game)
         if game.seats < 2:
             raise GameError(f"talk: game {game.name} has one seat, nobody would listen")
-        if self.talk.sender(game) is not None and self.society:
-            raise GameError(
-                f"talk.who must be everybody in mechanism {self.name}: its members have no fixed seats"
-            )
+        self.talk.open_channels(game)
+        stated = "who" if self.talk.sender(game) is not None else "channels" if self.talk.channels else None
+        if stated is not None and self.society:
+            rule = "must be everybody" if stated == "who" else "cannot be stated"
+            raise GameError(f"talk.{stated} {rule} in mechanism {self.name}: its members have no fixed seats")
         if self.talk.when == "after" and self.rules.most_rounds(game) < 2:
             raise GameError(f"talk: when: after needs several rounds; mechanism {self.name} has one")
 
@@ -182,15 +257,19 @@ class Talking(Around):
 
     def most_decisions(self, game: Game) -> int:
         """The decisions of the wrapped mechanism plus the messages."""
-        senders = 1 if self.talk.sender(game) is not None else self.members(game)
+        senders = sum(self._speaks(game, player) for player in range(self.members(game)))
         return self.rules.most_decisions(game) + self.talks(game) * self.talk.turns * senders
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """A player's decisions in the wrapped mechanism, plus its messages if it may send any."""
-        sender = self.talk.sender(game)
-        silent = player >= players - self.observers or (sender is not None and player != sender)
-        own = 0 if silent else self.talks(game) * self.talk.turns
+        speaks = player < players - self.observers and self._speaks(game, player)
+        own = self.talks(game) * self.talk.turns if speaks else 0
         return super().decisions_of(game, player, players) + own
+
+    def _speaks(self, game: Game, player: int) -> bool:
+        sender, channels = self.talk.sender(game), self.talk.open_channels(game)
+        heard = not channels or any(player in seats for seats, _ in channels.values())
+        return heard and sender in (None, player)
 
 
 class _Floor:
@@ -200,6 +279,7 @@ class _Floor:
         talk = rules.talk
         self.rules, self.rules_of_talk, self.when, self.game = rules.rules, talk, talk.when, game
         self.sender, self.round = talk.sender(game), 0
+        self.channels = talk.open_channels(game)
         self.names = pseudonyms(rules.members(game), streams) if rules.society else None
         self.told = {
             "when": talk.when,
@@ -235,19 +315,40 @@ class _Floor:
 
     def heard(self, player: int, view: View) -> View:
         """A view with the messages that its player has heard."""
-        return view if view.facts.get("alone") else self._with(player, view, self.said)
+        if view.facts.get("alone") or (self.channels and not self._channels_of(player)):
+            return view
+        return self._with(player, view, self.said)
+
+    def _channels_of(self, player: int) -> dict[str, tuple[int, ...]]:
+        """The channels that a player reads: those it is a member of; of an observer, those that are overseen."""
+        observer = player >= self.game.seats
+        return {
+            name: seats
+            for name, (seats, overseen) in self.channels.items()
+            if (overseen != "no" if observer else player in seats)
+        }
 
     def _with(self, player: int, view: View, said: Sequence[Message]) -> View:
-        messages = []
+        messages, open_to = [], self._channels_of(player)
         for message in said:
             own, to = message["from"] == player, message.get("to")
             if to is not None and not own and to != player:
                 continue
+            if self.channels and not own and message.get("channel") not in open_to:
+                continue
             told = {"round": message["round"], "own": own, "from": self._name(message["from"])}
             if to is not None:
                 told |= {"to": self._name(to), "to_you": to == player}
+            if len(open_to) > 1 and "channel" in message:
+                told["channel"] = message["channel"]
             messages.append({**told, "text": message["text"]})
-        return replace(view, facts={**view.facts, "talk": {**self.told, "messages": messages}})
+        talk = {**self.told, "messages": messages}
+        if open_to:
+            talk["channels"] = [
+                {"name": name, "members": list(seats), "overseen": self.channels[name][1] == "told"}
+                for name, seats in open_to.items()
+            ]
+        return replace(view, facts={**view.facts, "talk": talk})
 
     def _name(self, player: int) -> str | int:
         """A seat, which a prompt names, or the pseudonym of a member of a society."""
@@ -261,8 +362,11 @@ class _Floor:
         for player in players if self.sender is None else [self.sender]:
             decision = asked.get(player)
             view = self.rules.bystander(first, player) if decision is None else decision.view
-            others = [other for other in players if other != player]
-            receivers = {self._key(other): other for other in others} if self.rules_of_talk.private else {}
+            others = [other for other in players if other != player] if self.rules_of_talk.private else []
+            receivers: dict[str, Message] = {self._key(other): {"to": other} for other in others}
+            receivers |= {name: {"channel": name} for name in self._channels_of(player)}
+            if self.channels and not receivers:
+                continue
             speakers.append(
                 Speaker(player, unpredicting(view), receivers, None if decision is None else decision.agent)
             )

@@ -537,7 +537,7 @@ class SeatedPerson:
     def _entry(self, decision: Decision, context: DecisionContext) -> Open:
         shown = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
         prompt = self.renderer.prompt(decision, shown, context.draw("order"), self.config.facts)
-        fields = self.renderer.fields(decision) if decision.kind in ("state", "code") else ""
+        fields = self.renderer.fields(decision) if decision.kind in ("state", "code", "recognise") else ""
         return Open(
             context.unit, context.step, context.player, decision, prompt, fields, shown,
             self.renderer.labels(decision.view.game), facts={**prompt.facts, "served": self.served},

@@ -260,6 +260,8 @@ def _heard(message: Mapping[str, Any], w: PageWords) -> tuple[str, str]:
         w.you if you else w.player.format(number=who + 1) if type(who) is int else str(who)
         for you, who in ends
     ]
+    if "channel" in message:
+        named.append(str(message["channel"]))
     return " → ".join(named), str(message["text"]).strip() or "–"
 
 

@@ -107,7 +107,7 @@ class ReportAnswers:
         """What the words mean, in one line."""
         if self.lines and not self.lines[0].factor:
             return (
-                f"YES: surely more than {EVEN:g}, NO: surely less; interval at 95 %."
+                f"YES: surely more than {EVEN:g}, NO: surely not; interval at 95 %."
                 if self.measure.scale == "share"
                 else ""
             )
@@ -128,6 +128,11 @@ class ReportAnswers:
         ]  # fmt: skip
         columns = "factor contrast verdict value low high level adjusted_p n would_decide note".split()
         return Table("answers", columns, rows, "All answers in numbers.")
+
+
+def keep_result(data: RunData, found: ReportAnswers) -> None:
+    """Record the first line for lists of runs."""
+    data.keep_result(f"{found.brief} (so far)" if found.brief and data.so_far else found.brief)
 
 
 def _signed(value: float | None, sign: str) -> str | None:
@@ -321,6 +326,8 @@ def _level(data: RunData, measure: Measure) -> ReportAnswers:
             continue
         (verdict,) = above([e], EVEN)
         word = {"yes": YES, "no": NO, "undecided": OPEN}[verdict.answer]
+        if e.method == "exact" and e.value == EVEN:  # known to be no more than half
+            word = NO
         what = f"{measure.title}{who}, more than half?"
         needs = _needs(data, e, 0.0, 0.95, EVEN) if word == OPEN else ""
         made.append(AnswerLine("", what, word, e, verdict.adjusted, "", needs, e.note))
@@ -402,11 +409,8 @@ def facts(data: RunData) -> str:
     parts = [
         data.study["name"],
         how_many(models, "model") if models else "no model",
-        f"{number(done)} {'match' if done == 1 else 'matches'}",
+        data.so_far or f"{number(done)} {'match' if done == 1 else 'matches'}",
         how_many(seeds, "seed") if not data.study.get("people") else "",
         f"{spent:.2f} USD" if spent else "",
     ]
     return " · ".join(filter(None, parts))
-
-
-__all__ = ["AnswerLine", "ReportAnswers", "answers", "asked_factors", "facts", "headline_measure", "tied"]

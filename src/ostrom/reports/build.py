@@ -5,17 +5,18 @@ A single chart can also be written as a file of its own: SVG, PNG, or a page tha
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from ostrom.data.rundata import RunData
+from ostrom.analysis.registered import Standing, standing
+from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import refuse_link, write_whole
 from ostrom.ground.values import grouped
-from ostrom.reports.answers import answers
+from ostrom.reports.answers import answers, keep_result
 from ostrom.reports.card import calls_table, card, first_chart, headline, reproduce, warnings
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
@@ -33,6 +34,10 @@ class Report:
 
     path: Path
     failures: tuple[str, ...] = ()
+    so_far: str = ""
+    """How far its runs are that are not at their end."""
+    standing: Standing = field(default_factory=lambda: Standing((), ""))
+    """What it says of registrations."""
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -61,12 +66,13 @@ def build_report(
         wanted = (data.study.get("report") or {}).get("panels") or ()
     context = ReportFiles(data, safe=safe, home=home)
     context.alone = True
+    context.made_of = in_captions(data)
     before = INTERVALS.set(intervals)
     try:
         first, found = context.first(), answers(data)
         if found is not None:
             context.add(first, found.table())
-            data.keep_result(found.brief)
+            keep_result(data, found)
         sections = [context.section(spec) for spec in chosen_panels(wanted)]
         page = render_page(
             data, first, [*context.cells(), *sections], warnings(data), card(data), reproduce(data), found,
@@ -74,8 +80,18 @@ def build_report(
         )  # fmt: skip
     finally:
         INTERVALS.reset(before)
-    path = context.write(page)
-    return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
+    return report_of(context.write(page), sections, [data])
+
+
+def report_of(path: Path, sections: Sequence[Section], runs: Sequence[RunData]) -> Report:
+    """A report that was written, with how far its runs are and what it says of registrations."""
+    failures = tuple(f"{section.title}: {section.error}" for section in sections if section.error)
+    return Report(path, failures, so_far(runs), standing(runs))
+
+
+def in_captions(data: RunData) -> str:
+    """A sentence that captions of an unfinished run end with; empty for any other."""
+    return f"{data.so_far[:1].upper()}{data.so_far[1:]}." if data.so_far else ""
 
 
 class ReportFiles:
@@ -91,7 +107,7 @@ class ReportFiles:
         self.alone = home is None
         """Whether the page is about one run, whose study lies beside it."""
         self.made_of = ""
-        """What captions end with, where a page rests on several runs."""
+        """What captions end with, where a page rests on several runs or on one that is not at its end."""
         self.files: dict[str, str | bytes] = {}
         self._names: dict[str, set[str]] = {
             "figures": set(),
@@ -101,7 +117,8 @@ class ReportFiles:
 
     def take(self, data: RunData, *, named: bool) -> None:
         """Draw from another run now; captions say which where it is ``named``."""
-        self.data, self.made_of = data, f"Run: {self.names[data.folder]}." if named else ""
+        name = f"Run: {self.names[data.folder]}." if named else ""
+        self.data, self.made_of = data, f"{name} {in_captions(data)}".strip()
 
     def first(self) -> Section:
         """The chart of the first screen."""

@@ -8,7 +8,7 @@ from ostrom.analysis.stopping import stopping
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
 from ostrom.ground.words import how_many
-from ostrom.reports.answers import answers, asked_factors, headline_measure, settings
+from ostrom.reports.answers import answers, asked_factors, headline_measure, keep_result, settings
 from ostrom.reports.cells import DONE, levels, policy_warnings, varied
 from ostrom.reports.chart import Chart
 from ostrom.reports.charts.curve import Curve
@@ -189,7 +189,7 @@ def findings(data: RunData) -> list[str]:
     """The answer of the study in sentences; its first one is kept for lists of runs."""
     if (found := answers(data)) is None:
         return []
-    data.keep_result(found.brief)
+    keep_result(data, found)
     return [line.sentence for line in found.lines]
 
 

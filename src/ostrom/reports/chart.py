@@ -60,6 +60,9 @@ class Chart(Panel):
         if bands != "interval" and (bands != "sd" or contrast or trend or not self.draws_spreads):
             raise ValueError(f"bands must be interval or, for curves and bars of means, sd (found {bands!r})")
         self.bands = bands
+        for key, column in (("colour", colour), ("facet", facet)):
+            if column is not None and not isinstance(column, str):
+                raise ValueError(f"{key} must be one column (found {column!r})")
         if contrast is not None and trend is not None:
             raise ValueError("a chart shows differences (contrast) or slopes (trend), not both")
         if contrast is not None and (not isinstance(contrast, Mapping) or len(contrast) != 1):

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import escaped
 from ostrom.reports.narrow import ROOM, narrow_spec, narrower
-from ostrom.reports.theme import INK, LINE, PALETTE, QUIET, RULE, config
+from ostrom.reports.theme import INK, LINE, MAIN, PALETTE, QUIET, RULE, colours, config
 
 PAGE = 976
 """The width of the page's column in pixels."""
@@ -28,8 +28,17 @@ TONES: Mapping[str, str] = {
     f'="{LINE}"': '="var(--line)"',
     '="white"': '="var(--paper)"',
     f'="{PALETTE[-1].lower()}"': '="var(--grey)"',
+    f'="{MAIN.lower()}"': f'="var(--blue, {MAIN})"',
+    **{
+        f'="{tone}"': f'="var(--tone-{round(9 * i / (n - 1))}, {tone})"'
+        for n in range(2, 13)
+        for i, tone in enumerate(colours(range(n), ordered=True))
+    },
 }
-"""Colours of text, lines and paper follow the page, so that a chart can be read in light and dark."""
+"""Colours of text, lines and paper follow the page, so that a chart can be read in light and dark.
+
+Blue lines have variables that only a dark page sets.
+"""
 
 TONE = re.compile("|".join(map(re.escape, TONES)), re.IGNORECASE)
 PLACES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')

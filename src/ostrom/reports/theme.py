@@ -32,11 +32,12 @@ def colours(levels: Sequence[Any], *, ordered: bool = False) -> list[str]:
     >>> colours(["a", "b"])
     ['#0072B2', '#D55E00']
     >>> colours([1, 2, 3], ordered=True)
-    ['#7dafd2', '#4d8dbc', '#2969a0']
+    ['#7baed1', '#4d8dbb', '#2969a0']
     """
     if ordered and len(levels) > 1:
-        # The lightest tones are lost on a light page as thin lines, the darkest on a dark one.
-        return [_blend(0.4 + 0.37 * i / (len(levels) - 1)) for i in range(len(levels))]
+        # The lightest tones are lost on a light page as thin lines. No tone is one of a heat map's, whose tiles stay
+        # as they are on a dark page, while lines turn lighter there.
+        return [_blend(0.405 + 0.365 * i / (len(levels) - 1)) for i in range(len(levels))]
     if len(levels) > MOST_COLOURS:
         return [MAIN] * len(levels)
     return list(PALETTE[: len(levels)])

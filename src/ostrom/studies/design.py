@@ -144,7 +144,7 @@ TablesOf = Callable[[Path], AbstractContextManager[RunData]]
 def at_seeds(plan: StudyPlan, seeds: int) -> StudyPlan:
     """The same study with another number of seeds."""
     made = StudyPlan(plan.study.model_copy(update={"seeds": seeds}), plan.library, plan.file)
-    made.trees = plan.trees
+    made.trees, made.registered = plan.trees, plan.registered
     return made
 
 

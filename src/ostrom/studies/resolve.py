@@ -16,6 +16,7 @@ import orjson
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import refuse_unable
 from ostrom.agents.strategies import strategies
+from ostrom.analysis.registration import check_for_new_run, read_registration
 from ostrom.engine.folder import kind_of
 from ostrom.engine.play_options import DECLARED, PlayOptions
 from ostrom.engine.shards import Shard
@@ -57,6 +58,13 @@ def resolve(
 ) -> Resolved:
     """The plan of a study with the options of `ostrom run`, checked from end to end."""
     options.check()
+    registration = None
+    if options.registered is not None:
+        registration = read_registration(options.registered)
+        check_for_new_run(registration, str(options.registered))
+        stated = registration.stated
+        preset, changes = preset or stated.preset, (*stated.set, *changes)
+        models, seeds = models or stated.models, seeds if seeds is not None else stated.seeds
     study = load_study(
         source, preset=preset, changes=changes, models=models, seeds=seeds, budget=options.bounds
     )
@@ -64,6 +72,8 @@ def resolve(
     plan = plan_of(study, Library(options.prompts, home=home_of(file)), file)
     check_effects(plan, source, preset, changes, models, seeds, options.bounds)
     check_plan(plan)
+    if registration is not None:
+        plan.registered = registration.model_dump(mode="json")
     _ = options.rates  # a file of prices that cannot be read is refused now
     return Resolved(plan if options.shard is None else plan.divided(Shard.parse(options.shard)), options)
 

@@ -102,10 +102,10 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
 
 @contextmanager
 def _tables_of(path: Path) -> Iterator[RunData]:
-    """The tables of a run, with the run open."""
+    """The tables of a run, with the run open, for a look that its stopping rule plans."""
     from ostrom.data.rundata import run_data
 
-    with open_run(path) as opened, run_data(opened.rows, path, opened.manifest) as data:
+    with open_run(path) as opened, run_data(opened.rows, path, opened.manifest, look=False) as data:
         yield data
 
 
@@ -257,6 +257,8 @@ def _prepare(folder: Folder, plan: Plan) -> None:
             more["prompts_home"] = str(plan.library.home.absolute())
         if any(references(study)):
             more["code_home"] = str(plan.library.home.absolute())
+        if plan.registered is not None:
+            more["registered"] = plan.registered
         if plan.shard is not None:
             more["shard"] = {**asdict(plan.shard), "playing": token_hex(8), "trees": _trees(plan)}
         folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
@@ -300,12 +302,27 @@ def _no_orphan(folder: Folder) -> None:
 
 
 def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
-    """The manifest of a run; refused where it holds another study, or was played with other prompts."""
+    """The manifest of a run; refused where it holds another study, or was played with other prompts.
+
+    The plan is bound to the registration of the run from here on.
+    """
     old = folder.manifest()
     refuse_joined(folder.path, old, "cannot be gone on with as a whole")
     if (shard := Shard.of_manifest(old)) != plan.shard:
         said = ("the undivided study" if one is None else f"shard {one}" for one in (shard, plan.shard))
         raise RunError(f"{folder.path}: holds {next(said)}, not {next(said)} (choose another --name)")
+    bound = old.get("registered") or {}
+    if plan.registered is not None and plan.registered["hash"] != bound.get("hash"):
+        held = (
+            f"is bound to the registration {bound['hash'][:16]}"
+            if bound
+            else "was begun without a registration"
+        )
+        raise RunError(
+            f"{folder.path}: {held} (created {old['created']}); a registration is made before its run (choose another "
+            "--name; a run that was played: ostrom register --played)"
+        )
+    plan.registered = bound or None
     changes = changed(old["study"], plan.resolved())
     changes += changed(old.get("parent") or {}, plan.forked_from or {})
     if changes:

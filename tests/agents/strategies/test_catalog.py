@@ -12,6 +12,7 @@ from tools.site import reference
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategies._dilemma import ZDExtortion
 from ostrom.agents.strategy import Strategy
+from ostrom.games import games
 from ostrom.games.game import Game, Profile
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import StudyError
@@ -177,6 +178,16 @@ def test_generosity_follows_from_the_payoffs() -> None:
     pd = TensorGame("pd", (("C", "D"),) * 2, np.array([[[8, 8], [0, 10]], [[10, 0], [5, 5]]]), (0, 0))
     assert strategies.build("generous_tit_for_tat").odds(view_of(pd, [(0, 1)]))[0] == pytest.approx(0.6)
     assert strategies.build("generous_tit_for_tat:0.1").odds(view_of(pd, [(0, 1)]))[0] == 0.1
+
+
+def test_the_most_tempting_defection_bounds_generosity_where_there_are_several() -> None:
+    claims = games.build(
+        "travelers_dilemma"
+    )  # claims of 2 to 5: undercutting by 1 pays 6 against 5, by 3 only 4
+    strategy = strategies.build("generous_tit_for_tat")
+    assert strategy.odds(view_of(claims, [(3, 2)]))[3] == pytest.approx(0.8)  # 1 - (6 - 5) / (5 - 0)
+    long = games.build("travelers_dilemma:low=2,high=5,bonus=3")  # 1 - (7 - 5) / (5 + 1)
+    assert strategy.odds(view_of(long, [(3, 0)]))[3] == pytest.approx(2 / 3)
 
 
 def test_generosity_is_refused_before_the_first_move_where_the_game_is_no_dilemma() -> None:

@@ -92,7 +92,7 @@ def test_more_confidence_is_a_wider_interval(first: list[float], second: list[fl
         slope_of([0] * len(first) + [1] * len(second), [*first, *second], bounds=UNIT),
     ]
     for kind in kinds:
-        made = [ends(kind.limits(level)) for level in (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)]
+        made = [ends(kind.limits(level)) for level in (1e-9, 0.1, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999)]
         for (low, high), (lower, higher) in pairwise(made):
             assert lower <= low + 1e-12 and high <= higher + 1e-12
 

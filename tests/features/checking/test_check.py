@@ -50,6 +50,7 @@ def lie(folder: Path, unit: int = 0, came: tuple[Any, ...] = ("defect", False, 5
         db.execute("INSERT OR REPLACE INTO unit_rows VALUES (?,?,?,?,?)", (*entry, seal(entry)))
 
 
+@pytest.mark.slow
 def test_a_whole_run_passes_and_is_told_of(
     folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -132,6 +133,7 @@ def test_a_run_that_is_being_played_keeps_its_rows(folder: Path) -> None:
         player.unlock()
 
 
+@pytest.mark.slow
 def test_what_is_wrong_in_a_process_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lie(folder)
     done = caller(monkeypatch, folder.parent)(

@@ -10,8 +10,6 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import orjson
 import pytest
@@ -88,6 +86,8 @@ def test_every_table_is_shipped_and_every_reference_reads_its_own() -> None:
         "coopeval",
         "memory_curse",
         "personas",
+        "pricing",
+        "recognised",
         "repeated_games",
         "sharing",
     ]
@@ -151,6 +151,7 @@ def test_a_chosen_model_is_shown_with_every_printing_of_a_disputed_figure(sweep:
     assert other.value == 99.8 and other.source == "Appendix Table 1, Appendix Table 10" and not other.doubts
 
 
+@pytest.mark.slow
 def test_cells_that_only_one_side_has_are_not_compared(sweep: Path) -> None:
     made = compared(sweep)
     assert {one.cell[2] for one in made.lines} <= {"2", "80", ""}
@@ -507,21 +508,6 @@ def test_two_runs_are_compared_with_each_other(tmp_path: Path, monkeypatch: pyte
 def test_what_only_one_of_two_runs_has_differs_too() -> None:
     one, two = {"study": {"a": 1, "b": {"c": "x" * 70}}}, {"study": {"a": 1, "d": 2}}
     assert list(two_runs.changes(one, two)) == [("b.c", "x" * 60 + "...", "-"), ("d", "-", "2")]
-
-
-def test_two_runs_are_compared_at_the_level_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[Any, ...]] = []
-
-    def contrast(runs: Any, *_: Any, level: float) -> list[Any]:
-        asked.append((*(run.folder.name for run in runs), level))
-        return []
-
-    monkeypatch.setattr(two_runs, "contrast", contrast)
-    one, two = ({"folder": Path(name), "manifest": {}} for name in ("new", "old"))
-    new: Any = SimpleNamespace(**one)
-    old: Any = SimpleNamespace(**two)
-    made = two_runs.compare_runs(new, old, "cooperation", level=0.8)
-    assert asked == [("new", "old", 0.8)] and (made.new, made.old) == ("new", "old")
 
 
 @pytest.mark.parametrize("part", ["study", "models", "prompts", "versions"])

@@ -85,6 +85,7 @@ READERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", READERS)
 def test_a_reader_says_of_a_joined_run_what_it_says_of_the_undivided_one(at_home: Call, reader: str) -> None:
     joined, undivided = (at_home(*reader.format(run=f"{runs}/whole").split()) for runs in ("many", "one"))
@@ -116,6 +117,7 @@ def test_tables_in_every_format(at_home: Call, home: Path) -> None:
         )
 
 
+@pytest.mark.slow
 def test_the_report_is_that_of_the_undivided_run(at_home: Call, home: Path) -> None:
     for runs in ("one", "many"):
         assert at_home("report", f"{runs}/whole").code == 0

@@ -48,6 +48,7 @@ def same(joined: Path, undivided: Path, tmp_path: Path) -> bool:
     return tables(joined, tmp_path / "a") == tables(undivided, tmp_path / "b")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", [1, 2, 3, 8, 40])
 @pytest.mark.parametrize("arrays", [True, False])
 def test_scripted_matches(tmp_path: Path, of: int, arrays: bool) -> None:
@@ -60,6 +61,7 @@ def test_games_by_a_rule(tmp_path: Path) -> None:
     assert same(play_joined(study, tmp_path / "many", 5), play_whole(study, tmp_path / "one"), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", [1, 2, 3, 8])
 def test_matches_of_a_model_behind_a_failing_server(tmp_path: Path, of: int) -> None:
     faults = Faults({"server_error": 0.1, "reset": 0.1, "malformed": 0.1}, seed=of)
@@ -99,6 +101,7 @@ def test_calls_are_the_same_and_have_numbers_of_their_own(tmp_path: Path) -> Non
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", [2, 3])
 def test_units_that_share_a_design_are_played_by_one_shard(tmp_path: Path, of: int) -> None:
     with LoopbackServer() as server:

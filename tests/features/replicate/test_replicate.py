@@ -107,6 +107,7 @@ def test_a_paper_is_played_judged_and_gone_on_with(
     assert small.code == 2 and "named twice" in small.err
 
 
+@pytest.mark.slow
 def test_runs_that_are_called_alike_are_told_apart(
     call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
 ) -> None:

@@ -103,6 +103,7 @@ def data(runs: Path) -> Iterator[RunData]:
         yield found
 
 
+@pytest.mark.slow
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def test_a_society_is_one_match_of_all_types(tournament: Path) -> None:
     assert {r["rounds_played"] for r in rows} == {15}
 
 
+@pytest.mark.slow
 def test_designs_are_judged_and_belong_to_their_seat(tournament: Path) -> None:
     judged: dict[tuple[str, str, str], set[tuple[bool, bool]]] = {}
     with open_run(tournament) as run:

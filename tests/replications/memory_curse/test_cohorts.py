@@ -123,6 +123,7 @@ def test_mentions_against_cooperation_are_hand_counted(cohorts: tuple[Run, RunDa
     assert found["immune", 20] == 1.0 and found["cursed", 2] == pytest.approx(3 / 5)
 
 
+@pytest.mark.slow
 def test_the_same_seat_and_round_stand_side_by_side(cohorts: tuple[Run, RunData]) -> None:
     drawn = panel_of({"name": "traces_beside", "levels": [2, 20], "round": 2, "seat": 2, "pairs": 50}).draw(
         cohorts[1]

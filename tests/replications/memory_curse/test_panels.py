@@ -90,6 +90,7 @@ def test_every_panel_of_the_sweep_has_something_to_show(sweep: RunData, spec: st
     assert drawn.figures or drawn.tables or drawn.html
 
 
+@pytest.mark.slow
 def test_lengths_give_cooperation_and_rewards(sweep: RunData) -> None:
     found = rows(draw(sweep, "memory_lengths"), "memory_lengths")
     assert len(found) == 2 * 2 * 2 * 4

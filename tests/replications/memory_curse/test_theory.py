@@ -146,6 +146,7 @@ def near(found: Estimate | None, expected: float) -> bool:
     return expected in found
 
 
+@pytest.mark.slow
 def test_cooperation_and_rewards_are_those_of_theory(sweep: RunData) -> None:
     weights = DISCOUNT ** np.arange(ROUNDS)
     hits = []

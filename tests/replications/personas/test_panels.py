@@ -92,6 +92,7 @@ def test_selection_counts_every_profile_once(data: RunData) -> None:
     assert one["defective equilibrium"] == one["profiles"] == 6
 
 
+@pytest.mark.slow
 def test_effects_and_the_interaction(data: RunData) -> None:
     drawn = draw(data, "personas_interaction")
     found = {(r["scenario type"], r["effect"], r["at"]): r["points"] for r in rows(drawn, "personas_effects")}

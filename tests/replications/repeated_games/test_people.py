@@ -93,6 +93,7 @@ def test_the_published_regressions_are_one_command_each(runs: Path, name: str) -
         assert guess.results["fit"][0]["rows"] == 48, "one row per guess, not one per round"
 
 
+@pytest.mark.slow
 def test_imported_and_own_people_are_pooled_under_the_same_levels(runs: Path) -> None:
     with ExitStack() as stack:
         data = [

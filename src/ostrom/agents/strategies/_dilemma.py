@@ -28,10 +28,12 @@ class Dilemma:
     punishment: float
 
     @classmethod
-    def of(cls, game: Game, seat: int, strategy: str, payee: int | None = None) -> Dilemma:
+    def of(
+        cls, game: Game, seat: int, strategy: str, payee: int | None = None, deviation: int | None = None
+    ) -> Dilemma:
         """From ``seat``'s side: sucker is paid when it alone cooperates, temptation when it alone defects.
 
-        With a ``payee`` the same four outcomes, as they pay another seat.
+        With a ``payee`` the same four outcomes, as they pay another seat; with a ``deviation`` the seat defects by it.
         """
         if None in game.cooperative or None in game.defective:
             raise StudyError(
@@ -43,6 +45,8 @@ class Dilemma:
                 cast(int, game.cooperative[s] if (own if s == seat else others) else game.defective[s])
                 for s in range(game.seats)
             ]
+            if not own and deviation is not None:
+                profile[seat] = deviation
             return game.payoff(profile)[seat if payee is None else payee]
 
         return cls(paid(True, True), paid(True, False), paid(False, True), paid(False, False))
@@ -98,7 +102,7 @@ class GenerousTitForTat(Reciprocator):
     """Tit for tat that forgives a defection with chance g.
 
     Without ``g`` it is the most generous that defectors cannot exploit, from the game's payoffs:
-    min(1 - (T - R) / (R - S), (R - P) / (T - P)).
+    min(1 - (T - R) / (R - S), (R - P) / (T - P)), the least over all ways to defect that tempt.
     """
 
     name = "generous_tit_for_tat"
@@ -129,13 +133,24 @@ class GenerousTitForTat(Reciprocator):
 
     def _generosity(self, game: Game, seat: int) -> float:
         if (game, seat) not in self._known:
-            d = Dilemma.of(game, seat, self.name)
-            if not d.temptation > d.reward > d.punishment or d.reward <= d.sucker:
+            options = game.actions[seat]
+            deviations = [
+                Dilemma.of(game, seat, self.name, deviation=action)
+                for action in (range(len(options)) if isinstance(options, tuple) else [None])
+                if action is None or action != game.cooperative[seat]
+            ]
+            tempting = [d for d in deviations if d.temptation > d.reward]
+            if not tempting or any(not d.reward > max(d.punishment, d.sucker) for d in deviations):
                 raise StudyError(
                     f"strategy {self.name}: game {game.name} is no dilemma with T > R > P and R > S; give g"
                 )
-            exploited = 1 - (d.temptation - d.reward) / (d.reward - d.sucker)
-            g = min(exploited, (d.reward - d.punishment) / (d.temptation - d.punishment))
+            g = min(
+                min(
+                    1 - (d.temptation - d.reward) / (d.reward - d.sucker),
+                    (d.reward - d.punishment) / (d.temptation - d.punishment),
+                )
+                for d in tempting
+            )
             if g < 0:
                 raise StudyError(f"strategy {self.name}: no generosity is safe in game {game.name}; give g")
             self._known[game, seat] = g

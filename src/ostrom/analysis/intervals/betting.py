@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from ostrom.analysis.statistics.samples import Floats
+from ostrom.analysis.statistics.samples import ROUNDING, Floats
 
 STEPS, HALVINGS = 20, 6
 BETS: Floats = np.concatenate([0.5 ** np.arange(HALVINGS, 0, -1) / STEPS, np.arange(1, STEPS + 1) / STEPS])
@@ -87,8 +87,7 @@ def least_multiple(weights: Floats, low: float, high: float, tail: float) -> flo
         return 0.0
 
     def needed(mean: float) -> float:
-        above = 0.0 if low <= 0 else _multiple(weights, mean, low, tail)
-        return max(above, 0.0 if high >= 1 else _multiple(weights, 1 - mean, 1 - high, tail))
+        return likely_multiple(np.full(weights.size, mean), weights, low, high, tail)
 
     if low <= 0 or high >= 1:
         return needed(0.0 if low <= 0 else 1.0)
@@ -100,11 +99,24 @@ def least_multiple(weights: Floats, low: float, high: float, tail: float) -> flo
     return needed((left + right) / 2)
 
 
-def _multiple(weights: Floats, mean: float, against: float, tail: float) -> float:
-    units, counts = np.unique(weights, return_counts=True)
-    with np.errstate(divide="ignore"):
-        growth = np.log(1 + BETS[:, None] * (units / units.max()) * (mean / against - 1)) @ counts
-    if growth.max() <= 0:
+def likely_multiple(values: Floats, weights: Floats, low: float, high: float, tail: float) -> float:
+    """How many times as many units like these are needed before their mean is shown to lie between two values.
+
+    >>> likely_multiple(np.array([0.0, 1.0]), np.array([0.5, 0.5]), 0.5, 1.0, 0.025)
+    inf
+    """
+    above = 0.0 if low <= 0 else _multiple(values, weights, low, tail)
+    return max(above, 0.0 if high >= 1 else _multiple(1 - values, weights, 1 - high, tail))
+
+
+def _multiple(values: Floats, weights: Floats, against: float, tail: float) -> float:
+    if against >= 1:
+        return math.inf
+    pairs, counts = np.unique(np.column_stack([values, weights]), axis=0, return_counts=True)
+    x, w = pairs.T
+    with np.errstate(divide="ignore"):  # a value of 0 ends the bet of everything
+        growth = np.log(1 + BETS[:, None] * (w / w.max()) * (x / against - 1)) @ counts
+    if growth.max() <= ROUNDING:
         return math.inf
     low, high, goal = 0.0, -math.log(tail * float(MASS.min())) / float(growth.max()), -math.log(tail)
     for _ in range(60):

@@ -25,7 +25,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ostrom.analysis.intervals.betting import exceeds, least_multiple, lower_bound
+from ostrom.analysis.intervals.betting import exceeds, least_multiple, likely_multiple, lower_bound
 from ostrom.analysis.intervals.group import Group
 from ostrom.analysis.statistics.samples import Floats, checked_level, without_rounding
 
@@ -136,6 +136,8 @@ def _fraction(a: float, b: float, x: float) -> float:
     return h
 
 
+MOST_TIMES = 1e6
+"""How many times as many units are tried before none are called enough."""
 REACH = 1.8
 """How far unseen outcomes count beyond the sampling distance, where values vary freely."""
 ENOUGH = 10.0
@@ -189,7 +191,7 @@ class Combination:
             return Limits(self.value, None, None, "none", problem)
         down, up = self._reach(level)
         value = self.value
-        least, most = self._bounds()
+        least, most = self.bounds()
         low, high = (without_rounding(end, down + up) for end in (value - down, value + up))
         return Limits(value, max(low, least), min(high, most), self.method, self.note)
 
@@ -213,7 +215,7 @@ class Combination:
         if self.why_approximate:
             return Limits(self.value, None, None, "none", self.why_approximate)
         values, weights = self._stakes()
-        least, most = self._bounds()
+        least, most = self.bounds()
         low, high = (lower_bound(of, weights, (1 - level) / 2) for of in (values, 1 - values))
         ends = least + (most - least) * low, most - (most - least) * high
         return Limits(self.value, min(ends[0], self.value), max(ends[1], self.value), "betting", self.note)
@@ -221,19 +223,44 @@ class Combination:
     def surely_within(self, low: float, high: float, level: float = 0.95) -> bool:
         """Whether the guaranteed bounds lie in a range."""
         values, weights = self._stakes()
-        least, most = self._bounds()
+        least, most = self.bounds()
         ends = ((low - least) / (most - least), (most - high) / (most - least))
         sides = zip((values, 1 - values), ends, strict=True)
         return all(exceeds(of, weights, end, (1 - level) / 2) for of, end in sides)
 
     def multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
         """How many times as many units guaranteed bounds need, at best, to show that the value lies in a range."""
-        least, most = self._bounds()
+        least, most = self.bounds()
         if self.why_approximate or most <= least:
             return 0.0
         span = most - least
         ends = (low - least) / span, (high - least) / span
         return least_multiple(self._stakes()[1], *ends, (1 - level) / 2)
+
+    def likely_multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
+        """How many times as many units like those seen show that the value lies in a range; inf where none would.
+
+        By guaranteed bounds, or by ``limits`` where there are none.
+        """
+        if not self.why_approximate:
+            values, weights = self._stakes()
+            least, most = self.bounds()
+            ends = ((end - least) / (most - least) for end in (low, high))
+            return likely_multiple(values, weights, *ends, (1 - level) / 2)
+
+        def shown(times: float) -> bool:
+            ends = self.larger(times).limits(level)
+            return ends.low is not None and ends.high is not None and low <= ends.low and ends.high <= high
+
+        below, enough = 0.0, 1.0
+        while not shown(enough):
+            below, enough = enough, 2 * enough
+            if enough > MOST_TIMES:
+                return math.inf
+        while enough - below > 0.01 * enough:
+            middle = (below + enough) / 2
+            below, enough = (below, middle) if shown(middle) else (middle, enough)
+        return enough
 
     @property
     def why_approximate(self) -> str:
@@ -264,7 +291,8 @@ class Combination:
                 return f"too few {units}: one of them has nearly all the weight"
         return ""
 
-    def _bounds(self) -> tuple[float, float]:
+    def bounds(self) -> tuple[float, float]:
+        """The least and the largest value that it can have; infinite where the values have no bound."""
         ends: tuple[list[float], list[float]] = ([self.offset], [self.offset])
         for a, g in zip(self.coefficients, self.groups, strict=True):
             if a:
@@ -370,7 +398,10 @@ def _back(group: Group, level: float) -> tuple[float, float]:
     """
     if not 0 < group.other < group.n / 2:
         return 0.0, 0.0
-    back = abs(group.mean - group.common) * (1 - gamma_quantile(1 - level, group.other) / group.other)
+    share = gamma_quantile(1 - level, group.other) / group.other
+    back = abs(group.mean - group.common) * max(
+        0.0, 1 - share
+    )  # at low levels the quantile exceeds what was seen
     return (back, 0.0) if group.common < group.mean else (0.0, back)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.options import Json, Level, Runs, Safe, check_level, opened_runs
-from ostrom.cli.output import print_csv, print_json, print_table, write
+from ostrom.cli.output import print_csv, print_json, print_standing, print_table, write
 from ostrom.ground.errors import UsageError
 from ostrom.ground.results import CommandResult
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from ostrom.analysis.estimate import Estimate
     from ostrom.analysis.hypothesis import FactorTest
     from ostrom.analysis.measure import Measure
+    from ostrom.analysis.units import Where
     from ostrom.data.rundata import RunData
 
-Where = Annotated[
+Conditions = Annotated[
     list[str] | None,
     typer.Option(help="Only these matches: column=level[,level] or SQL. May be given several times."),
 ]
@@ -38,7 +39,7 @@ def estimate(
     balance: Annotated[
         str, typer.Option(help="Columns whose levels count the same, outer ones first, separated by commas.")
     ] = "",
-    where: Where = None,
+    where: Conditions = None,
     level: Level = 0.95,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     safe: Safe = False,
@@ -51,7 +52,10 @@ def estimate(
     `ostrom list measures` names the measures; a parameter follows a colon.
     """
     from ostrom.analysis.measure import measures
+    from ostrom.analysis.registered import Question, standing
     from ostrom.analysis.stopping import stopping
+    from ostrom.analysis.units import condition
+    from ostrom.data.rundata import so_far
 
     names, measure = _split(arguments)
     first = next((name for name in names if name in measures), None)
@@ -71,28 +75,41 @@ def estimate(
     part = _measure(measure)
     with opened_runs(names, runs) as data:
         stopped = [text for one in data if (text := stopping(one.study, one.folder))]
+        far = so_far(data)
         columns = _columns(by)
-        found = _estimates(data, part, columns, contrast, over, log, _columns(balance), where or [], level)
+        picked = condition(data, part, where or [])
+        found = _estimates(data, part, columns, contrast, over, log, _columns(balance), picked, level)
+        asked = Question(measure, contrast, picked, level) if contrast and not (by or balance) else None
+        registered = standing(data, asked)
     rows = [
         {
             name: _clean(value) if name in ("value", "low", "high") else value
             for name, value in one.as_dict().items()
         }
+        | ({"label": registered.label} if registered.bound else {})
         for one in found
     ]
+    for row in rows if far else ():  # a figure that is taken out of its table says it too
+        row["note"] = "; ".join(filter(None, (str(row["note"] or ""), far)))
     document: dict[str, Any] = {"runs": names, "measure": part.name, "scale": part.scale, "by": columns}
     if contrast:
         document["contrast"] = contrast
     if over:
         document |= {"over": over, "log": log}
-    document |= {**({"stopping": stopped} if stopped else {}), "estimates": rows}
+    document |= {
+        **({"stopping": stopped} if stopped else {}),
+        **({"so_far": far} if far else {}),
+        **registered.document,
+        "estimates": rows,
+    }
     if json:
         print_json(document)
     elif csv:
         print_csv(rows, safe=safe)
     else:
+        print_standing(registered)
         _show_estimates(part, found, level)
-        for text in stopped:
+        for text in filter(None, (*stopped, far)):
             write(text)
     return CommandResult(document, found)
 
@@ -131,13 +148,11 @@ def _estimates(
     over: str,
     log: bool,
     balance: list[str],
-    where: list[str],
+    picked: Where,
     level: float,
 ) -> list[Estimate]:
     from ostrom.analysis import estimate as asked
-    from ostrom.analysis.units import condition
 
-    picked = condition(data, part, where)
     if contrast:
         factor, equals, pair = contrast.partition("=")
         if not equals:
@@ -181,7 +196,7 @@ def test(
     cluster: Annotated[
         str, typer.Option(help="Columns that say which units belong together, separated by commas.")
     ] = "",
-    where: Where = None,
+    where: Conditions = None,
     type_: Annotated[
         str, typer.Option("--type", help="Sums of squares of a two-way anova: II | III.")
     ] = "II",
@@ -196,6 +211,7 @@ def test(
     """
     from ostrom.analysis.hypothesis import METHODS
     from ostrom.analysis.hypothesis import test as tested
+    from ostrom.analysis.registered import standing
     from ostrom.analysis.units import condition
     from ostrom.ground.errors import UnknownName
 
@@ -211,8 +227,13 @@ def test(
             data, part, factor, method, second=second, cluster=_columns(cluster),  # type: ignore[arg-type]
             where=condition(data, part, where or []), sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
         )  # fmt: skip
-    result = CommandResult({"runs": names, **made.as_dict()}, made)
-    print_json(result) if json else _show_test(made, part)
+        registered = standing(data)
+    result = CommandResult({"runs": names, **registered.document, **made.as_dict()}, made)
+    if json:
+        print_json(result)
+    else:
+        print_standing(registered)
+        _show_test(made, part)
     return result
 
 

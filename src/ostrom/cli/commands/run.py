@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     "batch_waves",
     "allow_key",
     "shard",
+    "registered",
 )
 def run(
     study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
@@ -232,7 +233,11 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
 
     tally = result.tally
     with open_run(folder) as run:
-        cells = summarise(run.rows)
+        # Who sees results of a registered run before it is complete could go on by them.
+        blind = bool(run.manifest.get("registered")) and not result.complete
+        cells = [] if blind else summarise(run.rows)
+    if blind:
+        say("results are not shown: the run is bound to a registration and not complete")
     if json:
         print_json(
             {

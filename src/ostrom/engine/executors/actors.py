@@ -70,13 +70,14 @@ class GateActor:
         models: Mapping[str, tuple[int, int]],
         cache: Path | None,
         prices: Mapping[str, Any] | None = None,
+        cached_since: float = 0.0,
     ) -> None:
         self._gate = RunGate(tally, budget, asyncio.Event(), prices)
         for model, (start, most) in models.items():
             self._gate.open(model, start, most)
         self._held: dict[str, Counter[tuple[str, CallSize]]] = {}
         self._lost: set[str] = set()
-        self._cache = None if cache is None else Cache(cache)
+        self._cache = None if cache is None else Cache(cache, cached_since)
 
     async def acquire(
         self, worker: str, model: str, wanted: Sequence[CallSize] = (NO_SIZE,)

@@ -12,6 +12,7 @@ import resource
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, Literal, Protocol
 
@@ -217,6 +218,13 @@ class Session:
     journal: Journal
     tally: Tally
 
+    @property
+    def cached_since(self) -> float:
+        """When a reply must have arrived at the earliest to be taken from a cache."""
+        if self.plan.registered is None:
+            return 0.0
+        return datetime.fromisoformat(self.plan.registered["created"]).timestamp()
+
 
 class Executor(Protocol):
     """Plays units. Opened before anything is written, so that a wrong model leaves no trace."""
@@ -329,6 +337,8 @@ class LocalExecutor:
     async def start(self, session: Session) -> None:
         """Set up the gate, the caller and the agents' company."""
         plan = session.plan
+        if self._cache is not None:
+            self._cache.since = session.cached_since
         self._journal = session.journal
         self._gate = gate = self._make_gate(session)
         self._halt = gate.stop

@@ -238,7 +238,9 @@ class RayExecutor:
         gate_actor = self._ray.remote(GateActor).options(
             num_cpus=0, max_concurrency=CONCURRENCY, scheduling_strategy=strategy
         )
-        self._gate_actor = gate_actor.remote(spent, session.plan.budget, models, cache, options.rates)
+        self._gate_actor = gate_actor.remote(
+            spent, session.plan.budget, models, cache, options.rates, session.cached_since
+        )
         for handle in list(self._pool.handles):
             try:
                 await self._connect_worker(handle)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs
-from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs, stated_query
+from ostrom.cli.output import print_json, print_standing, print_table, say, write
 from ostrom.ground.errors import UsageError
+from ostrom.ground.results import CommandResult
 from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
     from ostrom.features.comparing import Comparison, Line
     from ostrom.features.comparing.two_runs import TwoRuns
+
+MARGIN = 0.05
+"""The largest difference that counts as none, where no other is given."""
 
 
 def compare(
@@ -26,9 +31,19 @@ def compare(
     measure: Annotated[
         str | None, typer.Option(help="With OLD: the measure (default: cooperation, else the score).")
     ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="With OLD: columns to compare by, such as game,agent.")
+    by: Annotated[str, typer.Option(help="With OLD: columns to compare by, such as game,agent.")] = "",
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With OLD: only these matches: column=level[,level] ({model}: the model of each run) or SQL."
+        ),
     ] = None,
+    margin: Annotated[
+        float | None, typer.Option(help="With OLD: differences up to this are equivalent (default: 0.05).")
+    ] = None,
+    lower_is_better: Annotated[
+        bool, typer.Option("--lower-is-better", help="With OLD: a lower value is better.")
+    ] = False,
     level: Level = 0.95,
     as_: Annotated[
         list[str] | None,
@@ -54,17 +69,15 @@ def compare(
         if as_ or reference:
             raise UsageError("two runs are compared with each other: leave --as and --reference out")
         check_level(level)
-        return _two_runs(
-            run,
-            old,
-            measure,
-            [name.strip() for name in (by or "").split(",") if name.strip()],
-            level,
-            runs,
-            json=json,
+        if margin is not None and not 0 < margin < math.inf:
+            raise UsageError(f"--margin must be a positive number (found {margin:g})")
+        how = {"level": level, "margin": MARGIN if margin is None else margin}
+        return _two_runs(run, old, measure, by, where or [], runs, how, lower_is_better, json=json)
+    if measure or by or where or margin is not None or lower_is_better:
+        raise UsageError(
+            "--measure, --by, --where, --margin and --lower-is-better need a second run: ostrom compare NEW OLD"
         )
-    if measure or by:
-        raise UsageError("--measure and --by need a second run: ostrom compare NEW OLD")
+    from ostrom.analysis.registered import standing
     from ostrom.data.rundata import run_data
     from ostrom.features.comparing import compare_run
     from ostrom.studies.run import open_run
@@ -73,12 +86,22 @@ def compare(
         open_run(run, runs) as opened,
         run_data(opened.rows, opened.folder.path, opened.manifest) as data,
     ):
-        made = compare_run(data, as_ or (), reference)
+        made, far = compare_run(data, as_ or (), reference), data.so_far
+        registered = standing([data])
     if json:
-        print_json({"run": str(opened.folder.path), **made.as_dict()})
+        document = {
+            "run": str(opened.folder.path),
+            **({"so_far": far} if far else {}),
+            **registered.document,
+            **made.as_dict(),
+        }
+        print_json(CommandResult(document, made, "cells"))
         return made
+    print_standing(registered)
     if made.lines:
         _print_comparison(made)
+        if far:
+            write(far)
     for remark in made.remarks:
         say(remark)
     if made.unmatched:
@@ -89,8 +112,20 @@ def compare(
 
 
 def _two_runs(
-    new: str, old: str, measure: str | None, by: list[str], level: float, runs: Path, *, json: bool
+    new: str,
+    old: str,
+    measure: str | None,
+    by: str,
+    where: list[str],
+    runs: Path,
+    how: dict[str, float],
+    lower_is_better: bool,
+    *,
+    json: bool,
 ) -> TwoRuns:
+    from ostrom.analysis.registered import standing
+    from ostrom.costs.seeds import seed_price
+    from ostrom.data.rundata import so_far
     from ostrom.features.comparing.two_runs import compare_runs
     from ostrom.reports.answers import headline_measure
 
@@ -98,20 +133,40 @@ def _two_runs(
         name = measure or headline_measure(first)
         if name is None:
             raise UsageError(f"{new}: has no finished match with cooperation or a score (name a --measure)")
-        made = compare_runs(first, second, name, by, level)
+        made = compare_runs(
+            first, second, stated_query(name, by=by, where=where), **how, lower_is_better=lower_is_better,
+            price=lambda run: seed_price(run.folder, runs),
+        )  # fmt: skip
+        far, registered = so_far([first, second]), standing([first, second])
     if json:
-        print_json(made.as_dict())
+        document = {**registered.document, **made.as_dict(), **({"so_far": far} if far else {})}
+        print_json(CommandResult(document, made, "differences"))
         return made
+    print_standing(registered)
     if made.changed:
         print_table("What else differs", ["key", made.new, made.old], [list(row) for row in made.changed])
+    columns = [name for name in made.differences[0].key if name != "run"]
     print_table(
-        f"{made.measure}: {made.new} minus {made.old} ({level:.0%} intervals)",
-        [*by, "difference", "low", "high", "n", "method"],
+        f"{made.measure}: {made.new} minus {made.old} ({made.level:.0%} intervals)",
+        [*columns, "difference", "low", "high", "n", "method", "verdict"],
         [
-            [*(one.key.get(name) for name in by), one.value, one.low, one.high, one.n, one.method]
-            for one in made.differences
+            [
+                *(one.key[name] for name in columns),
+                one.value,
+                one.low,
+                one.high,
+                one.n,
+                one.method,
+                verdict.words,
+            ]
+            for one, verdict in zip(made.differences, made.verdicts, strict=True)
         ],
     )
+    if far:
+        write(far)
+    say(made.control)
+    for note in dict.fromkeys(one.note for one in made.differences if one.note):
+        say(note)
     return made
 
 

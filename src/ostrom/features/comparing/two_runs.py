@@ -1,27 +1,87 @@
-"""Two runs side by side: the difference of a measure with its interval, and what else differs between them."""
+"""Two runs side by side: the difference of a measure, a verdict on it, and what else differs between them.
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+A verdict rests on bounds that hold for every distribution of the values and however often it is asked for again after
+more seeds (``ostrom.analysis.intervals.betting``). Of a measure without declared bounds it rests on the interval of
+`ostrom estimate` and is called approximate.
+"""
 
-from ostrom.analysis.estimate import Estimate, contrast
-from ostrom.analysis.measure import measures
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from ostrom.analysis.estimate import Combination, Estimate, Query, contrast
+from ostrom.analysis.statistics.samples import ROUNDING
+from ostrom.analysis.units import Observation, Observations, chosen, observations
+from ostrom.costs.seeds import SeedPrice
+from ostrom.data.manifests import changes, models_of
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
+from ostrom.ground.words import how_many
 
-MOST_SHOWN = 60
-"""Characters of a value that is shown."""
+Answer = Literal["better", "worse", "equivalent", "undecided"]
+MARGIN = 0.05
+MODEL = "{model}"
+"""Stands for the only model of a run, so that two runs with one model each have the same agents."""
+
+
+@dataclass(frozen=True)
+class RunVerdict:
+    """What a difference says: better, worse, equivalent within the margin, or undecided and what would decide."""
+
+    answer: Answer
+    low: float | None
+    high: float | None
+    """The bounds that it rests on."""
+    approximate: bool
+    seeds: int | None = None
+    """About how many seeds both runs need before it is decided, if they are like those played; None: not known."""
+    price: SeedPrice | None = None
+    """What the seeds that lack take; None where it is not known."""
+
+    @property
+    def words(self) -> str:
+        """The verdict in one line."""
+        label = f"{self.answer}, approximate" if self.approximate else self.answer
+        if self.answer != "undecided":
+            return label
+        if self.seeds is None:
+            return f"{label}: no number of seeds can be named"
+        paid = "" if self.price is None else f" ({self.price.words} more)"
+        return f"{label}: about {how_many(self.seeds, 'seed')} in both runs{paid} would decide"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "verdict": self.answer, "approximate": self.approximate, "verdict_low": self.low,
+            "verdict_high": self.high, "seeds_to_decide": self.seeds,
+            "price": None if self.price is None else self.price.as_dict(),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class TwoRuns:
-    """The differences new minus old, and the keys in which the runs differ with both values."""
+    """The differences new minus old with their verdicts, and the keys in which the runs differ with both values."""
 
     new: str
     old: str
     measure: str
     differences: tuple[Estimate, ...]
+    verdicts: tuple[RunVerdict, ...]
     changed: tuple[tuple[str, str, str], ...]
+    margin: float = MARGIN
+    level: float = 0.95
+
+    @property
+    def control(self) -> str:
+        """What the level of the verdicts holds for, in words."""
+        many = len(self.differences)
+        told = "each verdict holds" if many == 1 else f"all {many} verdicts hold at once"
+        sure = all(not one.approximate for one in self.verdicts)
+        kind = (
+            "for every distribution of the values, however often you look" if sure else "for ordinary values"
+        )
+        return f"{told} at {self.level:.4g} {kind}; equivalent: within \u00b1{self.margin:g}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -29,43 +89,105 @@ class TwoRuns:
             "new": self.new,
             "old": self.old,
             "measure": self.measure,
-            "differences": [one.as_dict() for one in self.differences],
+            "margin": self.margin,
+            "control": self.control,
+            "differences": [
+                {**one.as_dict(), **verdict.as_dict()}
+                for one, verdict in zip(self.differences, self.verdicts, strict=True)
+            ],
             "changed": [{"key": key, "new": new, "old": old} for key, new, old in self.changed],
         }
 
 
 def compare_runs(
-    new: RunData, old: RunData, measure: str, by: Sequence[str] = (), level: float = 0.95
+    new: RunData,
+    old: RunData,
+    query: Query,
+    level: float = 0.95,
+    margin: float = MARGIN,
+    *,
+    lower_is_better: bool = False,
+    price: Callable[[RunData], SeedPrice | None] = lambda run: None,  # noqa: ARG005
 ) -> TwoRuns:
-    """The difference of a measure between two runs, for every combination of the columns ``by``."""
+    """The difference of a measure between two runs, for every combination of the columns ``by``.
+
+    ``price`` of a seed of a run is asked where a verdict is undecided.
+    """
     names = new.folder.name, old.folder.name
     if names[0] == names[1]:
         raise UsageError(
             f"both runs are called {names[0]}: rename one of the folders, so that tables tell them apart"
         )
-    part = measures.named(measure)
-    found = contrast([new, old], part, "run", names, by, level=level)
-    return TwoRuns(*names, part.name, tuple(found), tuple(changes(new.manifest, old.manifest)))
+    values = _values((new, old), query)
+    found = contrast(values, query.part, "run", names, query.by, level=level)
+    if not found:
+        raise UsageError(f"{query.part.name}: no match that is asked for has a value in both runs")
+    each = 1 - (1 - level) / len(found)
+    verdicts = [_verdict(one, margin, each, lower_is_better) for one in found]
+    if any(one.answer == "undecided" for one in verdicts):
+        prices = price(new), price(old)
+        seeds = tuple(int(run.study.get("seeds") or 1) for run in (new, old))
+        verdicts = [
+            _with_price(verdict, one, margin, each, (seeds[0], seeds[1]), prices)
+            for verdict, one in zip(verdicts, found, strict=True)
+        ]
+    changed = tuple(changes(new.manifest, old.manifest))
+    return TwoRuns(*names, query.part.name, tuple(found), tuple(verdicts), changed, margin, level)
 
 
-def changes(new: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Keys of study, models, prompts and versions in which two manifests differ, with both values."""
-    for part in ("study", "models", "prompts", "versions"):
-        first, second = (dict(_flat(manifest.get(part) or {}, part)) for manifest in (new, old))
-        for key in sorted(first.keys() | second.keys()):
-            if first.get(key) != second.get(key):
-                yield key.removeprefix("study."), _shown(first, key), _shown(second, key)
+def _values(runs: Sequence[RunData], query: Query) -> Observations:
+    """The values of both runs; the only model of a run is the same agent in both, whatever its name."""
+    where = query.where.strip() if isinstance(query.where, str) else None
+    found = observations(list(runs), query.part, where or None)
+    models = {run.name: models_of(run.manifest) for run in runs}
+    if all(len(of) == 1 for of in models.values()):
+        found = replace(found, rows=tuple(_renamed(row, models[row["run"]][0]) for row in found.rows))
+    if isinstance(query.where, str) or not query.where:
+        return found
+    wanted: Any = chosen(found, query.part, query.where)
+    rows = tuple(row for row in found.rows if all(row[name] in levels for name, levels in wanted.items()))
+    return replace(found, rows=rows)
 
 
-def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Every leaf of nested mappings with its path; study files are as deep as their readers allow."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{path}.{key}")
-    else:
-        yield path, value
+def _renamed(row: Observation, model: str) -> Observation:
+    columns = {
+        name: value.replace(model, MODEL) if isinstance(value, str) and name != "run" else value
+        for name, value in row.columns.items()
+    }
+    return replace(row, columns=columns)
 
 
-def _shown(values: Mapping[str, Any], key: str) -> str:
-    text = str(values[key]) if key in values else "-"
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+def _verdict(one: Estimate, margin: float, level: float, lower_is_better: bool) -> RunVerdict:
+    sure = one.at(level, guaranteed=True)
+    approximate = sure.low is None
+    sure = one.at(level) if approximate else sure
+    answer: Answer = "undecided"
+    if sure.low is not None and sure.high is not None:
+        if -margin <= sure.low + ROUNDING and sure.high - ROUNDING <= margin:
+            answer = "equivalent"
+        elif sure.low > ROUNDING:
+            answer = "worse" if lower_is_better else "better"
+        elif sure.high < -ROUNDING:
+            answer = "better" if lower_is_better else "worse"
+    return RunVerdict(answer, sure.low, sure.high, approximate)
+
+
+def _with_price(
+    verdict: RunVerdict,
+    one: Estimate,
+    margin: float,
+    level: float,
+    seeds: tuple[int, int],
+    prices: tuple[SeedPrice | None, SeedPrice | None],
+) -> RunVerdict:
+    """An undecided verdict with the number of seeds that would decide it, and what those that lack take."""
+    if verdict.answer != "undecided" or not isinstance(one.inference, Combination):
+        return verdict
+    ranges = ((-margin, margin), (0.0, math.inf), (-math.inf, 0.0))
+    multiple = min(one.inference.likely_multiple_for(*ends, level) for ends in ranges)
+    if not math.isfinite(multiple):
+        return verdict
+    needed = max(math.ceil(multiple * min(seeds)), min(seeds) + 1)
+    parts = [of.times(max(0, needed - own)) for of, own in zip(prices, seeds, strict=True) if of is not None]
+    cost = parts[0].plus(parts[1]) if len(parts) == 2 else None
+    return replace(verdict, seeds=needed, price=cost)

@@ -37,6 +37,7 @@ def export_run(
     ):
         if given and format not in where:
             raise UsageError(f"{option} is for --format {listed(where)}, not for {format}")
+    run.journal.hold()  # all files tell of one moment
     folder = Path(out) if out is not None else run.folder.path / ("" if format in TABLES else format)
     try:
         folder.mkdir(parents=True, exist_ok=True)

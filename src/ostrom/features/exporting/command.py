@@ -45,6 +45,9 @@ def export(
 
     with open_run(run, runs) as opened:
         written = export_run(opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence)
+        far = opened.plan.so_far(opened.journal.states(), playing=opened.folder.being_played)
+    if far:
+        say(f"{opened.name}: {far}")
     if json:
         print_json({name: {"file": str(path), "rows": rows} for name, (path, rows) in written.items()})
     else:

@@ -4,14 +4,13 @@
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from ostrom.data.tables import TYPES, factor_types, people_columns, write_parquet
-from ostrom.engine.rows import Row
+from ostrom.data.tables import TYPES, factor_types, frames, import_polars, people_columns, write_frames
 from ostrom.ground.errors import UsageError
 from ostrom.ground.files import draft_of, write_whole
 from ostrom.ground.version import __version__
@@ -124,23 +123,19 @@ def write_dataset(
     rows = run.rows
     types = {**TYPES, **factor_types(rows), **run.plan.round_columns}
     more = people_columns(rows)
-    sources: dict[str, Callable[[], Iterable[Row]]] = {
-        "decisions": rows.decisions,
-        "matches": rows.matches,
-        "calls": lambda: _calls(run, texts),
-    }
-    if visits and more:
-        sources["visits"] = rows.visits
+    names = ["decisions", "matches", "calls", *(["visits"] if visits and more else [])]
     (out / "data").mkdir(exist_ok=True)
     for stale in (out / "data").glob("*.parquet"):
-        if stale.stem not in sources:
+        if stale.stem not in names:
             stale.unlink()
     written, fields = {}, {}
-    for name, source in sources.items():
+    for name in names:
         path = out / "data" / f"{name}.parquet"
         draft, kinds = draft_of(path), {**types, **more.get(name, {})}
         seen: dict[str, type] = {}
-        count = write_parquet(draft, _noted(source(), seen, kinds), kinds)
+        tables = frames(rows, name, kinds)
+        tables = (_call_frame(run, frame, texts) for frame in tables) if name == "calls" else tables
+        count = write_frames(draft, _noted(tables, seen, kinds))
         draft.replace(path)
         if count:  # a table without rows has no columns: nothing could be loaded from it
             written[name], fields[name] = (path, count), seen
@@ -154,21 +149,23 @@ def write_dataset(
     return {**written, "card": (out / "README.md", 1), "croissant": (out / "croissant.json", 1)}
 
 
-def _calls(run: Run, texts: bool) -> Iterable[Row]:
-    for row in run.rows.calls():
-        if texts:
-            asked = [{"role": role, "content": text} for role, text in run.journal.prompt(row["id"]) or []]
-            yield {**row, "prompt": orjson.dumps(asked).decode()}
-        else:
-            yield {name: value for name, value in row.items() if name not in TEXTS}
+def _call_frame(run: Run, frame: Any, texts: bool) -> Any:
+    """Some calls: without what was said, or with that and what was asked."""
+    if not texts:
+        return frame.drop(TEXTS)
+    asked = (run.journal.prompt(call) or [] for call in frame["id"])
+    prompts = [[{"role": role, "content": text} for role, text in messages] for messages in asked]
+    return frame.with_columns(
+        import_polars().Series("prompt", [orjson.dumps(one).decode() for one in prompts])
+    )
 
 
-def _noted(rows: Iterable[Row], seen: dict[str, type], kinds: Mapping[str, type]) -> Iterable[Row]:
-    """The same rows; the columns of the first are noted."""
-    for row in rows:
+def _noted(tables: Iterable[Any], seen: dict[str, type], kinds: Mapping[str, type]) -> Iterator[Any]:
+    """The same frames; the columns of the first are noted."""
+    for frame in tables:
         if not seen:
-            seen.update({name: kinds.get(name, str) for name in row})
-        yield row
+            seen.update({name: kinds.get(name, str) for name in frame.columns})
+        yield frame
 
 
 def _title(run: Run) -> str:

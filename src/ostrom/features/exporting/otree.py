@@ -135,11 +135,12 @@ def _row(
         "session.config.name": run.plan.name,
     }
     for app, acts in apps:
+        roles = run.plan.unit(acts[0]["match"]).game.roles
         for nth, act in enumerate(acts, 1):
             head = f"{app}.{nth}."
             row |= {
                 f"{head}player.id_in_group": act["seat"],
-                f"{head}player.role": run.plan.unit(act["match"]).game.roles[(act["seat"] or 1) - 1],
+                f"{head}player.role": roles[(act["seat"] or 1) - 1],
                 f"{head}player.payoff": act["payoff"],
                 f"{head}player.decision": act["action"] if act["action"] is not None else act["answer"],
                 f"{head}player.cooperative": None if act["cooperative"] is None else int(act["cooperative"]),

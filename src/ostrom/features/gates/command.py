@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,12 +22,15 @@ from ostrom.cli.options import (
     say_allowed,
     with_play_options,
 )
-from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.cli.output import print_json, print_standing, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
+from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
-    from ostrom.features.gates.gates import Judgement
+    from ostrom.engine.runner import Result
+    from ostrom.features.gates.gates import GateFile, Judgement
+    from ostrom.features.gates.more_seeds import Looks
     from ostrom.studies.resolve import Resolved
 
 CODES = {"pass": 0, "fail": 1, "undecided": 3}
@@ -62,16 +66,30 @@ def gate(
         bool,
         typer.Option("--dry-run", help="With a study: say how many seeds each gate needs; play nothing."),
     ] = False,
+    until_decided: Annotated[
+        bool,
+        typer.Option(
+            "--until-decided",
+            help="Play more seeds until all gates are decided, one fails or the budget ends; error rates hold.",
+        ),
+    ] = False,
+    most_seeds: Annotated[
+        int | None, typer.Option(help="With --until-decided: at most so many seeds in all.", min=1)
+    ] = None,
     options: PlayOptions = PlayOptions(),
     json: Json = False,
 ) -> None:
     """Judge statements about a run: pass, fail or undecided.
 
-    The bounds hold for any distribution. A study is played first.
+    The bounds hold for any distribution. A study is played first. One line says deploy, do not, or not yet.
     Exit code: 0 all pass, 1 one fails, 3 one is undecided and none fails, 2 wrong use, 130 interrupted.
+    A run that is being played passes and fails nothing: its verdicts are undecided, with what they are so far.
     """
+    from ostrom.analysis.registered import standing
     from ostrom.engine.folder import check_name
     from ostrom.features.gates import gates as gating
+    from ostrom.features.gates.more_seeds import check_until_decided
+    from ostrom.studies.design import at_seeds
     from ostrom.studies.resolve import resolve
 
     asked = gating.read_gates(gates)
@@ -83,9 +101,13 @@ def gate(
     for path in filter(None, (junit, markdown)):
         if not path.parent.is_dir():
             raise UsageError(f"{path}: there is no folder {path.parent}")
+    if until_decided and dry_run:
+        raise UsageError("--until-decided plays, and --dry-run does not: leave one of them out")
+    if most_seeds is not None and not until_decided:
+        raise UsageError("--most-seeds: needs --until-decided")
     played: dict[str, Any] = {
-        "model": model, "preset": preset, "set": set_, "name": name, "seeds": seeds, **options.stated(),
-        "dry_run": dry_run or None,
+        "model": model, "preset": preset, "set": set_, "name": name, "seeds": seeds,
+        "dry_run": dry_run or None, **({} if until_decided else options.stated()),
     }  # fmt: skip
     given = {key: value for key, value in played.items() if value is not None and key != "allow_key"}
     say_allowed(options.allow_key, model, set_)
@@ -94,30 +116,106 @@ def gate(
         found = resolve(
             run, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options
         )
+        folder = runs / check_name(name or found.plan.name)
+        grown = _seeds_of(folder) if until_decided and seeds is None else 0
+        if grown > found.plan.study.seeds:  # an earlier session played more seeds until gates were decided
+            found = replace(found, plan=at_seeds(found.plan, grown))
         prices = gating.prices(asked, found.plan, str(gates))
         for price in prices:
             say(price.words)
         if dry_run:
             if json:
-                print_json({"study": run, "gates": str(gates), "prices": [one.as_dict() for one in prices]})
+                document = {
+                    "study": run,
+                    "gates": str(gates),
+                    "prices": [one.as_dict() for one in prices],
+                }
+                print_json(CommandResult(document, prices, "prices"))
             return
-        folder, interrupted = _play(found, run, runs / check_name(name or found.plan.name), json)
+        if until_decided:
+            check_until_decided(asked, str(gates), found.plan.study, found.plan.budget, most_seeds)
+        interrupted = _play(found, run, folder, json)
         target = str(folder)
+    looks: Looks | None = None
+    if until_decided and not interrupted:
+        looks = _play_on(target, runs, asked, str(gates), options, most_seeds, json)
+        verdict, interrupted = looks.verdict, looks.interrupted
+    else:
+        verdict = _judged(target, runs, asked, str(gates), options)
     with opened_runs([target], runs) as data:
-        verdict = gating.judge(asked, data[0], str(gates))
+        registered = standing(data)
     shown = Path(target).name
     if junit is not None:
         gating.write(junit, gating.junit(verdict, shown))
     if markdown is not None:
         gating.write(markdown, gating.markdown(verdict, shown).encode())
     if json:
-        print_json({
-            "run": target, "gates": str(gates), "answer": verdict.answer, "level": verdict.level,
-            "control": verdict.control, "judged": [one.as_dict() for one in verdict.judged],
-        })  # fmt: skip
+        taken = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
+        document = {
+            "run": target,
+            "gates": str(gates),
+            **registered.document,
+            **verdict.as_dict(),
+            **taken,
+        }
+        print_json(CommandResult(document, verdict, "judged"))
     else:
+        print_standing(registered)
         _show(verdict, shown)
+        if looks is not None and looks.why != "decided":
+            say(f"stopped: {looks.why}")
     sys.exit(130 if interrupted else CODES[verdict.answer])
+
+
+def _seeds_of(folder: Path) -> int:
+    """How many seeds a run has; 0 where there is none yet."""
+    from ostrom.engine.folder import Folder
+
+    home = Folder(folder)
+    return int(home.manifest()["study"].get("seeds") or 1) if home.exists else 0
+
+
+def _judged(run: str, runs: Path, asked: GateFile, file: str, options: PlayOptions) -> Judgement:
+    from ostrom.costs.seeds import seed_price
+    from ostrom.features.gates.gates import judge
+
+    with opened_runs([run], runs) as [data]:
+        return judge(asked, data, file, lambda: seed_price(data.folder, runs, options.rates))
+
+
+def _play_on(
+    run: str,
+    runs: Path,
+    asked: GateFile,
+    file: str,
+    options: PlayOptions,
+    most: int | None,
+    json: bool,
+) -> Looks:
+    """Play more seeds of a run until its gates are decided."""
+    from ostrom.cli.commands.run import play_found, say_end
+    from ostrom.features.gates.more_seeds import check_until_decided, until_decided
+    from ostrom.studies.resolve import resolve_run
+
+    begun = resolve_run(run, runs, options=options)
+    study, budget, folder = begun.plan.study, begun.plan.budget, begun.folder
+    check_until_decided(asked, file, study, budget, most)
+
+    def play(seeds: int) -> Result:
+        say(f"undecided: playing on to {seeds} seeds")
+        found = resolve_run(folder, runs, options=options, seeds=seeds)
+        result = play_found(found, folder, json=json)
+        say_end(result, folder)
+        return result
+
+    return until_decided(
+        folder,
+        study.seeds,
+        lambda: _judged(str(folder), runs, asked, file, options),
+        play,
+        budget,
+        most,
+    )
 
 
 def is_study(name: str, runs: Path, given: dict[str, Any]) -> bool:
@@ -136,8 +234,8 @@ def is_study(name: str, runs: Path, given: dict[str, Any]) -> bool:
     return not is_run and name in builtin_names()
 
 
-def _play(found: Resolved, study: str, folder: Path, json: bool) -> tuple[Path, bool]:
-    """Play a study; where its run lies, and whether somebody interrupted it."""
+def _play(found: Resolved, study: str, folder: Path, json: bool) -> bool:
+    """Play a study; whether somebody interrupted it."""
     from ostrom.cli.commands.run import play_found, refuse_unused, say_end
 
     if found.plan.study.people is not None:
@@ -147,7 +245,7 @@ def _play(found: Resolved, study: str, folder: Path, json: bool) -> tuple[Path, 
     refuse_unused(found)
     result = play_found(found, folder, json=json)
     say_end(result, folder)
-    return folder, result.interrupted
+    return result.interrupted
 
 
 def _show(verdict: Judgement, run: str) -> None:
@@ -162,4 +260,5 @@ def _show(verdict: Judgement, run: str) -> None:
         ],
     )  # fmt: skip
     write(heading(verdict))
+    write(verdict.decision_line)
     say(verdict.control)

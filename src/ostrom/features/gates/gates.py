@@ -9,8 +9,9 @@ rate; where there are none a gate is refused, unless it says ``approximate: true
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree as ET
@@ -22,18 +23,22 @@ from ostrom.analysis.intervals import Exact
 from ostrom.analysis.statistics.result import counted
 from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
 from ostrom.analysis.units import NoSuchLevel, Observations, as_text, observations
+from ostrom.costs.seeds import SeedPrice
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file, write_whole
 from ostrom.ground.terminal import escaped
 from ostrom.ground.validation import validate
-from ostrom.ground.words import listed
+from ostrom.ground.words import how_many, listed
 from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.plan import StudyPlan
 
 Answer = Literal["pass", "fail", "undecided"]
 BOUNDS = ("at_least", "at_most", "between", "within")
+DECISIONS: Mapping[Answer, str] = {"pass": "deploy", "fail": "do not deploy", "undecided": "not yet"}
 MOST = 1000
+SHOWN = 5
+"""Names of gates in one line."""
 
 
 class GateRule(Query):
@@ -141,12 +146,18 @@ class Judged:
     """Why it is undecided, or why it rests on fewer matches than planned."""
     least: int | None = None
     """With how many units it can pass at best; None where it never can, or no number can be named."""
+    so_far: Answer | None = None
+    """What the matches that are finished would answer, where it is undecided because others are not."""
+    more: float | None = None
+    """About how many seeds more (of a run that cannot go on: units more) would decide it, if they are like those seen;
+    inf where the estimate lies at the border; None where more do not help, or it is decided."""
 
     @property
     def verdict(self) -> str:
-        """The answer, labelled where its error rate is not guaranteed."""
+        """The answer, labelled where its error rate is not guaranteed or where the run is not at its end."""
         sure = not self.gate.approximate or self.estimate is None or self.estimate.method == "exact"
-        return self.answer if sure else f"{self.answer}, approximate"
+        answer = self.answer if self.so_far is None else f"{self.answer}, so far {self.so_far}"
+        return answer if sure else f"{answer}, approximate"
 
     @property
     def name(self) -> str:
@@ -166,9 +177,11 @@ class Judged:
             "statement": self.gate.statement,
             "where": self.gate.matches,
             "answer": self.answer,
+            "so_far": self.so_far,
             "approximate": self.gate.approximate,
             "reason": self.reason,
             "least": self.least,
+            "more": int(self.more) if self.more is not None and math.isfinite(self.more) else None,
             "at_least": least if math.isfinite(least) else None,
             "at_most": most if math.isfinite(most) else None,
             "estimate": None if found is None else {k: v for k, v in found.items() if k not in self.key},
@@ -184,6 +197,10 @@ class Judgement:
     """Of each interval."""
     control: str
     """In words: what the level holds for."""
+    so_far: str = ""
+    """How far the run is, in words; empty for one that is at its end."""
+    price: SeedPrice | None = None
+    """What one more seed takes; None where the run cannot go on."""
 
     @property
     def answer(self) -> Answer:
@@ -197,9 +214,59 @@ class Judgement:
         """How many were judged so."""
         return sum(one.answer == answer for one in self.judged)
 
+    @property
+    def more(self) -> float | None:
+        """About how many seeds (or units) more would decide all that is undecided; None where more do not help."""
+        waits = [one.more for one in self.judged if one.answer == "undecided"]
+        known = [wait for wait in waits if wait is not None]
+        return max(known) if known and len(known) == len(waits) else None
 
-def judge(gates: GateFile, data: RunData, file: str = "gates") -> Judgement:
-    """Judge every gate by a run."""
+    @property
+    def decision(self) -> str:
+        """What to do by the gates' own terms."""
+        return DECISIONS[self.answer]
+
+    @property
+    def decision_line(self) -> str:
+        """The decision with its reason, in one line."""
+        names = listed([one.name for one in self.judged if one.answer == self.answer][:SHOWN])
+        many, all_ = self.count(self.answer), how_many(len(self.judged), "gate")
+        names += f" and {many - SHOWN} more" if many > SHOWN else ""
+        if self.answer == "pass":
+            return f"deploy: {'all ' if len(self.judged) > 1 else ''}{all_} passed"
+        if self.answer == "fail":
+            return f"do not deploy: {many} of {all_} failed ({names})"
+        needed = "" if self.more is None else f"; {needs(self.more, self.price)}"
+        return f"not yet: {many} of {all_} undecided ({names}){needed}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data; money and calls are those of the seeds that would likely decide."""
+        wait = self.more
+        known = wait is not None and math.isfinite(wait)
+        return {
+            "answer": self.answer, "decision": self.decision, "level": self.level, "control": self.control,
+            "more": self.price.times(wait).as_dict() if known and wait is not None and self.price else None,
+            **({"so_far": self.so_far} if self.so_far else {}),
+            "judged": [one.as_dict() for one in self.judged],
+        }  # fmt: skip
+
+
+def needs(more: float, price: SeedPrice | None, unit: str = "match") -> str:
+    """What would likely decide, in words; ``unit`` is what a run that cannot go on is counted in."""
+    if not math.isfinite(more):
+        return "the estimate lies at the border, so no number of seeds can be named"
+    paid = "" if price is None else f" ({price.times(more).words})"
+    named = how_many(int(more), unit if price is None else "seed")
+    return f"about {named} more{paid} would decide, if they are like those played"
+
+
+def judge(
+    gates: GateFile,
+    data: RunData,
+    file: str = "gates",
+    price: Callable[[], SeedPrice | None] = lambda: None,
+) -> Judgement:
+    """Judge every gate by a run; ``price`` of a seed is asked where one is undecided, to say what would decide it."""
     answers: dict[str, tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]] = {}
     for gate in sorted(
         gates.gates, key=lambda one: str(one.measure)
@@ -220,30 +287,74 @@ def judge(gates: GateFile, data: RunData, file: str = "gates") -> Judgement:
     if any(gate.approximate for gate in gates.gates):
         control += "; those of approximate gates do so for ordinary values only"
     judged: list[Judged] = []
+    priced = cache(price)
+    seeds = int(data.study.get("seeds") or 1)
     for gate, found, lacking in asked:
         absent = _unfinished(gate, data)
         judged += [
-            _judged(gate, one.at(level, guaranteed=not gate.approximate), absent, level) for one in found
+            _judged(
+                gate,
+                one.at(level, guaranteed=not gate.approximate),
+                absent,
+                level,
+                priced,
+                seeds,
+                data.so_far if data.playing else "",
+            )
+            for one in found
         ]
         judged += [Judged(gate, "undecided", None, key, why) for key, why in lacking]
-    return Judgement(tuple(judged), level, control)
+    undecided = any(one.more is not None for one in judged)
+    return Judgement(tuple(judged), level, control, data.so_far, priced() if undecided else None)
 
 
-def _judged(gate: GateRule, found: Estimate, absent: tuple[int, int], level: float) -> Judged:
+def _judged(
+    gate: GateRule,
+    found: Estimate,
+    absent: tuple[int, int],
+    level: float,
+    priced: Callable[[], SeedPrice | None],
+    seeds: int,
+    growing: str,
+) -> Judged:
+    """The verdict on one group; none is final while the run is ``growing``, whatever ``missing`` allows in the end.
+
+    Such a look was not planned, and the matches that are finished first need not be like the others.
+    """
     many, planned = absent
     reason = f"{many} of {planned} matches are not finished" if many else ""
     least = _units(_multiple(gate, found, level), found.n)
-    if many > gate.missing * planned:
-        return Judged(gate, "undecided", found, found.key, reason, least)
+    if many > gate.missing * planned or growing:
+        ends = (found.low, found.high)
+        now = "undecided" if ends[0] is None or ends[1] is None else gate.verdict(ends[0], ends[1])
+        return Judged(gate, "undecided", found, found.key, reason or growing, least, now)
     if found.low is None or found.high is None:
         return Judged(gate, "undecided", found, found.key, found.note or "there is no interval", least)
     answer = gate.verdict(found.low, found.high)
+    more: float | None = None
     if answer == "undecided":
         why = "the interval lies on both sides"
         if least is not None and found.n < least:
             why += f" (it can pass with {counted(least, found.unit)} or more)"
-        reason = "; ".join(filter(None, (why, reason)))
-    return Judged(gate, answer, found, found.key, reason, least)
+        price = priced()
+        more = _more(gate, found, level, found.n if price is None else seeds)
+        decides = "" if more is None else needs(more, price, found.unit)
+        reason = "; ".join(filter(None, (why, decides, reason)))
+    return Judged(gate, answer, found, found.key, reason, least, more=more)
+
+
+def _more(gate: GateRule, found: Estimate, level: float, now: int) -> float | None:
+    """How many more units, of which there are so many ``now``, would decide a gate if they are like those seen."""
+    if not isinstance(found.inference, Combination):
+        return None
+    least, most = gate.allowed
+    ranges = [(least, most), (-math.inf, least), (most, math.inf)]
+    multiple = min(
+        found.inference.likely_multiple_for(low, high, level)
+        for low, high in ranges
+        if math.isfinite(low) or math.isfinite(high)
+    )
+    return max(1, math.ceil(multiple * now - ROUNDING) - now) if math.isfinite(multiple) else math.inf
 
 
 def _multiple(gate: GateRule, found: Estimate, level: float) -> float:
@@ -419,7 +530,7 @@ def heading(verdict: Judgement) -> str:
     counts = [f"{verdict.count('pass')} of {many} passed"]
     others = ((verdict.count("fail"), "failed"), (verdict.count("undecided"), "undecided"))
     counts += [f"{n} {words}" for n, words in others if n]
-    return f"{verdict.answer}: {', '.join(counts)}"
+    return f"{verdict.answer}: {', '.join(counts)}" + (f" ({verdict.so_far})" if verdict.so_far else "")
 
 
 def markdown(verdict: Judgement, run: str) -> str:
@@ -429,7 +540,8 @@ def markdown(verdict: Judgement, run: str) -> str:
         texts = (one.name, one.gate.statement, one.gate.matches or "all matches", found_text(one), one.reason)
         name, statement, matches, found, why = map(as_code, texts)
         lines.append(f"| {name} | {statement} | {matches} | {one.verdict} | {found} | {why} |")
-    return f"### {as_code(run)}: {heading(verdict)}\n\n" + "\n".join(lines) + f"\n\n{verdict.control}.\n"
+    head = f"### {as_code(run)}: {heading(verdict)}\n\n{as_code(verdict.decision_line)}"
+    return "\n\n".join([head, "\n".join(lines), f"{verdict.control}.\n"])
 
 
 def as_code(text: str) -> str:

@@ -10,8 +10,12 @@ from typing import Any, Protocol
 import orjson
 
 from ostrom.answers import Answer
+from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.folder import Folder, check_name, new_manifest
 from ostrom.engine.journal import Journal
+from ostrom.engine.match import replay
+from ostrom.engine.plan import Unit
+from ostrom.engine.rows import rows_of
 from ostrom.features.importing.check import POLICIES, Cause, Disagreement, SeatRound, by_cause
 from ostrom.features.importing.mapping import Mapping, canonical, load_mapping
 from ostrom.features.importing.plan import ImportedPlan, ImportedUnit, write_units
@@ -124,11 +128,13 @@ def import_tables(
         "round_columns": reader.round_columns(),
     }
     ready = reader.as_numbers(ready)
+    study, units = _study(name, rule, ready), [match.unit for match in ready]
+    plan = ImportedPlan(study, units, mapping_file, imported)
 
     def journal(new: Journal) -> None:
-        asyncio.run(_journal(new, ready, reader.columns))
+        asyncio.run(_journal(new, ready, reader.columns, plan))
 
-    write_run(folder, [match.unit for match in ready], _study(name, rule, ready), imported, journal)
+    write_run(folder, units, study, imported, journal)
     return replace(done, folder=folder.path)
 
 
@@ -208,12 +214,14 @@ def write_run(
         folder.unlock()
 
 
-async def _journal(journal: Journal, ready: Sequence[Ready], columns: dict[str, str]) -> None:
+async def _journal(
+    journal: Journal, ready: Sequence[Ready], columns: dict[str, str], plan: ImportedPlan
+) -> None:
     known: dict[Any, Answer] = {}
     try:
         journal.start()
         for index, match in enumerate(ready):
-            numbers = match.checked.numbers
+            numbers, answers = match.checked.numbers, dict[Place, Journaled]()
             for step, played in enumerate(match.checked.rounds):
                 for seat, one in enumerate(played):
                     row = match.source.rounds[numbers[step] - 1][seat].row
@@ -223,7 +231,8 @@ async def _journal(journal: Journal, ready: Sequence[Ready], columns: dict[str, 
                         answer = _answer(one, dict(zip(columns, kept, strict=True)))
                         known[one, kept] = answer
                     journal.answer(index, step, seat, "", answer, 0)
-            _finish(journal, index, match)
+                    answers[step, seat, ""] = answer, 0, None
+            _finish(journal, plan.unit(index), match, answers)
             if journal.backlog > 20_000:
                 await journal.flush()
                 if len(known) > 50_000:
@@ -242,13 +251,15 @@ def _answer(one: SeatRound, kept: dict[str, str]) -> Answer:
     return Answer(one.action, "imported", None, one.note, facts or None)
 
 
-def _finish(journal: Journal, index: int, match: Ready) -> None:
+def _finish(journal: Journal, unit: Unit, match: Ready, answers: dict[Place, Journaled]) -> None:
+    """The end of a match, with its rows: an imported run is read as quickly as one that was played."""
     steps = len(match.checked.rounds)
     if match.checked.illegal is not None:
-        journal.finish(index, "skipped", match.checked.illegal, steps)
+        journal.finish(unit.index, "skipped", match.checked.illegal, steps)
         return
     scores = [match_score(paid) for paid in zip(*match.checked.paid, strict=True)]
-    journal.finish(index, "done", None, steps, scores)
+    replayed = replay(unit, unit.mechanism.play(unit.game, unit.streams), answers)
+    journal.finish(unit.index, "done", None, steps, scores, rows=rows_of(unit, *replayed, answers).kept())
 
 
 class ReadFiles(Protocol):

@@ -11,6 +11,7 @@ from ostrom.cli.options import Json, Models, Presets, Runs, Sets, check_level, o
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
+from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
     from ostrom.analysis.stopping import StopRule
@@ -129,6 +130,7 @@ def power(
     else:
         with opened_runs([from_], runs) as data:
             assumed, source = assuming.assumed_from(data[0], query)
+            source += f" ({data[0].so_far})" if data[0].so_far else ""
             pace = assuming.pace_of(data[0]) if pace is None else pace
         measured = measured_replies(from_, runs)
         given = {"baseline": baseline, "sd": sd, "correlation": correlation}
@@ -158,7 +160,7 @@ def power(
     if chart is not None:
         powering.write_chart(made, chart, found.plan.name, query)
     if json:
-        print_json(_document(made, found.plan.name, query, asked))
+        print_json(CommandResult(_document(made, found.plan.name, query, asked), made, "points"))
     else:
         _show(made, found.plan.name, query.words, asked)
 
@@ -173,13 +175,14 @@ def _tell_sequences(
     json: bool,
 ) -> None:
     if json:
-        print_json({
+        document = {
             "study": study, "measure": rule.part.name, "contrast": rule.contrast, "rule": rule.rule,
             "looks": rule.looks, "simulations": times, "assumed": {
                 "source": source, "baseline": assumed.baseline, "sd": assumed.sd, "correlation": assumed.correlation,
             },
             "sequences": [one.as_dict() for one in told],
-        })  # fmt: skip
+        }  # fmt: skip
+        print_json(CommandResult(document, told, "sequences"))
         return
     print_table(
         f"{study}: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, looked every {rule.every}",

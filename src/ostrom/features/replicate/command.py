@@ -13,6 +13,7 @@ from ostrom.cli.options import DryRun, Json, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
+from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
     from ostrom.engine.runner import Result
@@ -106,9 +107,13 @@ def replicate(
         about = "A smoke test: too few matches to say anything about a model." if preset == "smoke" else ""
         report = write_page(folder, made, about=about)
     if json:
-        print_json({**made.as_dict(), "page": str(report), "failures": list(report.failures)})
+        document = {**made.as_dict(), "page": str(report), "failures": list(report.failures)}
+        print_json(CommandResult(document, made, "claims"))
     else:
         _show(made)
+        for run in made.runs:
+            if run.data.so_far:
+                write(f"{run.name}: {run.data.so_far}")
         write(report)
     if not complete or report.failures:
         for failure in report.failures:

@@ -9,14 +9,12 @@ from markupsafe import Markup
 
 from ostrom.analysis.estimate import fixed
 from ostrom.analysis.references import Published
-from ostrom.data.rundata import RunData
 from ostrom.features.replicate.papers import Picture
 from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, counted
 from ostrom.ground.errors import OstromError
 from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
-from ostrom.reports.build import Report, ReportFiles
-from ostrom.reports.card import states
+from ostrom.reports.build import Report, ReportFiles, in_captions
 from ostrom.reports.exhibits.declared import Exhibit
 from ostrom.reports.exhibits.panels import draw_panels
 from ostrom.reports.exhibits.shape import entries, meets, printed_shape
@@ -71,9 +69,7 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
         about=" ".join(filter(None, (made.plan.about, about))),
         first=start,
         warnings=[
-            f"{run.name}: {unfinished} of {run.data.planned} matches are not done."
-            for run in made.runs
-            if (unfinished := _unfinished(run.data))
+            f"{run.name}: {run.data.so_far}." for run in made.runs if run.data.so_far
         ],
         card=[
             ("Paper", made.paper.citation),
@@ -88,10 +84,6 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
     )  # fmt: skip
     path = files.write(page)
     return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
-
-
-def _unfinished(data: RunData) -> int:
-    return max(0, data.planned - states(data).get("done", 0))
 
 
 def _first(files: ReportFiles, made: Replication, published: Sequence[Published]) -> Section:
@@ -217,7 +209,7 @@ def _section(
 def _rests_on(made: Replication, cells: Sequence[JudgedFigure]) -> str:
     """Which runs a table rests on; a table of printed figures alone names none."""
     named = [run for run in made.runs if run.name in {cell.run for cell in cells}]
-    return "".join(f" Run {run.name}: {run.calls:,} calls." for run in named).strip()
+    return " ".join(f"Run {run.name}: {run.calls:,} calls. {in_captions(run.data)}".strip() for run in named)
 
 
 def _cells(one: Exhibit, columns: Sequence[str], cells: Sequence[JudgedFigure]) -> Table:

@@ -145,7 +145,8 @@ class Replication:
             "citation": self.paper.citation,
             "runs": [
                 {"run": run.name, "study": run.study, "calls": run.calls, "usd": run.usd, "seeds": run.seeds,
-                 "agents": run.agents, "released": run.released is not None, "wording": run.wording}
+                 "agents": run.agents, "released": run.released is not None, "wording": run.wording,
+                 **({"so_far": run.data.so_far} if run.data.so_far else {})}
                 for run in self.runs
             ],
             "claims": [line.as_dict() for line in self.claims],

@@ -6,7 +6,7 @@ from ostrom.analysis.claims import games_of, mapping_of, named_reference
 from ostrom.analysis.references import Own, Published, Reference
 from ostrom.data.rundata import RunData, names_of
 from ostrom.ground.errors import OstromError, UsageError
-from ostrom.reports.build import Report, ReportFiles
+from ostrom.reports.build import Report, ReportFiles, in_captions, report_of
 from ostrom.reports.card import card, made_of, reproduce, warnings
 from ostrom.reports.exhibits.declared import FILE, Exhibit, check_exhibits, exhibits_of
 from ostrom.reports.exhibits.panels import draw_panels
@@ -66,7 +66,7 @@ def write_as_paper(
     first.notes = notes
     page = render_page(data, first, sections, warnings(data), card(data), reproduce(data))
     path = context.write(page)
-    return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
+    return report_of(path, sections, [data, *more])
 
 
 def _section(
@@ -88,7 +88,8 @@ def _section(
             figures = entries(one, paper.columns, published, {name: own[name] for name in taken}, mapping)
             rests_on = dict.fromkeys(e.run for e in figures if e.ours)
             context.made_of = " ".join(
-                f"Run {name}: {made_of(paper.of_arms(taken[name]))}" for name in rests_on
+                f"Run {name}: {made_of(paper.of_arms(taken[name]))} {in_captions(taken[name])}".strip()
+                for name in rests_on
             )
             if figures:
                 context.add(section, printed_shape(one, figures, paper.spread))

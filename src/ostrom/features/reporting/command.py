@@ -61,9 +61,15 @@ def report(
     paper = (as_ or (), reference) if as_paper else None
     made = write_report(run[0], runs, safe=safe, paper=paper, more=run[1:], intervals=intervals)
     if json:
-        print_json({"report": str(made), "failures": list(made.failures)})
+        far = {"so_far": made.so_far} if made.so_far else {}
+        document = {"report": str(made), **far, "failures": list(made.failures), **made.standing.document}
+        print_json(document)
     else:
         write(made)
+        for text in (line for one in made.standing.bound for line in one.lines):
+            write(text)
+        if made.so_far:
+            say(made.so_far)
         if as_paper:
             say("with a verdict for every claim and figure: ostrom replicate PAPER --runs RUN")
     if not say_failures(made):

@@ -1,5 +1,6 @@
 """Solution concepts for games in normal form, one per file."""
 
+from ostrom.games.equilibria.bargaining import BargainingPoints, bargaining_points
 from ostrom.games.equilibria.best_responses import PureEquilibrium, best_responses, pure_equilibria
 from ostrom.games.equilibria.dominance import (
     Dominated,
@@ -13,6 +14,7 @@ from ostrom.games.equilibria.mixed_2x2 import MixedEquilibria, Piece, mixed_equi
 from ostrom.games.equilibria.welfare import SocialOptimum, pareto_frontier, social_optimum
 
 __all__ = [
+    "BargainingPoints",
     "Dominated",
     "Elimination",
     "MixedEquilibria",
@@ -21,6 +23,7 @@ __all__ = [
     "PureEquilibrium",
     "Security",
     "SocialOptimum",
+    "bargaining_points",
     "best_responses",
     "dominant_action",
     "dominated_actions",

@@ -22,6 +22,7 @@ from ostrom.ground.streams import Streams, key_of
 from ostrom.ground.values import value
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
+from ostrom.mechanisms.recognition import Recognised
 from ostrom.mechanisms.selection import POPULATION_RULES, next_parents
 
 Genome = list[str]
@@ -155,6 +156,10 @@ class Evolution(Mechanism):
         """As the rules that are played under; members have to fill the tables."""
         if self.rules.observers or isinstance(self.rules, Evolution):
             raise GameError(f"mechanism evolution: cannot be played under {self.rules.name}")
+        if isinstance(self.rules, Recognised):
+            raise GameError(
+                "mechanism evolution: recognise is asked after the last decision, and generations go on"
+            )
         members = self.members
         (self.rules.sized(members) if self.rules.society else self.rules).check(game)
         if not self.rules.society and members % game.seats:

@@ -9,6 +9,7 @@ import orjson
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from ostrom.analysis.registered import LIMITS, registered_run
 from ostrom.data.rundata import RunData
 from ostrom.ground.terminal import escaped
 from ostrom.ground.version import __version__
@@ -101,6 +102,7 @@ def render_page(
 ) -> str:  # fmt: skip
     """The whole page as text: the answer first, everything else folded; what was run stands once, at the end."""
     title, about = question(data.study)
+    registered = registered_run(data)
     played = [(term, value) for term, value in card if term in RUN]
     return _filled(
         "index.html.jinja",
@@ -114,6 +116,8 @@ def render_page(
         run_card=played,
         varied=next((f"Varied: {value}." for term, value in card if term == "Varied"), ""),
         answers=found,
+        registered=registered,
+        limits=LIMITS,
         most=MOST_LINES,
         calls=calls or Section("calls", ""),
         first=first,

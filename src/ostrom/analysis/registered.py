@@ -1,0 +1,391 @@
+"""What a run that is bound to a registration may be called, how it deviates, and what its registered tests say.
+
+Reports, `estimate`, `test`, `gate` and `compare` ask here, so all of them say the same. Deviations are read from the
+run: its manifest, its sealed journal and the record of looks. Nobody is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.analysis.estimate import Estimate, contrast
+from ostrom.analysis.registration import (
+    RegisteredContrast,
+    Registration,
+    registration_of,
+    same_but_model,
+    seconds,
+)
+from ostrom.analysis.statistics.result import fixed
+from ostrom.analysis.statistics.samples import ROUNDING
+from ostrom.analysis.stopping import first_seeds
+from ostrom.analysis.units import Where, observations
+from ostrom.data.early_looks import early_looks, goes_on
+from ostrom.data.rundata import RunData
+from ostrom.engine.folder import FREE_TO_CHANGE, MAY_GROW, Folder, differences
+from ostrom.ground.errors import OstromError
+from ostrom.ground.words import how_many, listed
+
+LIMITS = (
+    "No tool can see runs that were thrown away, a clock that was set back, another model behind the same name, a look "
+    "at a copy of the run or at single transcripts, or whether a rule that picks a model was followed. The hash, where "
+    "it was published, is the clock: compare it and its date with this page."
+)
+DESIGN = ("study", "prompts", "models")
+"""Deviations after which something else was played than was registered."""
+MOST_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """One way in which a run is not what was registered."""
+
+    kind: str
+    text: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Plain data."""
+        return {"kind": self.kind, "text": self.text}
+
+
+@dataclass(frozen=True)
+class RegisteredResult:
+    """What the registered test of one contrast says."""
+
+    role: str
+    contrast: RegisteredContrast
+    verdict: str
+    """support, absence, contradiction, undecided, or not judged."""
+    estimate: Estimate | None
+    """With the interval that support rests on."""
+    within: Estimate | None
+    """With the interval that absence rests on; None where no smallest effect is registered."""
+    note: str = ""
+
+    @property
+    def value(self) -> str:
+        """The difference with its interval."""
+        if self.estimate is None:
+            return ""
+        one = self.estimate
+        ends = (
+            "no interval"
+            if one.low is None or one.high is None
+            else f"{fixed(one.low, 3)} to {fixed(one.high, 3)}"
+        )
+        return f"{fixed(one.value, 3)} ({one.level:.4g}: {ends}; {one.sample})"
+
+    @property
+    def equivalence(self) -> str:
+        """The interval of the equivalence test beside its margin."""
+        margin, one = self.contrast.smallest, self.within
+        if margin is None:
+            return "no smallest effect was registered, so absence cannot be found"
+        if one is None or one.low is None or one.high is None:
+            return ""
+        return f"within ±{margin:g}? {one.level:.4g}: {fixed(one.low, 3)} to {fixed(one.high, 3)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        ends = None if self.within is None else [self.within.level, self.within.low, self.within.high]
+        return {
+            "role": self.role, "statement": self.contrast.words, **self.contrast.model_dump(mode="json"),
+            "verdict": self.verdict, "estimate": None if self.estimate is None else self.estimate.as_dict(),
+            "equivalence": None if ends is None else dict(zip(("level", "low", "high"), ends, strict=True)),
+            "note": self.note,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RegisteredRun:
+    """A run and the registration that it is bound to."""
+
+    run: str
+    registration: Registration
+    complete: bool
+    reasons: tuple[str, ...]
+    """Why nothing in it is confirmatory; empty where its registered contrasts are."""
+    deviations: tuple[Deviation, ...]
+    results: tuple[RegisteredResult, ...]
+
+    @property
+    def status(self) -> str:
+        """Confirmatory or exploratory; of a run that is not complete, what its registered contrasts will be."""
+        return "exploratory" if self.reasons else "confirmatory"
+
+    @property
+    def heading(self) -> str:
+        """Everything in one line."""
+        many = how_many(len(self.deviations), "deviation") if self.deviations else "no deviation found"
+        state = "" if self.complete else ", not complete: its registered contrasts are judged when it is"
+        said = f"{self.status.capitalize()}{state}, {many}"
+        return f"{said}; registration {self.registration.hash[:16]} of {self.registration.created}."
+
+    @property
+    def lines(self) -> list[str]:
+        """The heading, why it is exploratory, and every deviation."""
+        return [
+            self.heading,
+            *(f"Exploratory because {reason}." for reason in self.reasons),
+            *(f"Deviation ({one.kind}): {one.text}." for one in self.deviations),
+        ]
+
+    def label(self, data: RunData, asked: Question) -> str:
+        """Confirmatory where a question is a registered contrast, asked of what was registered at its level."""
+        if self.reasons or not self.complete or any(one.kind == "seeds" for one in self.deviations):
+            return "exploratory"
+        for one in self.results:
+            known, level = one.contrast, self.registration.level_of(one.role)
+            same = _spaceless(known.contrast) == _spaceless(asked.contrast) and known.measure == asked.measure
+            fixed_size = self.registration.sample.interval == "fixed"
+            if same and fixed_size and abs(level - asked.level) < ROUNDING:
+                with suppress(OstromError):
+                    if known.query.condition(data) == asked.where:
+                        return "confirmatory"
+        return "exploratory"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "run": self.run, "hash": self.registration.hash, "created": self.registration.created,
+            "status": self.status, "complete": self.complete, "reasons": list(self.reasons),
+            "deviations": [one.as_dict() for one in self.deviations],
+            "contrasts": [one.as_dict() for one in self.results], "limits": LIMITS,
+        }  # fmt: skip
+
+
+def registered_run(data: RunData) -> RegisteredRun | None:
+    """What holds for a run that is bound to a registration; None for any other run."""
+    content = data.manifest.get("registered")
+    if content is None:
+        return None
+    return held_against(data, registration_of(dict(content), str(data.folder / "run.json"), "registered"))
+
+
+def held_against(data: RunData, registration: Registration) -> RegisteredRun:
+    """A run beside a registration, which need not be the one that it is bound to."""
+    bound = data.manifest.get("registered") or {}
+    deviations = tuple(find_deviations(data, registration))
+    reasons = []
+    if bound.get("hash") != registration.hash:
+        reasons.append(
+            "the run is bound to another registration"
+            if bound
+            else "the run was played without this registration"
+        )
+    if registration.kind != "confirmatory":
+        reasons.append("the registration was made for a run that had been played")
+    elif (first := _begun(data)) < registration.time:
+        reasons.append(f"the run began {registration.time - first:,.0f} s before the registration was made")
+    if kinds := [kind for kind in DESIGN if any(one.kind == kind for one in deviations)]:
+        reasons.append(f"something else was played than was registered ({listed(kinds)})")
+    complete = not _open_matches(data)
+    results = tuple(_results(data, registration, complete))
+    return RegisteredRun(data.name, registration, complete, tuple(reasons), deviations, results)
+
+
+def _begun(data: RunData) -> float:
+    """When the first call was made, or the run was begun, by the clock of the machine that played it."""
+    (row,) = data.records('SELECT min("at") AS first FROM calls')
+    begun = seconds(data.manifest["created"])
+    return begun if row["first"] is None else min(begun, float(row["first"]))
+
+
+def _states(data: RunData) -> dict[str, int]:
+    rows = data.records("SELECT state, count(DISTINCT match) AS n FROM matches GROUP BY state ORDER BY state")
+    return {row["state"]: int(row["n"]) for row in rows}
+
+
+def _open_matches(data: RunData) -> bool:
+    """Whether matches are still to be played; a match that failed has ended."""
+    if data.manifest.get("shard") or (data.study.get("stop") and goes_on(data.folder)):
+        return True
+    states = _states(data)
+    return (
+        sum(n for state, n in states.items() if state in ("done", "skipped", "failed", "withdrawn"))
+        < data.planned
+    )
+
+
+def find_deviations(data: RunData, registration: Registration) -> Iterator[Deviation]:
+    """Everything in which a run is not what was registered."""
+    yield from _other_design(data, registration)
+    yield from _other_versions(data, registration)
+    yield from _left_out(data)
+    yield from _looks(data)
+
+
+def _other_design(data: RunData, registration: Registration) -> Iterator[Deviation]:
+    study, models = data.study, tuple(data.manifest.get("models") or ())
+    if registration.eligible is None:
+        if models and set(models) != set(registration.models):
+            yield Deviation("models", f"{_names(registration.models)} registered, {_names(models)} played")
+    elif len(models) > 1:
+        yield Deviation("models", f"one model was registered by a rule, {_names(models)} played")
+    else:
+        study = same_but_model(study, models)
+    free = {*FREE_TO_CHANGE, *MAY_GROW}
+    before, after = ({k: v for k, v in of.items() if k not in free} for of in (registration.study, study))
+    yield from _several("study", differences(before, after))
+    seeds, most = int(study.get("seeds", 1)), registration.sample.seeds
+    if seeds > most or (seeds < most and registration.sample.stop is None):
+        extra = "; the registered tests take the registered seeds alone" if seeds > most else ""
+        yield Deviation("seeds", f"{most} registered, {seeds} in the run{extra}")
+    changes = differences(registration.prompts, dict(data.manifest.get("prompts") or {}))
+    yield from _several("prompts", [f"{line.partition(':')[0]} is another text" for line in changes])
+
+
+def _other_versions(data: RunData, registration: Registration) -> Iterator[Deviation]:
+    wanted = registration.versions["ostrom"]
+    versions = [str((data.manifest.get("versions") or {}).get("ostrom"))]
+    if Folder(data.folder).exists:
+        with Folder(data.folder).open_journal(data.manifest, checked=False) as journal:
+            versions = journal.versions or versions
+    if others := [version for version in versions if version != wanted]:
+        yield Deviation("versions", f"ostrom {wanted} registered, {_names(others)} played too")
+    rows = data.records(
+        "SELECT model, version, count(*) AS n FROM calls WHERE error IS NULL AND version IS NOT NULL "
+        'GROUP BY model, version ORDER BY model, min("at"), version'
+    )
+    for model in dict.fromkeys(row["model"] for row in rows):
+        said = [f"{row['version']} ({how_many(row['n'], 'reply')})" for row in rows if row["model"] == model]
+        if len(said) > 1:
+            yield Deviation("snapshots", f"{model} answered as {_names(said)}")
+
+
+def _left_out(data: RunData) -> Iterator[Deviation]:
+    states = _states(data)
+    unbegun = data.planned - sum(states.values())
+    gone = {state: n for state, n in {**states, "not begun": unbegun}.items() if state != "done" and n}
+    if gone:
+        parts = ", ".join(f"{n} {state}" for state, n in gone.items())
+        yield Deviation("matches", f"{sum(gone.values())} of {data.planned} are left out ({parts})")
+    (row,) = data.records(
+        "SELECT coalesce(sum(policies), 0) AS policy, coalesce(sum(missed_decisions), 0) AS missed FROM matches "
+        "WHERE state = 'done'"
+    )
+    if row["policy"]:
+        yield Deviation(
+            "policy", f"{how_many(int(row['policy']), 'answer')} by policy in place of a model's own"
+        )
+    if row["missed"]:
+        yield Deviation("missed", f"{how_many(int(row['missed']), 'decision')} not taken in time")
+    (cached,) = data.records("SELECT count(*) AS n FROM calls WHERE source = 'cache'")
+    if cached["n"]:
+        yield Deviation("cache", f"{how_many(int(cached['n']), 'reply')} from a cache, so from another run")
+
+
+def _looks(data: RunData) -> Iterator[Deviation]:
+    folder = Folder(data.folder)
+    parts = folder.parts if folder.exists else []
+    places = dict.fromkeys((data.folder, *(part.path for part in parts)))
+    looks = [look for place in places for look in early_looks(place)]
+    # A look at a run of which nothing was open changes nothing unless playing went on.
+    counted = [look for look in looks if look.open or look.entries < data.entries]
+    if counted:
+        seen = ", ".join(f"{look.ended} of {look.planned} matches" for look in counted[:MOST_SHOWN])
+        more = f" and {len(counted) - MOST_SHOWN} more" if len(counted) > MOST_SHOWN else ""
+        yield Deviation(
+            "looks", f"{how_many(len(counted), 'look')} before it was complete (after {seen}{more})"
+        )
+
+
+def _results(data: RunData, registration: Registration, complete: bool) -> Iterator[RegisteredResult]:
+    for role, contrasts in (("primary", registration.primary), ("secondary", registration.secondary)):
+        for one in contrasts:
+            if not complete:
+                yield RegisteredResult(role, one, "not judged", None, None, "the run is not complete")
+                continue
+            try:
+                yield _tested(data, registration, role, one)
+            except OstromError as error:
+                yield RegisteredResult(role, one, "undecided", None, None, str(error))
+
+
+def _tested(
+    data: RunData, registration: Registration, role: str, one: RegisteredContrast
+) -> RegisteredResult:
+    """The registered test: of the registered seeds, at the registered level, with the registered kind of interval."""
+    query, level = one.query, registration.level_of(role)
+    first = int(registration.study.get("seed") or 0)
+    values = first_seeds(
+        observations(data, query.part, query.condition(data)), first, registration.sample.seeds
+    )
+    found = contrast(values, query.part, *query.pair, level=level)
+    if len(found) != 1:
+        return RegisteredResult(
+            role, one, "undecided", None, None, "no finished match has a value at both levels"
+        )
+    always = registration.sample.interval == "anytime"
+    support = found[0].at(level, guaranteed=always)
+    within = None if one.smallest is None else found[0].at(1 - 2 * (1 - level), guaranteed=always)
+    return RegisteredResult(role, one, verdict(one, support, within), support, within, found[0].note)
+
+
+def verdict(one: RegisteredContrast, support: Estimate, within: Estimate | None) -> str:
+    """What the intervals of both tests say; a difference that is surely too small to matter is no support."""
+    if within is not None and within.low is not None and within.high is not None and one.smallest is not None:
+        edge = one.smallest - ROUNDING * max(1.0, one.smallest)
+        if -edge < within.low and within.high < edge:
+            return "absence"
+    if support.low is None or support.high is None:
+        return "undecided"
+    below, above = support.high < -ROUNDING, support.low > ROUNDING
+    if one.direction == "different":
+        return "support" if below or above else "undecided"
+    expected, other = (below, above) if one.direction == "less" else (above, below)
+    return "support" if expected else "contradiction" if other else "undecided"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A difference that was asked for, to be held against the registered ones."""
+
+    measure: str
+    contrast: str
+    where: Where
+    level: float
+
+
+def standing(runs: Sequence[RunData], asked: Question | None = None) -> Standing:
+    """What an answer about some runs must say of registrations; without a question it is exploratory."""
+    bound = [one for one in map(registered_run, runs) if one is not None]
+    if not bound:
+        return Standing((), "")
+    alone = len(runs) == 1 and asked is not None
+    return Standing(
+        tuple(bound), bound[0].label(runs[0], asked) if alone and asked is not None else "exploratory"
+    )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What an answer says of the registrations of its runs; nothing where none is bound to one."""
+
+    bound: tuple[RegisteredRun, ...]
+    label: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The part of a JSON document."""
+        return (
+            {"label": self.label, "registered": [one.as_dict() for one in self.bound]} if self.bound else {}
+        )
+
+
+def _several(kind: str, lines: Sequence[str]) -> Iterator[Deviation]:
+    for line in lines[:MOST_SHOWN]:
+        yield Deviation(kind, line)
+    if len(lines) > MOST_SHOWN:
+        yield Deviation(kind, f"and {len(lines) - MOST_SHOWN} more")
+
+
+def _names(names: Sequence[str]) -> str:
+    return listed(list(names)) if names else "none"
+
+
+def _spaceless(text: str) -> str:
+    return "".join(text.split())

@@ -1,0 +1,244 @@
+"""A registration: what will be played and tested, and what will count as which answer, before anything is played.
+
+The file is read as YAML and hashed by its content, so that comments and line breaks change nothing and every value
+does. A run that is bound to a registration keeps it whole in its manifest (``registered``), and its journal keeps the
+hash: neither goes with another registration.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ostrom.analysis.estimate import Query
+from ostrom.ground.errors import StudyError, UsageError
+from ostrom.ground.files import read_text_file
+from ostrom.ground.validation import validate
+from ostrom.ground.yaml import in_words, read_yaml
+
+MOST_BYTES = 4 << 20
+MOST_CONTRASTS = 50
+ELIGIBLE = "{eligible}"
+"""Stands for the model in a study that is registered with a rule in place of a model."""
+TIME = "%Y-%m-%dT%H:%M:%SZ"
+SIGNS = {"<": "less", ">": "greater", "!=": "different"}
+STATED = re.compile(
+    r"(?P<measure>\S.*?):\s+(?P<factor>[^\s=]+)\s*[=\s]\s*(?P<levels>.+?)\s*(?P<sign><|>|!=)\s*"
+    r"(?P<bound>[-+.\w]+)(?:\s+where\s+(?P<where>.+))?"
+)
+GRAMMAR = '"MEASURE: FACTOR A - B < 0" (or > 0, != 0; then perhaps: where COLUMN=LEVEL[,LEVEL] and ...)'
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RegisteredContrast(_Part):
+    """A difference between two levels of a factor, and which way it is expected to go."""
+
+    measure: str = Field(min_length=1, max_length=200)
+    contrast: str = Field(min_length=3, max_length=400)
+    where: dict[str, list[str]]
+    direction: Literal["less", "greater", "different"]
+    smallest: float | None = Field(gt=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _two_levels(self) -> RegisteredContrast:
+        factor, _, levels = self.contrast.partition("=")
+        if not factor.strip() or "-" not in levels or "*" in levels:
+            raise ValueError(f"contrast must be FACTOR=A-B (found {self.contrast!r})")
+        return self
+
+    @cached_property
+    def query(self) -> Query:
+        """The question to a run."""
+        return Query(measure=self.measure, contrast=self.contrast, where={**self.where})
+
+    @property
+    def words(self) -> str:
+        """The statement: ``cooperation, history_length: 80 - 2 < 0``."""
+        sign = next(sign for sign, name in SIGNS.items() if name == self.direction)
+        where = f", where {self.query.matches}" if self.where else ""
+        return f"{self.measure}, {self.query.pair[0]}: {self.query.pair[1]} {sign} 0{where}"
+
+
+def read_contrast(text: str, option: str, smallest: float | None) -> RegisteredContrast:
+    """A contrast as the command line states it.
+
+    >>> read_contrast("cooperation: k 80 - 2 < 0", "--primary", 0.05).contrast
+    'k=80 - 2'
+    """
+    stated = STATED.fullmatch(text.strip())
+    if stated is None:
+        raise UsageError(f"{option}: must be {GRAMMAR} (found {text!r})")
+    if stated["bound"] not in ("0", "0.0"):
+        raise UsageError(
+            f"{option}: must compare with 0 (found {stated['bound']}); the least difference that matters: --smallest"
+        )
+    where: dict[str, list[str]] = {}
+    for part in re.split(r"\s+and\s+", stated["where"]) if stated["where"] else ():
+        column, equals, levels = part.partition("=")
+        if not equals or not column.strip() or not levels.strip() or column.strip() in where:
+            raise UsageError(f"{option}: where: must be COLUMN=LEVEL[,LEVEL], a column once (found {part!r})")
+        where[column.strip()] = [level.strip() for level in levels.split(",")]
+    content = {
+        "measure": stated["measure"].strip(), "contrast": f"{stated['factor']}={stated['levels']}", "where": where,
+        "direction": SIGNS[stated["sign"]], "smallest": smallest,
+    }  # fmt: skip
+    return validate(RegisteredContrast, content, option)
+
+
+class Stated(_Part):
+    """How the study was stated; `ostrom run --registered` states it the same way."""
+
+    study: str
+    preset: str | None
+    set: tuple[str, ...]
+    models: tuple[str, ...]
+    seeds: int | None
+
+
+class Sample(_Part):
+    """How much is played, and what that can find."""
+
+    seeds: int = Field(ge=1)
+    """With a stopping rule: at most."""
+    stop: str | None
+    """The stopping rule in words; the study has it in full."""
+    interval: Literal["fixed", "anytime"]
+    """``anytime``: bounds that hold however often is looked, which a stopping rule needs."""
+    power: tuple[dict[str, Any], ...]
+    """For every primary contrast what `ostrom power` says, with what it assumed."""
+    note: str
+    """Why there is no power, where there is none."""
+
+
+class Registration(_Part):
+    """The content of a registration; no field has a default, so that nothing is registered silently."""
+
+    registration: Literal[1] = Field(description="the version of this format")
+    kind: Literal["confirmatory", "exploratory"]
+    created: str = Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+    primary: tuple[RegisteredContrast, ...] = Field(min_length=1, max_length=MOST_CONTRASTS)
+    secondary: tuple[RegisteredContrast, ...] = Field(max_length=MOST_CONTRASTS)
+    level: float = Field(ge=0.8, lt=1)
+    multiplicity: str
+    decisions: dict[str, str]
+    sample: Sample
+    models: tuple[str, ...]
+    eligible: str | None
+    exclusions: dict[str, str]
+    stated: Stated
+    versions: dict[str, str]
+    prompts: dict[str, str]
+    study: dict[str, Any]
+    earlier: tuple[str, ...]
+    """Runs of this study that lay in the folder of runs when it was registered."""
+    played: dict[str, Any] | None
+    """The run that an exploratory registration was made for."""
+    hash: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256 of everything but the hash, as JSON in the order of the fields."""
+        return sha256(orjson.dumps(self.model_dump(mode="json", exclude={"hash"}))).hexdigest()
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """Short hashes of the study and of its prompts, for a page."""
+        return {
+            name: sha256(orjson.dumps(part)).hexdigest()[:16]
+            for name, part in (("study", self.study), ("prompts", self.prompts))
+        }
+
+    @property
+    def time(self) -> float:
+        """When it was made, by the clock of the machine that made it, in seconds since 1970."""
+        return seconds(self.created)
+
+    def level_of(self, role: str) -> float:
+        """The level of each interval: that of all primary contrasts together is the registered one."""
+        return 1 - (1 - self.level) / (len(self.primary) if role == "primary" else 1)
+
+
+def now() -> str:
+    """The time as registrations and manifests state it."""
+    return datetime.now(UTC).strftime(TIME)
+
+
+def seconds(time: str) -> float:
+    """A stated time in seconds since 1970.
+
+    >>> seconds("1970-01-01T00:01:00Z")
+    60.0
+    """
+    return datetime.strptime(time, TIME).replace(tzinfo=UTC).timestamp()
+
+
+def registration_of(content: Any, file: str, key: str = "") -> Registration:
+    """A registration from plain data; refused where it does not fit its hash."""
+    if not isinstance(content, dict):
+        raise StudyError(
+            f"must be a registration, a mapping (found {in_words(content)})", file=file, key=key or None
+        )
+    registration = validate(Registration, content, file, key)
+    try:
+        _ = registration.time
+    except ValueError:
+        raise StudyError(
+            "must be a time such as 2026-11-17T09:00:00Z",
+            file=file,
+            key="created",
+            found=registration.created,
+        ) from None
+    if registration.content_hash != registration.hash:
+        raise StudyError(
+            f"was changed after it was registered: its content has the hash {registration.content_hash[:16]}..., it "
+            f"states {registration.hash[:16]}... (put back the file that was published)",
+            file=file,
+        )
+    return registration
+
+
+def read_registration(path: str | Path) -> Registration:
+    """The registration in a file, which may come from anybody."""
+    try:
+        size = Path(path).stat().st_size
+    except OSError as error:
+        raise StudyError(f"cannot be read: {error.strerror or error}", file=str(path)) from None
+    if size > MOST_BYTES:
+        raise StudyError(f"has {size:,} bytes; a registration has at most {MOST_BYTES:,}", file=str(path))
+    return registration_of(read_yaml(read_text_file(path), str(path)), str(path))
+
+
+def check_for_new_run(registration: Registration, file: str) -> None:
+    """Refuse to bind a run to a registration that was made for a played one, or that is dated later than now."""
+    if registration.kind != "confirmatory":
+        run = (registration.played or {}).get("run")
+        raise UsageError(f"{file}: is exploratory: it was made for the run {run}, which had been played")
+    if registration.time > seconds(now()):
+        raise UsageError(
+            f"{file}: is dated {registration.created}, and the clock of this machine says {now()}: a registration is "
+            "made before its run (check the clock)"
+        )
+
+
+def same_but_model(study: dict[str, Any], models: tuple[str, ...]) -> dict[str, Any]:
+    """A study with ``{eligible}`` in the place of its only model; as it is where it has several."""
+    return renamed(study, models[0]) if len(models) == 1 else study
+
+
+def renamed(value: Any, model: str) -> Any:
+    """Plain data with ``{eligible}`` for the name of a model, in keys and texts."""
+    if isinstance(value, dict):
+        return {renamed(key, model): renamed(inner, model) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [renamed(inner, model) for inner in value]
+    return value.replace(model, ELIGIBLE) if isinstance(value, str) else value

@@ -1,0 +1,76 @@
+"""What more seeds of a run take: calls and money, by what its matches took so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ostrom.costs.forecast import forecast, measured_of
+from ostrom.engine.folder import kind_of
+from ostrom.engine.plan import Budget
+from ostrom.ground.words import how_many
+from ostrom.studies.extensions import plan_class
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import Run, open_run
+
+
+@dataclass(frozen=True, slots=True)
+class SeedPrice:
+    """What some seeds likely take."""
+
+    seeds: float
+    matches: float
+    calls: float
+    tokens: float
+    usd: float | None
+    """None where a price is not known."""
+
+    def times(self, many: float) -> SeedPrice:
+        """What so many times as many seeds take."""
+        usd = None if self.usd is None else many * self.usd
+        return SeedPrice(*(many * of for of in (self.seeds, self.matches, self.calls, self.tokens)), usd)
+
+    def plus(self, other: SeedPrice) -> SeedPrice:
+        """What these seeds take in two runs; the number of seeds is that of each."""
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        sums = (getattr(self, name) + getattr(other, name) for name in ("matches", "calls", "tokens"))
+        return SeedPrice(max(self.seeds, other.seeds), *sums, usd)
+
+    def affordable(self, budget: Budget) -> float:
+        """How many times this fits into a budget; inf where nothing bounds it, or a price is not known."""
+        parts = ((budget.calls, self.calls), (budget.tokens, self.tokens), (budget.usd, self.usd))
+        return min((bound / of for bound, of in parts if bound is not None and of), default=float("inf"))
+
+    @property
+    def words(self) -> str:
+        """The price without the seeds: ``240 calls, 0.12 USD``."""
+        money = "price unknown" if self.usd is None else f"{self.usd:.2f} USD"
+        return f"{how_many(round(self.calls), 'call')}, {money}" if self.calls else "no calls"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        whole = {name: round(of) for name, of in asdict(self).items() if name != "usd"}
+        return {**whole, "usd": self.usd}
+
+
+def seed_price(
+    run: str | Path, runs: str | Path = "runs", prices: Mapping[str, Any] | None = None
+) -> SeedPrice | None:
+    """What one more seed of a run likely takes; None where no seeds can be added (imported matches, people)."""
+    with open_run(run, runs) as opened:
+        return _one_seed(opened, prices)
+
+
+def _one_seed(run: Run, prices: Mapping[str, Any] | None) -> SeedPrice | None:
+    manifest = run.manifest
+    if plan_class(kind_of(manifest), str(run.folder.path)).gone_on_with(manifest) is not None:
+        return None
+    study = run.plan.study
+    if study.people is not None:
+        return None
+    one = StudyPlan(study.model_copy(update={"seeds": 1}), run.plan.library, run.plan.file)
+    cost = forecast(one, prices, measured_of(run))
+    tokens = cost.likely_tokens_in + cost.likely_tokens_out
+    return SeedPrice(1, cost.matches, cost.likely_calls, tokens, cost.likely_usd)

@@ -1,0 +1,87 @@
+"""Looks at a registered run before it was complete: who knows results can stop, go on or throw away by them.
+
+Every look adds a line to ``early_looks.jsonl`` in the folder of the run. It is a record, not a lock: a copy of the
+folder, or a file that was removed, leaves no trace, and a registration says so.
+"""
+
+import os
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from ostrom.engine.rows import Rows
+from ostrom.ground.errors import RunError
+from ostrom.ground.files import plain, read_plain
+
+FILE = "early_looks.jsonl"
+DECIDED = "looks.json"
+"""Where a sequential design records its own looks."""
+
+
+@dataclass(frozen=True)
+class EarlyLook:
+    """One look: when, after how many journal entries, and how many of the planned matches had ended."""
+
+    at: str
+    entries: int
+    ended: int
+    failed: int
+    planned: int
+
+    @property
+    def open(self) -> bool:
+        """Whether matches were still to be played; those that failed may be played again."""
+        return self.ended < self.planned
+
+
+def record_early_look(folder: Path, rows: Rows, sequential: bool) -> None:
+    """Record a look at a run that is not complete; one at the state that was seen last is no further look."""
+    states = rows.journal.states()
+    planned = rows.plan.planned + (sequential and goes_on(folder))
+    failed = sum(state == "failed" for state in states.values())
+    entries = rows.journal.entries
+    if len(states) - failed >= planned or any(look.entries == entries for look in early_looks(folder)):
+        return
+    time = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    line = orjson.dumps(asdict(EarlyLook(time, entries, len(states), failed, planned)))
+    path = folder / FILE
+    try:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+        with os.fdopen(os.open(plain(path), flags, 0o644), "ab") as file:
+            file.write(line + b"\n")
+    except OSError as error:
+        raise RunError(
+            f"{path}: cannot be written ({error.strerror}): the run is registered and not complete, so looking at it "
+            "is recorded there"
+        ) from None
+
+
+def early_looks(folder: Path) -> list[EarlyLook]:
+    """The looks on record, oldest first."""
+    path = folder / FILE
+    try:
+        lines = read_plain(path).splitlines()
+    except FileNotFoundError:
+        return []
+    try:
+        return [_look(orjson.loads(line)) for line in lines]
+    except (orjson.JSONDecodeError, TypeError, KeyError):
+        raise RunError(f"{path}: is not what ostrom writes there (put back the file of this run)") from None
+
+
+def _look(row: dict[str, object]) -> EarlyLook:
+    values = {field.name: row[field.name] for field in fields(EarlyLook)}
+    if any(type(value) is not (str if name == "at" else int) for name, value in values.items()):
+        raise TypeError("values")
+    return EarlyLook(**values)  # type: ignore[arg-type]
+
+
+def goes_on(folder: Path) -> bool:
+    """Whether a sequential design has not decided to stop: then more matches follow than the plan has now."""
+    try:
+        looks = orjson.loads(read_plain(folder / DECIDED))
+        return not looks[-1]["stop"]
+    except (OSError, orjson.JSONDecodeError, LookupError, TypeError):
+        return True

@@ -1,0 +1,117 @@
+"""What the manifests of runs say of a study, key by key: where two runs differ, and whether they hold one study.
+
+Runs of one study may have other models, seeds, budgets, titles and versions; everything else of the study, and every
+prompt, is part of what ``study_hash`` stands for.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from ostrom.engine.folder import FREE_TO_CHANGE, MAY_GROW
+
+MOST_SHOWN = 60
+"""Characters of a value that is shown."""
+OTHER_LABS = (*FREE_TO_CHANGE, *MAY_GROW, "name", "seed", "stop")
+"""Parts of a study that runs of several labs may have otherwise: they change nothing that a match is."""
+SETTINGS = ("name", "model", "base_url")
+"""Parts of a model's entry that say its name again."""
+
+
+def changes(new: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Keys of study, models, prompts and versions in which two manifests differ, with both values.
+
+    As many models under other names are one difference, and stand for each other in all others.
+    """
+    names = models_of(new), models_of(old)
+    if names[0] != names[1] and len(names[0]) == len(names[1]):
+        yield "models", shown(", ".join(names[0])), shown(", ".join(names[1]))
+        new, old = _numbered(new), _numbered(old)
+    for part in ("study", "models", "prompts", "versions"):
+        first, second = (dict(_flat(manifest.get(part) or {}, part)) for manifest in (new, old))
+        for key in sorted(first.keys() | second.keys()):
+            if first.get(key) != second.get(key):
+                yield key.removeprefix("study."), shown(first.get(key, "-")), shown(second.get(key, "-"))
+
+
+def _numbered(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest in which models have numbers for names, and their entries say no name."""
+    names = _numbers(manifest)
+    entries = {
+        names[model]: {name: of for name, of in entry.items() if name not in SETTINGS}
+        for model, entry in (manifest.get("models") or {}).items()
+    }
+    return {**manifest, "study": _renamed(manifest.get("study") or {}, names), "models": entries}
+
+
+def _numbers(manifest: Mapping[str, Any]) -> dict[str, str]:
+    return {name: f"{{model {place}}}" for place, name in enumerate(models_of(manifest), 1)}
+
+
+def models_of(manifest: Mapping[str, Any]) -> list[str]:
+    """The models of a run, in order."""
+    return list(manifest.get("models") or {})
+
+
+def study_keys(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Every key that decides what is played, with its value; models are named by their number.
+
+    >>> study_keys({"study": {"types": {"a/b": {"model": "a/b"}}, "seeds": 3}, "models": {"a/b": {}}})
+    {'types.{model 1}.model': '{model 1}'}
+    """
+    study = {name: value for name, value in manifest["study"].items() if name not in OTHER_LABS}
+    keys = dict(_flat(_renamed(study, _numbers(manifest)), ""))
+    return keys | dict(_flat(dict(manifest.get("prompts") or {}), "prompts"))
+
+
+def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What runs of one study may have otherwise: models and their settings, seeds, versions, the day."""
+    models = models_of(manifest)
+    entries = {"models": _numbered(manifest)["models"]}
+    grown = {name: manifest["study"].get(name) for name in (*MAY_GROW, "seed") if name in manifest["study"]}
+    made = {"day": str(manifest.get("created") or "")[:10], "versions": dict(manifest.get("versions") or {})}
+    return {"model": ", ".join(models)} | dict(_flat({**grown, **entries, **made}, ""))
+
+
+def study_hash(manifest: Mapping[str, Any], allowed: Sequence[str] = ()) -> str:
+    """A hash of the study that a run holds, without the keys that are allowed to differ."""
+    kept = {key: of for key, of in study_keys(manifest).items() if not is_allowed(key, allowed)}
+    return blake2b(orjson.dumps(kept, option=orjson.OPT_SORT_KEYS, default=str), digest_size=12).hexdigest()
+
+
+def is_allowed(key: str, allowed: Sequence[str]) -> bool:
+    """Whether a key, or one that it lies in, is named.
+
+    >>> is_allowed("agent.framing.units", ["agent.framing"]), is_allowed("agents", ["agent"])
+    (True, False)
+    """
+    return any(key == name or key.startswith(f"{name}.") for name in allowed)
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """The same data with models renamed, wherever their names stand in a key or a text; the longest first."""
+    if isinstance(value, Mapping):
+        return {_renamed(key, names): _renamed(inner, names) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_renamed(inner, names) for inner in value]
+    if isinstance(value, str):
+        for name in sorted(names, key=len, reverse=True):
+            value = value.replace(name, names[name])
+    return value
+
+
+def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Every leaf of nested mappings with its path; study files are as deep as their readers allow."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, value
+
+
+def shown(value: Any) -> str:
+    """A value in a table: one line of bounded length."""
+    text = str(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."

@@ -1,0 +1,101 @@
+"""Play more seeds until gates are decided: the bounds of gates hold however often is looked, so looking costs nothing.
+
+A look is taken after whole seeds alone. The next one comes where the seeds so far say that the gates would be decided,
+but never after more than as many seeds again, because what was seen may mislead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ostrom.engine.plan import Budget
+from ostrom.engine.runner import Result
+from ostrom.features.gates.gates import Answer, GateFile, Judgement
+from ostrom.ground.errors import UsageError
+from ostrom.studies.schema import StudyFile
+
+MOST_SEEDS = 100_000
+"""Where no other number is given: a budget that never binds must end, too."""
+
+
+@dataclass(frozen=True)
+class GateLook:
+    """What was judged after so many seeds."""
+
+    seeds: int
+    answer: Answer
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"seeds": self.seeds, "answer": self.answer}
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Every look in order, what the last one of whole seeds judged, and why no more were taken."""
+
+    looks: tuple[GateLook, ...]
+    verdict: Judgement
+    why: str
+    interrupted: bool = False
+
+
+def check_until_decided(
+    gates: GateFile, file: str, study: StudyFile, budget: Budget, most: int | None
+) -> None:
+    """Refuse gates whose error rate repeated looks would raise, and playing without an end."""
+    for gate in gates.gates:
+        if gate.approximate:
+            raise UsageError(
+                f"{file}: gate {gate.name!r}: is approximate, so its error rate would grow with every look "
+                "(leave --until-decided out)"
+            )
+    if study.stop is not None:
+        raise UsageError(f"{study.name}: stops by a rule of its own (`stop`), so --until-decided cannot")
+    if most is None and budget == Budget():
+        raise UsageError(
+            "--until-decided: needs a budget (--budget-usd, --budget-calls, --budget-tokens) or --most-seeds"
+        )
+
+
+def next_look(seeds: int, more: float, most: int) -> int:
+    """After how many seeds to look next.
+
+    >>> next_look(10, 4, 100), next_look(10, 70, 100), next_look(10, math.inf, 14), next_look(14, 3, 14)
+    (14, 20, 14, 14)
+    """
+    return min(seeds + min(seeds, max(1, math.ceil(min(more, seeds)))), most)
+
+
+def until_decided(
+    folder: Path,
+    seeds: int,
+    judged: Callable[[], Judgement],
+    play: Callable[[int], Result],
+    budget: Budget,
+    most: int | None,
+) -> Looks:
+    """Look, and play more seeds while a gate is undecided, no gate has failed and the budget allows whole seeds."""
+    looks: list[GateLook] = []
+    while True:
+        verdict = judged()
+        looks.append(GateLook(seeds, verdict.answer))
+        if verdict.answer != "undecided":
+            return Looks(tuple(looks), verdict, "decided")
+        if verdict.more is None or verdict.price is None:
+            return Looks(tuple(looks), verdict, f"{folder}: more seeds cannot decide what is undecided")
+        allowed = min(MOST_SEEDS if most is None else most, verdict.price.affordable(budget))
+        following = next_look(seeds, verdict.more, math.floor(allowed + 1e-9))
+        if following <= seeds:
+            spent = allowed < (MOST_SEEDS if most is None else most)
+            why = "the budget allows no further seed" if spent else "the largest number of seeds is reached"
+            return Looks(tuple(looks), verdict, f"{why} ({seeds} seeds)")
+        result = play(following)
+        if not result.complete:
+            why = f"seeds {seeds + 1} to {following} are not complete ({result.why or 'stopped'}), and are not judged"
+            return Looks(tuple(looks), verdict, why, result.interrupted)
+        seeds = following

@@ -1,0 +1,5 @@
+"""Runs of one study by several labs, models or dates, pooled."""
+
+from ostrom.features.pooling.labs import Lab, LabPool, Moderator, pool_runs
+
+__all__ = ["Lab", "LabPool", "Moderator", "pool_runs"]

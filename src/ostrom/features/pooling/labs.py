@@ -1,0 +1,247 @@
+"""Runs of one study pooled: each run is a lab with an estimate, and what differs between them stands beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.analysis.estimate import Estimate, Query, key_words
+from ostrom.analysis.intervals import Combination
+from ostrom.analysis.pooling import ANYWHERE, ONE_SIGMA, Pooled, fitted, pooled, without_each
+from ostrom.analysis.units import NoSuchLevel
+from ostrom.data.manifests import is_allowed, models_of, settings_of, shown, study_hash, study_keys
+from ostrom.data.rundata import RunData, names_of
+from ostrom.ground.errors import UsageError
+
+ENOUGH = 4
+"""Labs on either side before two values of a moderator are compared."""
+MOST_KEYS = 8
+"""Differences that a refusal names."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The estimate of one run."""
+
+    name: str
+    estimate: Estimate
+    variance: float
+    """Of the estimate: the square of half its interval of one standard error."""
+    weight: float
+    """Its share in the pooled mean."""
+
+
+@dataclass(frozen=True)
+class Moderator:
+    """Something in which the runs differ, and the difference that goes with it where labs are enough."""
+
+    keys: tuple[str, ...]
+    """Keys that differ between the same runs: nothing tells their effects apart."""
+    values: Mapping[str, str]
+    """Of the first key, by lab."""
+    difference: tuple[str, str, float, float, float] | None = None
+    """Value A, value B, the mean of A minus that of B, and its interval."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        names = ("first", "second", "difference", "low", "high")
+        contrast = None if self.difference is None else dict(zip(names, self.difference, strict=True))
+        return {"keys": list(self.keys), "values": dict(self.values), "contrast": contrast}
+
+
+@dataclass(frozen=True)
+class LabPool:
+    """One pooled estimate with its labs."""
+
+    key: Mapping[str, Any]
+    labs: tuple[Lab, ...]
+    left_out: Mapping[str, str]
+    """Runs without an estimate that has an interval, with the reason."""
+    pooled: Pooled
+    without: tuple[Pooled, ...]
+    """The same without each lab in turn."""
+    moderators: tuple[Moderator, ...]
+
+    @property
+    def title(self) -> str:
+        """Which group it is of; empty for all matches."""
+        return key_words(self.key)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        rest = self.without or (None,) * len(self.labs)
+        return {
+            "group": dict(self.key),
+            "pooled": self.pooled.as_dict(),
+            "labs": [
+                {
+                    "lab": lab.name, "value": lab.estimate.value, "low": lab.estimate.low, "high": lab.estimate.high,
+                    "n": lab.estimate.n, "se": lab.variance**0.5, "weight": lab.weight,
+                    "without": None if one is None else {"value": one.value, "low": one.low, "high": one.high},
+                }
+                for lab, one in zip(self.labs, rest, strict=True)
+            ],
+            "left_out": dict(self.left_out),
+            "moderators": [one.as_dict() for one in self.moderators],
+        }  # fmt: skip
+
+
+def pool_runs(
+    runs: Sequence[RunData], query: Query, level: float = 0.95, allowed: Sequence[str] = ()
+) -> list[LabPool]:
+    """The answer to a question pooled over runs of one study, for every combination of the columns ``by``."""
+    names = _names(runs)
+    refuse_other_studies(runs, list(names), allowed)
+    answers = {name: _asked(run, query, level) for name, run in zip(names, runs, strict=True)}
+    keys: dict[tuple[tuple[str, Any], ...], None] = {}
+    for found, _ in answers.values():
+        keys.update(dict.fromkeys(tuple(one.key.items()) for one in found))
+    if not keys:
+        raise UsageError(
+            f"{query.words}: no run has a value ({'; '.join(dict.fromkeys(w for _, w in answers.values()))})"
+        )
+    differing = _differing(dict(zip(names, runs, strict=True)))
+    return [_pool(dict(key), answers, differing, level) for key in keys]
+
+
+def _names(runs: Sequence[RunData]) -> list[str]:
+    folders = [run.folder for run in runs]
+    met: set[Any] = set()
+    for folder in folders:
+        if folder.resolve() in met:
+            raise UsageError(f"{folder}: is named twice; a run counts once")
+        met.add(folder.resolve())
+    if len(folders) < 2:
+        raise UsageError("pooling needs two runs or more")
+    return list(names_of(folders).values())
+
+
+def refuse_other_studies(runs: Sequence[RunData], names: Sequence[str], allowed: Sequence[str]) -> None:
+    """Refuse runs of different studies, with the keys that differ."""
+    first = runs[0]
+    for name, run in zip(names[1:], runs[1:], strict=True):
+        if study_hash(first.manifest, allowed) == study_hash(run.manifest, allowed):
+            continue
+        one, two = study_keys(first.manifest), study_keys(run.manifest)
+        keys = [
+            key
+            for key in sorted({*one, *two})
+            if one.get(key) != two.get(key) and not is_allowed(key, allowed)
+        ]
+        listed = "; ".join(
+            f"{key}: {shown(one.get(key, 'none'))} and {shown(two.get(key, 'none'))}"
+            for key in keys[:MOST_KEYS]
+        )
+        roots = dict.fromkeys(key.split(".")[0] for key in keys)
+        more = f"; and {len(keys) - MOST_KEYS} more" if len(keys) > MOST_KEYS else ""
+        raise UsageError(
+            f"{names[0]} and {name} hold different studies: {listed}{more} "
+            f"(pool them in spite of it: {' '.join(f'--allow {root}' for root in roots)})"
+        )
+
+
+def _asked(run: RunData, query: Query, level: float) -> tuple[list[Estimate], str]:
+    """The estimates of a run, or why it has none; ``{model}`` stands for its only model."""
+    models = models_of(run.manifest)
+    asked = query.of(models[0]) if len(models) == 1 else query
+    try:
+        found = asked.ask(run, level)
+    except NoSuchLevel as error:
+        return [], str(error)
+    if len(models) == 1:  # groups by the model are the same group in every lab
+        found = [
+            Estimate(
+                **{**_fields(one), "key": {k: "{model}" if v == models[0] else v for k, v in one.key.items()}}
+            )
+            for one in found
+        ]
+    return found, "no finished match that is asked for has a value"
+
+
+def _fields(one: Estimate) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__dataclass_fields__}
+
+
+def _pool(
+    key: Mapping[str, Any],
+    answers: Mapping[str, tuple[list[Estimate], str]],
+    differing: Sequence[tuple[tuple[str, ...], Mapping[str, str]]],
+    level: float,
+) -> LabPool:
+    estimates: dict[str, Estimate] = {}
+    left_out: dict[str, str] = {}
+    for name, (found, why) in answers.items():
+        one = next((one for one in found if one.key == key), None)
+        if one is None:
+            left_out[name] = why
+        elif one.low is None:
+            left_out[name] = one.note or "there is no interval"
+        else:
+            estimates[name] = one
+    if len(estimates) < 2:
+        reasons = "; ".join(f"{name}: {why}" for name, why in left_out.items())
+        raise UsageError(
+            f"{key_words(key) or 'all matches'}: fewer than two runs have an estimate ({reasons})"
+        )
+    values = [one.value for one in estimates.values()]
+    variances = [variance_of(one) for one in estimates.values()]
+    bounds = _bounds(estimates.values())
+    found = pooled(values, variances, level, bounds)
+    labs = tuple(
+        Lab(name, one, v, weight)
+        for (name, one), v, weight in zip(estimates.items(), variances, found.weights, strict=True)
+    )
+    moderators = [_moderated(keys, of, labs, level) for keys, of in differing]
+    without = tuple(without_each(values, variances, level, bounds))
+    return LabPool(key, labs, left_out, found, without, tuple(filter(None, moderators)))
+
+
+def variance_of(one: Estimate) -> float:
+    """The variance of an estimate: the square of half the interval that reaches one standard error to either side.
+
+    Values that are all alike have such an interval too, so no lab weighs without end because it saw no difference.
+    """
+    if one.method == "exact":
+        return 0.0
+    narrow = one.at(ONE_SIGMA)
+    assert narrow.low is not None and narrow.high is not None
+    return ((narrow.high - narrow.low) / 2) ** 2
+
+
+def _bounds(estimates: Any) -> tuple[float, float]:
+    ends = [one.inference.bounds() for one in estimates if isinstance(one.inference, Combination)]
+    return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else ANYWHERE
+
+
+def _differing(runs: Mapping[str, RunData]) -> list[tuple[tuple[str, ...], Mapping[str, str]]]:
+    """What differs between runs: keys that split them in the same way stand together."""
+    every = {name: {**settings_of(run.manifest), **study_keys(run.manifest)} for name, run in runs.items()}
+    keys = dict.fromkeys(key for of in every.values() for key in of)
+    groups: dict[tuple[int, ...], tuple[list[str], dict[str, str]]] = {}
+    for key in keys:
+        values = {name: shown(of.get(key, "none")) for name, of in every.items()}
+        order = list(dict.fromkeys(values.values()))
+        if len(order) > 1:
+            split = tuple(order.index(value) for value in values.values())
+            groups.setdefault(split, ([], values))[0].append(key)
+    return [(tuple(keys), values) for keys, values in groups.values()]
+
+
+def _moderated(
+    keys: tuple[str, ...], values: Mapping[str, str], labs: Sequence[Lab], level: float
+) -> Moderator | None:
+    """A moderator of these labs; two values with enough labs each are compared."""
+    own = {lab.name: values[lab.name] for lab in labs}
+    levels = list(dict.fromkeys(own.values()))
+    if len(levels) < 2:
+        return None
+    counts = [list(own.values()).count(value) for value in levels]
+    if len(levels) > 2 or min(counts) < ENOUGH:
+        return Moderator(keys, own)
+    fit = fitted(
+        [lab.estimate.value for lab in labs],
+        [lab.variance for lab in labs],
+        [float(own[lab.name] == levels[0]) for lab in labs],
+    )
+    return Moderator(keys, own, (levels[0], levels[1], float(fit.coefficients[1]), *fit.interval(1, level)))

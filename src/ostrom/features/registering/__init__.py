@@ -1,0 +1,1 @@
+"""Registrations: what will be played and tested, stated before anything is played."""

@@ -1,0 +1,298 @@
+"""`ostrom register`: state what will be played and tested, before it is played; and check it afterwards."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.options import (
+    Json,
+    Models,
+    Presets,
+    Runs,
+    Seeds,
+    Sets,
+    say_allowed,
+    with_play_options,
+)
+from ostrom.cli.output import print_json, print_registered, say, write
+from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.errors import UsageError
+from ostrom.ground.results import CommandResult
+
+if TYPE_CHECKING:
+    from ostrom.analysis.registration import Registration
+    from ostrom.features.registering.plan import Terms
+
+CONTRAST = '"MEASURE: FACTOR A - B < 0"'
+
+
+@with_play_options("prompts")
+def register(
+    study: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="STUDY", help="A study file or a built-in study; with --check a run (optional)."
+        ),
+    ] = None,
+    primary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONTRAST", help=f"What the study is about: {CONTRAST}. May be given several times."
+        ),
+    ] = None,
+    secondary: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CONTRAST", help="A further contrast. May be given several times."),
+    ] = None,
+    smallest: Annotated[
+        float | None, typer.Option(help="The smallest difference that matters; less is called absence.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="The level of all primary contrasts together.")] = 0.95,
+    model: Models = None,
+    eligible: Annotated[
+        str | None,
+        typer.Option(metavar="RULE", help="In place of --model: the rule, in words, that picks one."),
+    ] = None,
+    seeds: Seeds = None,
+    stop: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="In place of --seeds: a stopping rule on the first primary contrast, {width: 0.1, at_most: 50}.",
+        ),
+    ] = None,
+    preset: Presets = None,
+    set_: Sets = None,
+    from_: Annotated[
+        str | None, typer.Option("--from", metavar="RUN", help="State the power by the spreads of this run.")
+    ] = None,
+    played: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Register a run that was played: all of it stays exploratory."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file; pages (.html, .md) lie beside it.")
+    ] = Path("registration.yaml"),
+    check: Annotated[
+        Path | None, typer.Option(help="Check this registration, and the run that is named, if one is.")
+    ] = None,
+    options: PlayOptions = PlayOptions(),
+    runs: Runs = Path("runs"),
+    json: Json = False,
+) -> CommandResult:
+    """Register what will be played and tested, before it is played.
+
+    `ostrom run STUDY --registered FILE` binds a run to it. Exit code of --check: 0 as registered, 1 with deviations
+    or exploratory, 2 where the file was changed.
+    """
+    if check is not None:
+        given = {"--primary": primary, "--secondary": secondary, "--model": model, "--eligible": eligible,
+                 "--seeds": seeds, "--stop": stop, "--played": played, "--smallest": smallest, "--from": from_,
+                 "--preset": preset, "--set": set_}  # fmt: skip
+        if wrong := [name for name, value in given.items() if value]:
+            raise UsageError(f"--check: takes a registration and perhaps a run, and no {wrong[0]}")
+        return _checked(check, study, runs, options, json)
+    if not primary:
+        raise UsageError(f"--primary is needed: the contrast that the study is about, {CONTRAST}")
+    if (study is None) == (played is None):
+        raise UsageError("name a study, or with --played a run that was played")
+    for path in (out, out.with_suffix(".html"), out.with_suffix(".md")):
+        if path.exists():
+            raise UsageError(
+                f"{path}: is there already; a registration is never written over (choose another --out)"
+            )
+    if not out.parent.is_dir():
+        raise UsageError(f"{out}: there is no folder {out.parent}")
+    if out.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"{out}: must end in .yaml")
+    terms = _terms(primary, secondary or [], smallest, level, eligible, from_, runs)
+    if study is None:
+        registration = _after(str(played), runs, terms)
+    else:
+        say_allowed(None, model, set_)
+        registration = _before(study, terms, model or [], seeds, stop, preset, set_ or [], options)
+    return _write(registration, out, json)
+
+
+def _terms(
+    primary: list[str], secondary: list[str], smallest: float | None, level: float, eligible: str | None,
+    pilot: str | None, runs: Path,
+) -> Terms:  # fmt: skip
+    from ostrom.analysis.registration import read_contrast
+    from ostrom.features.registering.plan import Terms
+
+    if not 0.8 <= level < 1:
+        raise UsageError(f"--level must lie between 0.8 and 1 (found {level:g})")
+    if smallest is not None and not 0 < smallest < float("inf"):
+        raise UsageError(f"--smallest must be a number above 0 (found {smallest:g})")
+    if eligible is not None and not eligible.strip():
+        raise UsageError("--eligible must say in words how the model is picked")
+    return Terms(
+        tuple(read_contrast(text, "--primary", smallest) for text in primary),
+        tuple(read_contrast(text, "--secondary", smallest) for text in secondary),
+        level, eligible, pilot, runs,
+    )  # fmt: skip
+
+
+def _before(
+    study: str, terms: Terms, models: list[str], seeds: int | None, stop: str | None, preset: str | None,
+    changes: list[str], options: PlayOptions,
+) -> Registration:  # fmt: skip
+    import orjson
+
+    from ostrom.analysis.registration import Stated
+    from ostrom.features.registering.plan import PLACEHOLDER, registration_for
+    from ostrom.ground.yaml import in_words, read_yaml
+    from ostrom.studies.resolve import resolve
+
+    if terms.eligible is not None and models:
+        raise UsageError("--model and --eligible exclude each other")
+    if stop is not None:
+        if seeds is not None:
+            raise UsageError("--seeds and --stop exclude each other")
+        rule = read_yaml(stop, "--stop")
+        if not isinstance(rule, dict):
+            raise UsageError(
+                f"--stop: must be a mapping such as {{width: 0.1, at_most: 50}} (found {in_words(rule)})"
+            )
+        first = terms.primary[0]
+        whole = {"measure": first.measure, "contrast": first.contrast, "where": first.where, **rule}
+        changes = [*changes, f"stop={orjson.dumps(whole).decode()}"]
+    asked = [PLACEHOLDER] if terms.eligible is not None else models
+    found = resolve(study, preset=preset, changes=changes, models=asked, seeds=seeds, options=options)
+    if found.plan.study.people is not None:
+        raise UsageError(f"{study}: is a study with people; a registration is that of `ostrom run`")
+    stated = Stated(study=study, preset=preset, set=tuple(changes), models=tuple(models), seeds=seeds)
+    return registration_for(found.plan, stated, terms)
+
+
+def _after(run: str, runs: Path, terms: Terms) -> Registration:
+    from ostrom.features.registering.plan import registration_after
+    from ostrom.studies.run import open_run
+
+    if terms.eligible is not None or terms.pilot is not None:
+        raise UsageError("--played: the run says what was played; leave --eligible and --from out")
+    with open_run(run, runs) as opened:
+        return registration_after(opened.plan, opened.folder, terms)
+
+
+def _write(registration: Registration, out: Path, json: bool) -> CommandResult:
+    import yaml
+
+    from ostrom.features.registering import pages
+    from ostrom.ground.files import write_whole
+
+    content = registration.model_dump(mode="json")
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)
+    html, markdown = pages.html(registration), pages.markdown(registration)
+    files = {out: text, out.with_suffix(".html"): html, out.with_suffix(".md"): markdown}
+    for path, data in files.items():
+        try:
+            write_whole(path, data.encode("utf-8", errors="replace"))
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from None
+    result = CommandResult(
+        {"registration": str(out), "hash": registration.hash, "kind": registration.kind,
+         "created": registration.created, "pages": [str(path) for path in list(files)[1:]],
+         "sample": content["sample"], "earlier": list(registration.earlier)}, registration
+    )  # fmt: skip
+    if json:
+        print_json(result)
+        return result
+    for one in (*registration.primary, *registration.secondary):
+        write(f"{'primary' if one in registration.primary else 'secondary'}: {one.words}")
+    for name, rule in registration.decisions.items():
+        write(f"{name}: {rule}")
+    for one in registration.sample.power:
+        write(
+            f"power {one['power']:.3f} to find {one['effect']:+.3g} with {one['seeds']} seeds: {one['contrast']}"
+        )
+    for note in filter(None, (registration.sample.note, *_earlier(registration))):
+        write(note)
+    write(f"hash: {registration.hash}")
+    say(
+        f"publish the hash where its date can be seen by others; pages: {', '.join(map(str, list(files)[1:]))}"
+    )
+    if registration.kind == "confirmatory":
+        say(f"play it: ostrom run {registration.stated.study} --registered {out}")
+    return result
+
+
+def _earlier(registration: Registration) -> list[str]:
+    return (
+        [f"runs of this study were there already: {', '.join(registration.earlier)}"]
+        if registration.earlier
+        else []
+    )
+
+
+def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions, json: bool) -> CommandResult:
+    """Check a registration, its study as it is here, and a run beside it."""
+    from ostrom.analysis.registered import held_against
+    from ostrom.analysis.registration import read_registration
+    from ostrom.data.rundata import run_data
+    from ostrom.studies.run import open_run
+
+    registration = read_registration(file)
+    here = study_here(registration, options)
+    document: dict[str, Any] = {"registration": str(file), "hash": registration.hash, "kind": registration.kind,
+                                "created": registration.created, "study_here": here}  # fmt: skip
+    fine = not here
+    one = None
+    if run is not None:
+        # No result of an unfinished run is shown, so this is no look.
+        with (
+            open_run(run, runs) as opened,
+            run_data(opened.rows, opened.folder.path, opened.manifest, look=False) as data,
+        ):
+            one = held_against(data, registration)
+        fine = one.complete and not (one.reasons or one.deviations)
+        document |= {"registered": [one.as_dict()]}
+    result = CommandResult(document, one)
+    if json:
+        print_json(result)
+    else:
+        write(f"{file}: {registration.kind}, of {registration.created}, its hash holds: {registration.hash}")
+        for line in here or ["the study and its prompts are here as they were registered"]:
+            write(line)
+        if one is not None:
+            print_registered(one)
+    if not fine:
+        sys.exit(1)
+    return result
+
+
+def study_here(registration: Registration, options: PlayOptions) -> list[str]:
+    """How the study that lies here differs from the registered one; empty where it does not."""
+    from ostrom.analysis.registration import renamed
+    from ostrom.engine.folder import FREE_TO_CHANGE, differences
+    from ostrom.features.registering.plan import PLACEHOLDER
+    from ostrom.ground.errors import OstromError
+    from ostrom.studies.resolve import resolve
+
+    stated = registration.stated
+    if registration.kind != "confirmatory":
+        return []
+    models = [PLACEHOLDER] if registration.eligible is not None else list(stated.models)
+    try:
+        plan = resolve(
+            stated.study,
+            preset=stated.preset,
+            changes=stated.set,
+            models=models,
+            seeds=stated.seeds,
+            options=options,
+        ).plan
+    except OstromError as error:
+        return [f"the study cannot be read here: {error}"]
+    before, after = (
+        {key: value for key, value in study.items() if key not in FREE_TO_CHANGE}
+        for study in (registration.study, renamed(plan.resolved(), PLACEHOLDER))
+    )
+    lines = [f"study here: {line}" for line in differences(before, after)]
+    changed = differences(registration.prompts, dict(plan.prompts))
+    return lines + [f"prompt here: {line.partition(':')[0]} is another text" for line in changed]

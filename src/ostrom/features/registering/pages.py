@@ -1,0 +1,176 @@
+"""A registration as pages that people read: HTML that opens offline, and Markdown for a repository or an archive."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from ostrom.analysis.registered import LIMITS
+from ostrom.analysis.registration import Registration
+from ostrom.reports.files import as_markdown
+from ostrom.reports.page import Section, plain_page, shown_table
+from ostrom.reports.panel import Table
+
+CHECK = "ostrom register --check FILE [RUN]"
+
+
+def html(registration: Registration) -> str:
+    """The page; every value is escaped by the template."""
+    sections = []
+    for number, (title, notes, table) in enumerate(_parts(registration)):
+        section = Section(f"part{number}", title, notes=list(notes))
+        if table is not None:
+            section.tables.append(shown_table(table, "", always_open=True))
+        sections.append(section)
+    return plain_page(
+        f"Registration ({registration.kind})", _title(registration), sections, about=_about(registration),
+        warnings=_warnings(registration),
+    )  # fmt: skip
+
+
+def markdown(registration: Registration) -> str:
+    """The same as Markdown; text of others cannot become a heading, a link or a tag."""
+    lines = [
+        f"# Registration ({registration.kind}): {_inline(_title(registration))}",
+        "",
+        _inline(_about(registration)),
+    ]
+    lines += [f"\n**Careful:** {_inline(text)}" for text in _warnings(registration)]
+    for title, notes, table in _parts(registration):
+        lines += ["", f"## {title}", ""]
+        lines += [f"{_inline(note)}\n" for note in notes]
+        if table is not None:
+            lines.append(as_markdown(replace(table, caption="")))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _title(registration: Registration) -> str:
+    return str(registration.study.get("title") or registration.study.get("name") or registration.stated.study)
+
+
+def _about(registration: Registration) -> str:
+    return (
+        f"Registered {registration.created} with ostrom {registration.versions['ostrom']}. Publish this hash where its "
+        f"date can be seen by others: {registration.hash}"
+    )
+
+
+def _warnings(registration: Registration) -> list[str]:
+    said = []
+    if registration.played is not None:
+        said.append(
+            f"The run {registration.played.get('run')} had been played: nothing here is confirmatory."
+        )
+    if registration.earlier:
+        said.append(f"Runs of this study were there already: {', '.join(registration.earlier)}.")
+    return said
+
+
+def _parts(registration: Registration) -> list[tuple[str, list[str], Table | None]]:
+    """Title, notes and table of every section."""
+    sample, study, hashes = registration.sample, registration.study, registration.hashes
+    statements = [
+        f"{role.capitalize()}: {one.words}; "
+        + (f"smallest effect {one.smallest:g}" if one.smallest is not None else "no smallest effect")
+        + f"; level {registration.level_of(role):.6g}."
+        for role, contrasts in (("primary", registration.primary), ("secondary", registration.secondary))
+        for one in contrasts
+    ]
+    power = [_power(one) for one in sample.power]
+    size = f"At most {sample.seeds} seeds: {sample.stop}." if sample.stop else f"{sample.seeds} seeds."
+    models = (
+        f"One model, picked by this rule: {registration.eligible}"
+        if registration.eligible is not None
+        else f"Models: {', '.join(registration.models) or 'none'}."
+    )
+    played = [
+        ["study", registration.stated.study],
+        ["preset", registration.stated.preset or "none"],
+        ["changes", ", ".join(registration.stated.set) or "none"],
+        *([key, _dumped(study[key])] for key in sorted(study) if key not in ("title", "about", "report")),
+    ]
+    return [
+        (
+            "What is expected",
+            [*statements, f"{registration.multiplicity}."],
+            None,
+        ),
+        (
+            "What will count as an answer",
+            [],
+            Table(
+                "decisions",
+                ("answer", "where"),
+                [[*row] for row in registration.decisions.items()],
+                "The answers",
+            ),
+        ),
+        (
+            "How much is played",
+            [size, *power, *([f"{sample.note.capitalize()}."] if sample.note else [])],
+            None,
+        ),
+        (
+            "What is left out",
+            [],
+            Table(
+                "exclusions",
+                ("what", "rule"),
+                [[*row] for row in registration.exclusions.items()],
+                "The rules",
+            ),
+        ),
+        (
+            "What is played",
+            [
+                models,
+                f"Hash of the study {hashes['study']}, of its prompts {hashes['prompts']}.",
+            ],
+            Table("study", ("key", "value"), played, "The study as resolved", shown=200),
+        ),
+        (
+            "Prompts",
+            [],
+            Table(
+                "prompts",
+                ("prompt", "hash"),
+                [[*row] for row in registration.prompts.items()],
+                "Every prompt file",
+            )
+            if registration.prompts
+            else None,
+        ),
+        ("What no tool can see", [LIMITS, f"To check the file, and a run beside it: {CHECK}"], None),
+    ]
+
+
+def _power(one: dict[str, Any]) -> str:
+    """The power of one contrast with everything that it assumes."""
+    told = ", ".join(f"{key} {_number(value)}" for key, value in (one.get("assumed") or {}).items())
+    low, high = (_number(one.get(name)) for name in ("power_low", "power_high"))
+    return (
+        f"Power {_number(one.get('power'))} ({low} to {high}) to find a difference of {_number(one.get('effect'))} in "
+        f"{one.get('contrast')} with {one.get('seeds')} seeds; error where nothing differs "
+        f"{_number(one.get('error'))}; "
+        f"assumed: {told}; {one.get('simulations')} simulated runs."
+    )
+
+
+def _number(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _dumped(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _inline(text: str) -> str:
+    r"""Text in which Markdown means nothing.
+
+    >>> _inline("<b>*x*</b> [a](b)")
+    '\\<b\\>\\*x\\*\\</b\\> \\[a\\](b)'
+    """
+    marks = {mark: f"\\{mark}" for mark in "\\`*_[]<>#!~&"}
+    return " ".join("".join(marks.get(char, char) for char in text).split())

@@ -1,0 +1,206 @@
+"""From a study to its registration: what will be played, tested and concluded, with every choice written out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom.analysis.registration import (
+    MOST_CONTRASTS,
+    RegisteredContrast,
+    Registration,
+    Sample,
+    Stated,
+    now,
+    renamed,
+)
+from ostrom.engine.folder import Folder, identity
+from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.validation import validate
+from ostrom.ground.version import __version__
+from ostrom.ground.words import how_many
+from ostrom.studies.design import planned_contrast
+from ostrom.studies.plan import StudyPlan
+
+PLACEHOLDER = "http://eligible.invalid/v1#eligible"
+"""The model of a study that is registered with a rule, while its plan is made; no server has this name."""
+SIMULATIONS = 1000
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a registration adds to a study."""
+
+    primary: tuple[RegisteredContrast, ...]
+    secondary: tuple[RegisteredContrast, ...]
+    level: float
+    eligible: str | None = None
+    pilot: str | None = None
+    """The run that power takes its assumptions from."""
+    runs: Path = Path("runs")
+
+
+def registration_for(plan: StudyPlan, stated: Stated, terms: Terms) -> Registration:
+    """The registration of a study that has not been played."""
+    for one in (*terms.primary, *terms.secondary):
+        _check_contrast(plan, one)
+    return _written(plan, stated, terms, _sample(plan, stated, terms), None)
+
+
+def registration_after(plan: StudyPlan, folder: Folder, terms: Terms) -> Registration:
+    """The registration of a run that was played; nothing in it can be confirmatory."""
+    for one in (*terms.primary, *terms.secondary):
+        _check_contrast(plan, one)
+    manifest = folder.manifest()
+    study = manifest["study"]
+    stated = Stated(study=str(study["name"]), preset=None, set=(), models=(), seeds=None)
+    sample = Sample(
+        seeds=plan.study.seeds, stop=_rule(plan), interval="anytime" if plan.stop else "fixed", power=(),
+        note="the run had been played: no power is stated",
+    )  # fmt: skip
+    with folder.open_journal(manifest) as journal:
+        played = {
+            "run": folder.path.name, "created": manifest["created"], "identity": identity(manifest),
+            "entries": journal.entries,
+        }  # fmt: skip
+    return _written(plan, stated, terms, sample, played)
+
+
+def _check_contrast(plan: StudyPlan, one: RegisteredContrast) -> None:
+    """Refuse a contrast that the study cannot give, and one that a stopping rule leaves without an interval."""
+    try:
+        sides, _ = planned_contrast(plan, one.query)
+    except UsageError as error:
+        raise UsageError(f"{one.words}: {error}") from None
+    if plan.stop is not None and None in sides.bounds:
+        raise UsageError(
+            f"{one.words}: the measure has no declared bounds, so no interval holds at every look of a stopping rule "
+            "(register --seeds instead)"
+        )
+
+
+def _rule(plan: StudyPlan) -> str | None:
+    rule = plan.stop
+    return None if rule is None else (
+        f"{rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, looked every {rule.every}"
+    )  # fmt: skip
+
+
+def _sample(plan: StudyPlan, stated: Stated, terms: Terms) -> Sample:
+    sequential = plan.stop is not None
+    power: list[dict[str, Any]] = []
+    note = ""
+    if all(one.smallest is None for one in terms.primary):
+        note = "no smallest effect is registered, so there is no effect to state the power for"
+    elif sequential:
+        note = "a stopping rule: `ostrom power STUDY` simulates how many seeds it takes"
+    else:
+        power = [_power(plan, stated, terms, one) for one in terms.primary]
+    return Sample(
+        seeds=plan.study.seeds, stop=_rule(plan), interval="anytime" if sequential else "fixed", power=tuple(power),
+        note=note,
+    )  # fmt: skip
+
+
+def _power(plan: StudyPlan, stated: Stated, terms: Terms, one: RegisteredContrast) -> dict[str, Any]:
+    """What `ostrom power` says of a contrast at its smallest effect and the registered number of seeds."""
+    from ostrom.api import commands
+
+    effect = (one.smallest or 0.0) * (-1 if one.direction == "less" else 1)
+    level = 1 - (1 - terms.level) / len(terms.primary)
+    document = commands.power(
+        stated.study, measure=one.measure, contrast=one.contrast, effect=effect, seeds=plan.study.seeds,
+        where=[f"{column}={','.join(levels)}" for column, levels in one.where.items()], level=level,
+        simulations=SIMULATIONS, model=list(stated.models) or ([PLACEHOLDER] if terms.eligible else None),
+        preset=stated.preset, set=list(stated.set), from_=terms.pilot, runs=terms.runs,
+        prompts=plan.library.folder,
+    )  # fmt: skip
+    (point,) = [point for point in document["points"] if point["seeds"] == plan.study.seeds]
+    shares = ("power", "power_low", "power_high", "error")
+    return {
+        "contrast": one.words, "effect": document["effect"], "seeds": plan.study.seeds, "n": point["n"],
+        **{name: point[name] for name in shares}, "level": level, "assumed": document["assumed"],
+        "simulations": SIMULATIONS, "seed": document["seed"],
+    }  # fmt: skip
+
+
+def _written(
+    plan: StudyPlan, stated: Stated, terms: Terms, sample: Sample, played: dict[str, Any] | None
+) -> Registration:
+    study, models = _plain(plan.resolved()), plan.models
+    if terms.eligible is not None:
+        study, models = renamed(study, PLACEHOLDER), ()
+    many = len(terms.primary)
+    level = 1 - (1 - terms.level) / many
+    content = {
+        "registration": 1,
+        "kind": "confirmatory" if played is None else "exploratory",
+        "created": now(),
+        "primary": [one.model_dump() for one in terms.primary],
+        "secondary": [one.model_dump() for one in terms.secondary],
+        "level": terms.level,
+        "multiplicity": (
+            f"Bonferroni over {how_many(many, 'primary contrast')}: each at {level:.6g}; secondary contrasts each at "
+            f"{terms.level:.6g}, not corrected"
+        ),
+        "decisions": decisions(level, sample),
+        "sample": sample.model_dump(),
+        "models": list(models),
+        "eligible": terms.eligible,
+        "exclusions": exclusions(study),
+        "stated": stated.model_dump(),
+        "versions": {"ostrom": __version__},
+        "prompts": dict(plan.prompts),
+        "study": study,
+        "earlier": _earlier(plan, terms.runs),
+        "played": played,
+        "hash": "0" * 64,
+    }
+    draft = validate(Registration, _plain(content), "registration")
+    return draft.model_copy(update={"hash": draft.content_hash})
+
+
+def _plain(content: Any) -> Any:
+    """Content as JSON holds it, keys as texts: what is written, read back and hashed is the same."""
+    return orjson.loads(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS))
+
+
+def decisions(level: float, sample: Sample) -> dict[str, str]:
+    """What will count as which answer about a primary contrast."""
+    kind = "the interval of `ostrom estimate`" if sample.interval == "fixed" else (
+        "bounds that hold for every distribution and however often is looked"
+    )  # fmt: skip
+    return {
+        "support": f"the {level:.6g} interval ({kind}) lies wholly on the stated side of 0, and absence does not hold",
+        "absence": f"the {1 - 2 * (1 - level):.6g} interval lies wholly within ± the smallest effect: two one-sided "
+        f"tests at {1 - level:.6g} each; without a smallest effect there is no absence",
+        "contradiction": "the interval lies wholly on the other side of 0, and absence does not hold",
+        "undecided": "anything else",
+    }
+
+
+def exclusions(study: dict[str, Any]) -> dict[str, str]:
+    """Which matches and answers enter, by the rules of the study."""
+    rule = study.get("invalid") or {}
+    return {
+        "matches": "finished ones of the registered seeds; matches that failed or were skipped are counted as left out",
+        "unreadable answers": f"{how_many(int(rule.get('retries', 0)), 'retry')}, then {rule.get('policy', 'fail')}",
+        "refused answers": str(study.get("refused") or "fail"),
+    }
+
+
+def _earlier(plan: StudyPlan, runs: Path) -> list[str]:
+    """Runs of this study that lie in the folder of runs already: what was seen in them is known."""
+    own = plan.resolved()
+    earlier = []
+    for path in sorted(runs.glob("*/run.json"))[:1000] if runs.is_dir() else ():
+        try:
+            manifest = Folder(path.parent).manifest()
+        except OstromError:
+            continue
+        if manifest["study"].get("name") == own["name"]:
+            earlier.append(f"{path.parent.name} (created {manifest['created']})")
+    return earlier[:MOST_CONTRASTS]

@@ -1,0 +1,375 @@
+"""Negotiation: offers about actions and payments, which bind whom they concern once all of these accept."""
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from ostrom.answers import Answer, Choice, Number, Record
+from ostrom.games.amounts import Amounts, Value
+from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Count, Ge, Le, checked
+from ostrom.ground.streams import Streams
+from ostrom.mechanisms.base import Mechanism, closed_object, match_score
+from ostrom.mechanisms.catalog.contracting import default_bound
+from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
+from ostrom.mechanisms.rounds import Rounds
+
+MOMENTS = ("now", "each_round", "end")
+"""When a payment is due: once all have accepted, after every round of the agreement, or after the last one."""
+Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], None]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What an offer says: the actions of seats, and who pays whom how much when."""
+
+    actions: Mapping[int, Value]
+    payments: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def concerned(self) -> list[int]:
+        """The seats that are bound or pay; who only receives is not asked."""
+        return sorted({*self.actions, *(payment["from"] for payment in self.payments)})
+
+
+@dataclass
+class _Table:
+    """What a match has come to: what everybody has, what was said, what was signed, what is in force."""
+
+    has: list[Fraction]
+    log: list[dict[str, Any]] = field(default_factory=list)
+    signed: list[dict[str, Any]] = field(default_factory=list)
+    in_force: list[tuple[int, Terms]] = field(default_factory=list)
+    paid: list[dict[str, Any]] = field(default_factory=list)
+    """What was paid since the last round ended."""
+
+    @property
+    def bound(self) -> dict[int, Value]:
+        return {seat: value for _, terms in self.in_force for seat, value in terms.actions.items()}
+
+    def settle(self, moments: Sequence[str], agreements: Sequence[tuple[int, Terms]]) -> None:
+        """Pay what is due in the order of signing; nobody pays more than it has."""
+        for number, terms in agreements:
+            for payment in terms.payments:
+                if payment["when"] in moments:
+                    payer, receiver, due = payment["from"], payment["to"], Fraction(payment["amount"])
+                    paid = min(due, max(Fraction(0), self.has[payer]))
+                    self.has[payer] -= paid
+                    self.has[receiver] += paid
+                    self.paid.append({"agreement": number, **payment, "paid": float(paid)})
+
+
+class Negotiation(Mechanism):
+    """Players make offers in turn, others accept or refuse, then the game is played as was agreed.
+
+    An offer says what players do and who pays whom. It binds once everybody accepts whom it binds or who pays by it;
+    several may be signed, as long as none contradicts another. Who is bound to an action is not asked for it. There are
+    ``turns`` offers, by one seat after the other, at the ``start`` of the match, for all of its ``rounds``, or
+    ``before`` every round, for that one (``when``); talk ends early once everybody has passed in a row. Each player
+    begins with ``endowment`` points to pay from, and pays at most what it has then. ``bound`` is the largest payment
+    (without it, ten times the range of the game's payoffs), ``most`` the payments of one offer, ``length`` the
+    characters of a message. Without an agreement the game is played as it is.
+    """
+
+    name: ClassVar[str] = "negotiation"
+    any_game: ClassVar[bool] = True
+    for_people = False
+
+    @checked
+    def __init__(
+        self,
+        rounds: Count = 1,
+        turns: Annotated[int, Ge(1), Le(100)] = 4,
+        when: Literal["start", "before"] = "start",
+        endowment: Annotated[int, Ge(0), Le(10**9)] = 0,
+        bound: Annotated[int, Ge(1), Le(10**9)] | None = None,
+        most: Annotated[int, Ge(0), Le(20)] = 4,
+        length: Annotated[int, Ge(1), Le(4000)] = 280,
+    ) -> None:
+        self.rounds, self.turns, self.when, self.endowment = rounds, turns, when, endowment
+        self.bound, self.most, self.length = bound, most, length
+        self.told: dict[str, Any] = {
+            "turns": turns, "when": when, "endowment": endowment, "most": most, "length": length,
+        }  # fmt: skip
+        if rounds > 1:
+            self.told |= {"repeated": True, "rounds": rounds}
+
+    def check(self, game: Game) -> None:
+        """An offer names actions by the reader's own words: all seats need as many, and payments a bound."""
+        super().check(game)
+        if game.seats < 2:
+            raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could agree")
+        first = game.actions[0]
+        alike = (
+            len({game.actions[seat] for seat in range(game.seats)}) == 1
+            if any(isinstance(options, Amounts) for options in game.actions)
+            else len({len(options) for options in game.actions}) == 1
+        )
+        if not alike or (isinstance(first, Amounts) and (first.also or game.stateful)):
+            raise GameError(
+                f"mechanism {self.name}: all seats of game {game.name} need the same number of actions or the same "
+                "amounts in every round"
+            )
+        if self.bound is None and not game.has_table:
+            raise GameError(
+                f"mechanism {self.name}: game {game.name} has no table of payoffs, so bound must be given"
+            )
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Negotiate, then play as was agreed."""
+        self.check(game)
+        rounds: list[Round] = []
+        told = {**self.told, "bound": self.bound_in(game)}
+        table = _Table([Fraction(self.endowment)] * game.seats)
+        playing = Rounds(game, self.name, streams, told)
+        for number in range(1, self.rounds + 1):
+            if number == 1 or self.when == "before":
+                table.in_force = []
+                yield from self._negotiate(game, number, History(rounds), told, table)
+            bound = table.bound
+            played = yield from self._play(playing, number, History(rounds), table, bound)
+            table.has = [has + Fraction(paid) for has, paid in zip(table.has, played.payoffs, strict=True)]
+            last = self.when == "before" or number == self.rounds
+            table.settle(("each_round", "end") if last else ("each_round",), table.in_force)
+            net = [Fraction(0)] * game.seats
+            for payment in table.paid:
+                net[payment["from"]] -= Fraction(payment["paid"])
+                net[payment["to"]] += Fraction(payment["paid"])
+            payoffs = tuple(float(Fraction(b) + n) for b, n in zip(played.payoffs, net, strict=True))
+            facts = {
+                **played.facts, "before": list(played.payoffs), "payments": table.paid, "bound": sorted(bound),
+            }  # fmt: skip
+            rounds.append(replace(played, payoffs=payoffs, facts=facts))
+            table.paid = []
+            if playing.over is not None:
+                break
+        scores = tuple(match_score([r.payoffs[seat] for r in rounds]) for seat in range(game.seats))
+        facts = {"agreements": table.signed, "said": table.log, **playing.hidden_facts()}
+        return Outcome(rounds, scores, facts)
+
+    def _negotiate(
+        self, game: Game, number: int, history: History, told: Mapping[str, Any], table: _Table
+    ) -> Steps:
+        """Offers and replies before a round."""
+        passes = 0
+        for turn in range(1, self.turns + 1):
+            seat = (turn - 1) % game.seats
+            view = self._view(game, seat, number, history, {**told, "turn": turn}, table)
+            (answer,) = yield [Decision(seat, "offer", view, self._offer_form(game, seat))]
+            terms, problem = self._terms(game, seat, answer.value, table)
+            entry: dict[str, Any] = {
+                "round": number, "turn": turn, "from": seat, "text": answer.value["message"],
+                "intends": _intent(game, seat, answer.value), "offer": None, "replies": [], "outcome": "pass",
+            }  # fmt: skip
+            table.log = [*table.log, entry]
+            passes = passes + 1 if terms is None else 0
+            if problem:
+                entry |= {"outcome": "impossible", "problem": problem}
+            if terms is not None and not problem:
+                entry |= {"offer": _plain(game, terms), "outcome": "open"}
+                others = [other for other in terms.concerned if other != seat]
+                facts = {**told, "turn": turn, "offer": entry}
+                asked = [
+                    Decision(
+                        other,
+                        "reply",
+                        self._view(game, other, number, history, facts, table),
+                        self._reply_form(game, other),
+                    )
+                    for other in others
+                ]
+                answers = (yield asked) if asked else ()
+                replies = [
+                    {
+                        "from": other, "accepts": answer.value["accept"], "text": answer.value["message"],
+                        "intends": _intent(game, other, answer.value),
+                    }
+                    for other, answer in zip(others, answers, strict=True)
+                ]  # fmt: skip
+                agreed = all(reply["accepts"] for reply in replies)
+                settled = {**entry, "replies": replies, "outcome": "signed" if agreed else "refused"}
+                table.log = [*table.log[:-1], settled]
+                if agreed:
+                    agreement = (len(table.signed) + 1, terms)
+                    table.signed.append({
+                        "number": agreement[0], "round": number, "turn": turn, "by": seat, **entry["offer"],
+                    })  # fmt: skip
+                    table.in_force = [*table.in_force, agreement]
+                    table.settle(("now",), [agreement])
+            if passes >= game.seats:
+                return
+
+    def _play(
+        self, playing: Rounds, number: int, history: History, table: _Table, bound: Mapping[int, Value]
+    ) -> Generator[list[Decision], Sequence[Answer], Round]:
+        """One round; who is bound does what it is bound to wherever that is an option."""
+        stages = playing.play(number, history, None)
+        due = next(stages)
+        while True:
+            free = [d for d in due if d.player not in bound or not _allowed(d.form, bound[d.player])]
+            asked = [replace(d, view=_seeing(d.view, table)) for d in free]
+            given = dict(zip((d.player for d in free), (yield asked) if asked else (), strict=True))
+            answers = [
+                given[d.player] if d.player in given else Answer(bound[d.player], "exact") for d in due
+            ]
+            try:
+                due = stages.send(answers)
+            except StopIteration as stop:
+                played: Round = stop.value
+                return played
+
+    def _view(
+        self, game: Game, seat: int, number: int, history: History, facts: Mapping[str, Any], table: _Table
+    ) -> View:
+        return _seeing(View(game, seat, self.name, number, history, facts), table)
+
+    def bound_in(self, game: Game) -> int:
+        """The largest payment in a game."""
+        return default_bound(game) if self.bound is None else self.bound
+
+    def _offer_form(self, game: Game, seat: int) -> Record:
+        players = [_key(other) for other in range(game.seats)]
+        payment = {
+            "from": {"type": "string", "enum": players},
+            "to": {"type": "string", "enum": players},
+            "amount": {"type": "integer", "minimum": 0, "maximum": self.bound_in(game)},
+            "when": {"type": "string", "enum": list(MOMENTS)},
+        }
+        parts = {
+            "message": {"type": "string", "maxLength": self.length},
+            "intend": _action(game, seat),
+            "actions": closed_object({player: _action(game, seat) for player in players}),
+            "payments": {"type": "array", "items": closed_object(payment), "maxItems": self.most},
+        }
+        return Record("offer", closed_object(parts), _names(game, seat))
+
+    def _reply_form(self, game: Game, seat: int) -> Record:
+        parts = {
+            "accept": {"type": "boolean"},
+            "message": {"type": "string", "maxLength": self.length},
+            "intend": _action(game, seat),
+        }
+        return Record("reply", closed_object(parts), _names(game, seat))
+
+    def _terms(
+        self, game: Game, seat: int, value: Mapping[str, Any], table: _Table
+    ) -> tuple[Terms | None, str]:
+        """What an offer says, None where it says nothing; and why it cannot be put forward."""
+        actions = {}
+        for other in range(game.seats):
+            for named in value["actions"][_key(other)]:
+                if not _is_action(game, seat, named):
+                    return Terms({}), "no_action"
+                actions[other] = _as_done(game, seat, other, named)
+        payments = [
+            {
+                "from": _seat(payment["from"]), "to": _seat(payment["to"]), "amount": payment["amount"],
+                "when": payment["when"],
+            }
+            for payment in value["payments"]
+            if payment["amount"] and payment["from"] != payment["to"]
+        ]  # fmt: skip
+        bound = table.bound
+        if any(bound.get(other, action) != action for other, action in actions.items()):
+            return Terms(actions), "contradiction"
+        return (Terms(actions, payments), "") if actions or payments else (None, "")
+
+    def most_decisions(self, game: Game) -> int:
+        """An offer and the replies of all others per turn, and the acts."""
+        times = 1 if self.when == "start" else self.rounds
+        return times * self.turns * game.seats + self.rounds * game.turns
+
+    def longest_history(self, game: Game) -> int:  # noqa: ARG002
+        """All rounds but the last."""
+        return self.rounds - 1
+
+
+def _seeing(view: View, table: _Table) -> View:
+    """A view with what was said and signed, and what everybody has."""
+    facts = {
+        **view.facts,
+        "log": _events(table.log),
+        "agreements": [entry for entry in table.signed if entry["number"] in {n for n, _ in table.in_force}],
+        "has": [float(has) for has in table.has],
+    }
+    return replace(view, facts=facts)
+
+
+def _events(log: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What was said one after the other, each as it stays: an offer, its replies, and what became of it."""
+    events = []
+    for entry in log:
+        same = {"round": entry["round"], "turn": entry["turn"]}
+        events.append({**same, "from": entry["from"], "text": entry["text"], "offer": entry["offer"]})
+        events += [
+            {**same, "from": reply["from"], "text": reply["text"], "accepts": reply["accepts"]}
+            for reply in entry["replies"]
+        ]
+        if entry["outcome"] in ("signed", "refused", "impossible"):
+            events.append({**same, "result": entry["outcome"]})
+    return events
+
+
+def _key(seat: int) -> str:
+    return f"player_{seat + 1}"
+
+
+def _seat(key: str) -> int:
+    return int(key.removeprefix("player_")) - 1
+
+
+def _names(game: Game, seat: int) -> tuple[str, ...]:
+    """The actions that a form mentions; amounts are numbers."""
+    options = game.actions[seat]
+    return () if isinstance(options, Amounts) else tuple(options)
+
+
+def _action(game: Game, seat: int) -> dict[str, Any]:
+    """The schema of an action or none, in the words of the seat that names it."""
+    options = game.actions[seat]
+    one: dict[str, Any] = {"type": "string", "enum": list(_names(game, seat))}
+    if isinstance(options, Amounts):
+        one = {"type": "number", "minimum": options.low, "maximum": options.high}
+    return {"type": "array", "items": one, "maxItems": 1}
+
+
+def _is_action(game: Game, seat: int, named: Any) -> bool:
+    options = game.actions[seat]
+    return options.has(named) if isinstance(options, Amounts) else named in options
+
+
+def _as_done(game: Game, seat: int, other: int, named: Any) -> Value:
+    """What another seat does by an action at the same place of its list as this one has in the own list."""
+    options = game.actions[seat]
+    if isinstance(options, Amounts):
+        return options.value(options.place(named))
+    return game.actions[other][options.index(named)]
+
+
+def _intent(game: Game, seat: int, value: Mapping[str, Any]) -> Value | None:
+    """What a player says that it will do, which binds nobody; None where it says nothing of the kind."""
+    named = value["intend"]
+    return _as_done(game, seat, seat, named[0]) if named and _is_action(game, seat, named[0]) else None
+
+
+def _plain(game: Game, terms: Terms) -> dict[str, Any]:
+    """Terms as plain data: actions by their place, or as amounts."""
+    actions = [
+        {"seat": seat, "amount": value}
+        if isinstance(game.actions[seat], Amounts)
+        else {"seat": seat, "action": game.index(seat, value)}
+        for seat, value in sorted(terms.actions.items())
+    ]
+    return {"actions": actions, "payments": [dict(payment) for payment in terms.payments]}
+
+
+def _allowed(form: object, value: Value) -> bool:
+    """Whether a value is an answer of a form."""
+    if isinstance(form, Number):
+        return not isinstance(value, str) and form.amounts.has(value)
+    return isinstance(form, Choice) and value in form.options
+
+
+MECHANISM = Negotiation

@@ -1,0 +1,56 @@
+"""How far sellers are from competition: what they earn, and what they charge, between equilibrium and monopoly."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from statistics import fmean
+from typing import Any
+
+from ostrom.data.rundata import RunData
+from ostrom.games.game import Game
+from ostrom.ground.values import grouped
+from ostrom.replications.pricing.market import Market
+
+GAME = "logit_pricing"
+LATE = 6
+"""The last one of so many parts of a match is late: 50 of 300 rounds."""
+
+
+def market_of(game: Game) -> Market | None:
+    """The market that a game plays; None of another game."""
+    if game.name != GAME:
+        return None
+    keys = ("n", "quality", "differentiation", "outside", "cost", "customers", "scale")
+    return Market(*(game.params[key] for key in keys))
+
+
+def profit_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
+    """Of a player: where its mean profit lies between that of the equilibrium (0) and that of a monopoly (1)."""
+    for match, player, market, rows in _rounds(data):
+        yield {"match": match, "player": player, "value": market.gain(fmean(row["payoff"] for row in rows))}
+
+
+def late_profit_gain(data: RunData) -> Iterator[Mapping[str, Any]]:
+    """The same in the last sixth of the rounds."""
+    for match, player, market, rows in _rounds(data):
+        late = rows[len(rows) - -(-len(rows) // LATE) :]
+        yield {"match": match, "player": player, "value": market.gain(fmean(row["payoff"] for row in late))}
+
+
+def price_level(data: RunData) -> Iterator[Mapping[str, Any]]:
+    """Of a player: where its mean price lies between that of the equilibrium (0) and that of a monopoly (1)."""
+    for match, player, market, rows in _rounds(data):
+        mean = fmean(float(row["action"]) for row in rows)
+        level = (mean - market.nash) / (market.monopoly - market.nash)
+        yield {"match": match, "player": player, "value": level}
+
+
+def _rounds(data: RunData) -> Iterator[tuple[int, int, Market, list[dict[str, Any]]]]:
+    """Every player of the finished matches in this market, with its rounds in order."""
+    rows = data.records(
+        "SELECT match, player, action, payoff FROM decisions WHERE unit = 'match' AND state = 'done' "
+        "AND kind = 'act' AND action IS NOT NULL ORDER BY match, player, round"
+    )
+    market = cache(lambda match: market_of(data.game(match)))
+    for (match, player), own in grouped(((row["match"], row["player"]), row) for row in rows).items():
+        if (where := market(match)) is not None:
+            yield match, player, where, own

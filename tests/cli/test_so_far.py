@@ -1,0 +1,245 @@
+"""A run that is not at its end is read like any other, and every figure of it says how far it is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import polars as pl
+import pytest
+import yaml
+from tests.cli.in_process import Call, Done, caller
+
+import ostrom
+from ostrom.data.rundata import kept_result
+from ostrom.engine.play_options import PlayOptions
+from ostrom.framing import Library
+from ostrom.ground.errors import OstromError
+from ostrom.ground.validation import validate
+from ostrom.models.base import Request
+from ostrom.models.providers import scripted
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import open_run, play_plan_async
+from ostrom.studies.schema import StudyFile
+
+STUDY = {
+    "name": "live", "game": "prisoners_dilemma", "mechanism": {"name": "repetition", "rounds": 2},
+    "types": {"quick": "scripted/quick", "slow": "scripted/slow"}, "seating": "unordered",
+    "vary": {"game": ["prisoners_dilemma", "stag_hunt"]}, "seeds": 4,
+}  # fmt: skip
+FAR = "so far: 8 of 24 matches"
+KIND = {"name": "kind", "measure": "cooperation", "at_least": 0.1}
+CRUEL = {"name": "cruel", "measure": "cooperation", "at_most": 0.1}
+LEVEL = 0.5
+"""Low, so that eight matches suffice for a verdict."""
+
+
+@dataclass
+class Live:
+    """A run whose slow player waits until it is told to go on."""
+
+    home: Path
+    free: threading.Event = field(default_factory=threading.Event)
+
+    def plan(self) -> StudyPlan:
+        return StudyPlan(validate(StudyFile, STUDY, "study"), Library())
+
+    def play(self) -> None:
+        async def slow(_: Request) -> str:
+            while not self.free.is_set():
+                await asyncio.sleep(0.01)
+            return "[A0]"
+
+        scripted.register("quick", "[A0]")
+        scripted.register("slow", slow)
+        options = PlayOptions(max_connections=64)
+        asyncio.run(play_plan_async(self.plan(), name="live", runs=self.home / "runs", options=options))
+
+    def states(self) -> list[str]:
+        try:
+            with open_run(self.home / "runs" / "live") as run:
+                return list(run.journal.states().values())
+        except OstromError:
+            return []
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A run of 24 matches of which 8 are done, with a process that plays it."""
+    run = Live(tmp_path_factory.mktemp("live"))
+    playing = threading.Thread(target=run.play)
+    playing.start()
+    try:
+        deadline = time.monotonic() + 120
+        while len(run.states()) < 8 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        yield run
+    finally:
+        run.free.set()
+        playing.join()
+
+
+@pytest.fixture
+def call(live: Live, monkeypatch: pytest.MonkeyPatch) -> Call:
+    return caller(monkeypatch, live.home)
+
+
+def gate(call: Call, *rules: object, options: tuple[str, ...] = ()) -> Done:
+    Path("gates.yaml").write_text(yaml.safe_dump({"gates": list(rules), "level": LEVEL}))
+    return call("gate", "live", "--gates", "gates.yaml", *options)
+
+
+def test_an_estimate_says_how_far_the_run_is_in_every_form(call: Call) -> None:
+    text = call("estimate", "live", "cooperation")
+    assert text.code == 0 and text.out.splitlines()[-1] == f"{FAR}, being played"
+    told = json.loads(call("estimate", "live", "cooperation", "--json").out)
+    assert told["so_far"] == told["estimates"][0]["note"] == f"{FAR}, being played"
+    assert told["estimates"][0]["n"] == 8
+    assert f"{FAR}, being played" in call("estimate", "live", "cooperation", "--csv").out.splitlines()[1]
+    frame = ostrom.open_run("runs/live").estimate("cooperation", by=["game"])
+    assert frame["note"].to_list() == [f"{FAR}, being played"] * 2
+
+
+def test_a_contrast_keeps_its_own_note(call: Call) -> None:
+    estimate = ("estimate", "live", "cooperation", "--contrast", "game=prisoners_dilemma-stag_hunt", "--json")
+    (row,) = json.loads(call(*estimate).out)["estimates"]
+    assert row["note"].endswith(f"{FAR}, being played")
+
+
+def test_a_test_says_it_among_its_warnings(call: Call) -> None:
+    asked = ("test", "live", "score", "--factor", "game", "--method", "permutation")
+    assert f"warning: {FAR}, being played" in call(*asked).out
+    assert json.loads(call(*asked, "--json").out)["warnings"][0] == f"{FAR}, being played"
+
+
+def test_of_several_runs_the_one_that_is_not_at_its_end_is_named(call: Call) -> None:
+    ostrom.play(
+        {**STUDY, "name": "whole", "types": {"quick": "tit_for_tat", "slow": "defector"}}, runs="runs"
+    )
+    told = json.loads(call("estimate", "live", "whole", "cooperation", "--json").out)
+    assert told["so_far"] == f"live: {FAR}, being played"
+    compared = call("compare", "live", "whole", "--measure", "cooperation")
+    assert f"live: {FAR}, being played" in compared.out
+    told = json.loads(call("compare", "live", "whole", "--measure", "cooperation", "--json").out)
+    assert told["so_far"] == f"live: {FAR}, being played"
+    assert "so_far" not in json.loads(call("estimate", "whole", "cooperation", "--json").out)
+
+
+def test_a_gate_neither_passes_nor_fails_on_a_run_that_is_being_played(call: Call, tmp_path: Path) -> None:
+    done = gate(
+        call, KIND, CRUEL, options=("--junit", str(tmp_path / "j.xml"), "--markdown", str(tmp_path / "m"))
+    )
+    assert done.code == 3
+    assert f"undecided: 0 of 2 passed, 2 undecided ({FAR}, being played)" in done.out
+    assert "undecided, so far" in done.out
+    told = json.loads(gate(call, KIND, CRUEL, options=("--json",)).out)
+    assert told["answer"] == "undecided" and told["so_far"] == f"{FAR}, being played"
+    assert [(one["answer"], one["so_far"]) for one in told["judged"]] == [
+        ("undecided", "pass"), ("undecided", "fail"),
+    ]  # fmt: skip
+    assert told["judged"][0]["reason"] == "16 of 24 matches are not finished"
+    cases = ET.parse(tmp_path / "j.xml").getroot().iter("testcase")
+    assert all(case.find("error") is not None for case in cases)
+    assert "| undecided, so far pass |" in (tmp_path / "m").read_text()
+    assert f"({FAR}, being played)" in (tmp_path / "m").read_text()
+
+
+def test_what_a_gate_allows_to_be_missing_does_not_make_a_look_at_a_growing_run_final(call: Call) -> None:
+    done = gate(call, {**KIND, "missing": 0.9}, options=("--json",))
+    told = json.loads(done.out)
+    assert done.code == 3 and (told["judged"][0]["answer"], told["judged"][0]["so_far"]) == (
+        "undecided",
+        "pass",
+    )
+
+
+def test_the_first_screen_of_a_report_and_its_captions_say_it(call: Call) -> None:
+    told = json.loads(call("report", "live", "--json").out)
+    assert told["so_far"] == f"{FAR}, being played"
+    page = Path(told["report"]).read_text()
+    kicker = page.partition('<p class="kicker">')[2].partition("</p>")[0]
+    assert f"{FAR}, being played" in kicker
+    assert page.count(f"S{FAR[1:]}, being played.") > 3
+    for table in (Path(told["report"]).parent / "tables").glob("*.md"):
+        assert f"S{FAR[1:]}, being played." in table.read_text(), table
+    with open_run("runs/live") as run:
+        assert kept_result(run.folder.path, run.journal.entries).endswith(" (so far)")
+    assert f"{FAR}, being played" in call("report", "live").err
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv", "inspect", "hf"])
+def test_an_export_says_it_and_its_json_stays_as_it_was(call: Call, tmp_path: Path, format: str) -> None:
+    options = ("--format", format, "--out", str(tmp_path))
+    assert f"live: {FAR}, being played" in call("export", "live", *options).err
+    done = call("export", "live", *options, "--json")
+    assert f"live: {FAR}, being played" in done.err
+    assert all(set(entry) == {"file", "rows"} for entry in json.loads(done.out).values())
+
+
+def test_all_tables_of_a_live_run_tell_of_one_moment(tmp_path: Path) -> None:
+    run = Live(tmp_path)
+    playing = threading.Thread(target=run.play)
+    playing.start()
+    try:
+        deadline = time.monotonic() + 120
+        while len(run.states()) < 8 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        with ostrom.open_run(tmp_path / "runs/live").data() as data:
+            matches = pl.read_parquet(data.parquet("matches"))
+            run.free.set()
+            playing.join()
+            decisions, calls = (pl.read_parquet(data.parquet(name)) for name in ("decisions", "calls"))
+            assert data.so_far == f"{FAR}, being played"
+        done = matches.filter(state="done")["match"].unique().sort().to_list()
+        assert len(done) == 8
+        assert decisions.filter(state="done")["match"].unique().sort().to_list() == done
+        assert set(calls["match"]) <= set(matches["match"])
+        with ostrom.open_run(tmp_path / "runs/live").data() as data:
+            later = pl.read_parquet(data.parquet("decisions"))
+            assert data.so_far == "" and set(later["state"]) == {"done"}
+    finally:
+        run.free.set()
+        playing.join()
+
+
+def test_an_interrupted_run_says_it_too_and_a_finished_one_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted.register("quick", "[A0]")
+    study = {**STUDY, "name": "stopped", "types": {"quick": "scripted/quick"}, "budget": {"calls": 30}}
+    Path(tmp_path / "stopped.yaml").write_text(yaml.safe_dump(study))
+    call = caller(monkeypatch, tmp_path)
+    assert call("run", "stopped.yaml", "--no-report", "--max-connections", "1").code == 1
+    far = json.loads(call("estimate", "stopped", "cooperation", "--json").out)["so_far"]
+    done = int(far.split()[2])
+    assert far == f"so far: {done} of 8 matches" and 0 < done < 8
+    page = Path(json.loads(call("report", "stopped", "--json").out)["report"])
+    assert far in page.read_text()
+    assert call("run", "stopped.yaml", "--no-report", "--budget-calls", "100").code == 0
+    for arguments in (("estimate", "stopped", "cooperation"), ("report", "stopped"), ("export", "stopped")):
+        said = call(*arguments)
+        assert said.code == 0 and "so far" not in said.out + said.err
+    assert "o far:" not in page.read_text()
+
+
+def test_preparations_are_no_matches() -> None:
+    study = validate(
+        StudyFile,
+        {"name": "p", "game": "prisoners_dilemma", "mechanism": "mediation", "types": {"a": "scripted/quick"},
+         "seating": "self"},
+        "study",
+    )  # fmt: skip
+    plan = StudyPlan(study, Library())
+    kinds = [unit.kind for unit in plan.units()]
+    assert plan.preparations == kinds.count("preparation") > 0
+    prepared = {unit.index: "done" for unit in plan.units() if unit.kind == "preparation"}
+    assert plan.so_far(prepared, playing=False) == f"so far: 0 of {kinds.count('match')} match"
+    assert plan.so_far({unit.index: "done" for unit in plan.units()}, playing=True) == ""
+    failed = {unit.index: "failed" for unit in plan.units()}
+    assert plan.so_far(failed, playing=False).endswith("match, 1 failed")

@@ -1,0 +1,168 @@
+"""The market of the pricing study against an independent computation, and its measures against tables."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ostrom.analysis.estimate import estimate
+from ostrom.data.rundata import run_data
+from ostrom.games import build_game
+from ostrom.games.function import FunctionGame
+from ostrom.ground.errors import StudyError
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.replications.pricing.market import Market
+from ostrom.replications.pricing.profits import market_of
+from ostrom.studies.load import load_study
+from ostrom.studies.run import open_run, play
+
+MARKETS = [
+    (2, 2.0, 0.25, 0.0, 1.0, 100.0, 1.0),
+    (2, 2.0, 0.25, 0.0, 1.0, 100.0, 3.2),
+    (3, 2.0, 0.25, 0.0, 1.0, 100.0, 1.0),
+    (4, 1.5, 0.1, -1.0, 0.5, 1000.0, 10.0),
+    (2, 0.0, 2.0, 3.0, 0.0, 1.0, 1.0),
+]
+
+NASH, MONOPOLY = Market(2, *MARKETS[0][1:]).nash, Market(2, *MARKETS[0][1:]).monopoly
+
+
+def earned(market: tuple[float, ...], own: float, other: float) -> float:
+    """What a seller earns at its own price if all others name another one, by the formula as printed."""
+    n, quality, spread, outside, cost, customers, scale = market
+    weights = [math.exp((quality - price / scale) / spread) for price in (own, other)]
+    share = weights[0] / (weights[0] + (n - 1) * weights[1] + math.exp(outside / spread))
+    return (own - cost * scale) * customers * share
+
+
+def best(function: object, low: float, high: float) -> float:
+    """Where a function with one peak is highest, by shrinking thirds."""
+    assert callable(function)
+    for _ in range(200):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (left, high) if function(left) < function(right) else (low, right)
+    return (low + high) / 2
+
+
+@pytest.mark.parametrize("numbers", MARKETS)
+def test_prices_are_those_of_an_independent_search(numbers: tuple[float, ...]) -> None:
+    market = Market(int(numbers[0]), *numbers[1:])
+    cost, scale, top = numbers[4] * numbers[6], numbers[6], (numbers[4] + 20) * numbers[6]
+    price = cost
+    for _ in range(400):  # best replies to the same price of all others, until none pays
+        price = (price + best(lambda own, other=price: earned(numbers, own, other), cost, top)) / 2
+    assert market.nash == pytest.approx(price, abs=1e-5 * scale)
+    together = best(lambda own: earned(numbers, own, own), cost, top)
+    assert market.monopoly == pytest.approx(together, abs=1e-5 * scale)
+    assert market.nash < market.monopoly
+    assert market.gain(earned(numbers, market.nash, market.nash)) == pytest.approx(0, abs=1e-9)
+    assert market.gain(earned(numbers, together, together)) == pytest.approx(1, abs=1e-9)
+
+
+def test_the_default_market_is_the_published_one() -> None:
+    market = market_of(build_game("logit_pricing"))
+    assert market is not None
+    assert (round(market.nash, 3), round(market.monopoly, 3)) == (1.473, 1.925)
+    assert market_of(build_game("prisoners_dilemma")) is None
+
+
+def test_a_scale_changes_prices_and_nothing_else() -> None:
+    plain, scaled = build_game("logit_pricing"), build_game({"name": "logit_pricing", "scale": 10})
+    for prices in product((100, 147, 193, 500), repeat=2):
+        assert scaled.payoff(prices) == pytest.approx([10 * profit for profit in plain.payoff(prices)])
+
+
+def test_benchmarks_of_the_game_are_those_of_the_market() -> None:
+    game = build_game({"name": "logit_pricing", "n": 3, "scale": 3.2})
+    market = market_of(game)
+    assert market is not None and isinstance(game, FunctionGame) and game.theory is not None
+    usual = game.theory(0, "price", {})
+    assert isinstance(usual, float)
+    assert abs(usual - market.nash) <= 0.016 + 1e-9
+    index = game.index(0, usual)
+    assert game.theory_payoffs == pytest.approx(game.payoff((index,) * 3))
+    top = max(sum(game.payoff((price,) * 3)) for price in range(501))
+    assert game.best_total is not None and top <= game.best_total <= top * 1.0001
+
+
+def test_prices_that_overflow_a_power_are_still_paid() -> None:
+    game = build_game(
+        {"name": "logit_pricing", "quality": 50, "differentiation": 0.01, "ceiling": 100, "cost": 0}
+    )
+    assert all(math.isfinite(paid) for paid in game.payoff((0, 10_000)))
+
+
+def test_a_ceiling_below_the_monopoly_is_refused() -> None:
+    with pytest.raises(
+        StudyError, match=r"ceiling must be at least a monopoly's price \(found 1.5, where .* 1.925\)"
+    ):
+        build_game({"name": "logit_pricing", "ceiling": 1.5})
+
+
+def test_measures_are_those_of_the_tables(tmp_path: Path) -> None:
+    study = load_study(
+        {
+            "name": "market",
+            "game": "logit_pricing",
+            "mechanism": {"name": "repetition", "rounds": 12},
+            "types": {"rival": "conditional_cooperator:1.1,0.3", "high": "proportional:0.4"},
+            "seating": "unordered",
+            "seeds": 1,
+        }
+    )
+    play(study, name="market", runs=tmp_path)
+    low, high = (earned(MARKETS[0], price, price) for price in (NASH, MONOPOLY))
+    with open_run("market", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        rows = data.query(
+            "SELECT match, player, agent, round, action, payoff FROM decisions WHERE kind = 'act'"
+        )
+        gain = (pl.col("payoff").mean() - low) / (high - low)
+        level = (pl.col("action").cast(pl.Float64).mean() - NASH) / (MONOPOLY - NASH)
+        late = rows.filter(pl.col("round") > 10)
+        for measure, part, value in (
+            ("profit_gain", rows, gain),
+            ("late_profit_gain", late, gain),
+            ("price_level", rows, level),
+        ):
+            players = part.group_by("agent", "match", "player").agg(value.alias("value"))
+            matches = players.group_by("agent", "match").agg(pl.col("value").mean())
+            means = matches.group_by("agent").agg(pl.col("value").mean())
+            ours = {e.key["agent"]: e.value for e in estimate(data, measure, ["agent"])}
+            assert ours == pytest.approx(dict(means.iter_rows()))
+            assert len(set(ours.values())) == 2
+
+
+def test_sellers_see_all_prices_and_their_own_sales_alone(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def seller(request: Request) -> str:
+        text = request.messages[-1].content
+        asked.append(text)
+        if '"message": your message' in text:
+            return '{"message": "I keep 1.90."}'
+        return "[1.9]" if "You are Player 1" in text else "[1.6]"
+
+    register("seller", seller)
+    try:
+        result = play(load_study("pricing", preset="smoke", models=["scripted/seller"]), runs=tmp_path)
+    finally:
+        unregister("seller")
+    assert result.complete
+    sold = [f"you sold {units:.2f}".rstrip("0") for units in Market(2, *MARKETS[0][1:]).sold((1.9, 1.6))]
+    later = [text for text in asked if "Round 1:" in text]
+    assert len(later) == 2 * 2 * 2 * (
+        4 + 3
+    )  # two later rounds, two emphases, two sellers: four kinds of talk
+    private, overseen = ([t for t in asked if words in t] for words in ("by nobody else", "by an overseer"))
+    assert len(private) == len(overseen) == 2 * 2 * 3 * 2
+    for text in later:
+        own = 0 if "You are Player 1" in text else 1
+        assert "asked 1.9" in text and "asked 1.6" in text
+        assert sold[own] in text and sold[1 - own] not in text
+    assert not any("1.47" in text or "1.92" in text for text in asked)
+    assert sum("undersold" in text for text in asked) == len(asked) // 2
