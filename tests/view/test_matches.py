@@ -165,5 +165,6 @@ def test_a_page_that_was_drawn_too_early_is_drawn_anew_when_all_is_read(
             replies.append(server.ask("/run/talk/matches", hx_request="true", hx_target="indexing"))
         first, *_, last = replies
         assert "The list is being read" in first[1] and "hx-retarget" not in first[2]
+        assert " so far" in first[1] and "8 in all" not in first[1] and "8 in all" in last[1]
         assert last[2]["hx-retarget"] == last[2]["hx-reselect"] == "#main" and "match/7" in last[1]
         assert "hx-retarget" not in server.ask("/run/talk/matches")[2]

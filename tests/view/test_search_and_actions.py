@@ -233,3 +233,14 @@ def test_commands_are_only_shown_where_they_may_not_be_started(
         page = post(view, "/run/plain/match/0/act", FORM)[1]
         assert "--budget-calls 5" in page and "nonce" not in page and "belongs to somebody else" in page
         assert post(view, "/run/plain/start", {"nonce": "x"})[0] == 403
+
+
+def test_hits_are_counted_by_cell_only_where_there_are_several(tmp_path: Path) -> None:
+    models = {name: {"model": f"scripted/{name}", "style": "direct"} for name in ("anna", "otto")}
+    folder = talk(tmp_path, name="plain", types=models, vary={})
+    talk(tmp_path, name="varied", types=models)
+    assert update(folder) and update(tmp_path / "varied")
+    with viewed(tmp_path) as server:
+        plain, varied = (server.page(f"/run/{name}/search?q=trust") for name in ("plain", "varied"))
+        assert all('aria-label="Calls by agent"' in page for page in (plain, varied))
+        assert 'aria-label="Calls by cell"' in varied and 'aria-label="Calls by cell"' not in plain

@@ -17,6 +17,9 @@ T = TypeVar("T")
 MOST_SHARDS = 4096
 CALLS_APART = 10**9
 """Numbers of calls that each shard has for itself."""
+CALL_BOUNDS = "SELECT (SELECT coalesce(min(id), 1) - 1 FROM calls), (SELECT coalesce(max(id), 0) FROM calls)"
+"""SQL for the number after which the calls of a journal begin, and the last one: each query looks at one end, where
+one for both would read all calls."""
 
 
 def holder(call: int, parts: Sequence[T]) -> T:

@@ -19,6 +19,7 @@ import orjson
 
 from ostrom.engine.folder import Folder, identity
 from ostrom.engine.integrity import DAMAGE, MOST_CELL, connect_read_only, explain, lift
+from ostrom.engine.shards import CALL_BOUNDS
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.ground.files import plain
 from ostrom.ground.terminal import one_line, say
@@ -110,8 +111,7 @@ class _Indexer:
 
     def _looked_at(self, number: int, journal: sqlite3.Connection) -> set[int]:
         """Say how many calls a journal has; its matches that are not shown."""
-        bounds = "SELECT coalesce(min(id), 1) - 1, coalesce(max(id), 0) FROM calls"
-        before, last = journal.execute(bounds).fetchone()
+        before, last = journal.execute(CALL_BOUNDS).fetchone()
         query = "SELECT calls, seal, hidden FROM journals WHERE number=?"
         through, seal, known = self.connection.execute(query, (number,)).fetchone() or (0, None, "[]")
         if through > before and not is_last(journal, through, seal):

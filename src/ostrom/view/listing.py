@@ -23,6 +23,7 @@ from ostrom.engine.integrity import DAMAGE, reading
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Unit
 from ostrom.engine.rows import UnitTable
+from ostrom.engine.shards import CALL_BOUNDS
 from ostrom.engine.unit_rows import CAME, PLAYERS, SAID, UnitRows
 from ostrom.features.transcript.transcript import ended_early
 from ostrom.games.amounts import IDLE, Amounts
@@ -201,8 +202,7 @@ class MatchList:
                         return self._looked()
                 stated = journal.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
                 entries += stated[0] if stated is not None and type(stated[0]) is int else 0
-                bounds = "SELECT coalesce(min(id), 1) - 1, coalesce(max(id), 0) FROM calls"
-                part.before, part.last = journal.execute(bounds).fetchone()
+                part.before, part.last = journal.execute(CALL_BOUNDS).fetchone()
                 part.through = max(part.through, part.before)
                 total += journal.execute("SELECT count(*) FROM units").fetchone()[0]
         self._total = total

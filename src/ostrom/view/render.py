@@ -1,8 +1,8 @@
 """From plain data to a page. Everything that is filled in is text: markup, control and direction characters too."""
 
 import math
+import re
 from functools import lru_cache
-from itertools import groupby
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -15,6 +15,7 @@ from ostrom.ground.version import __version__
 from ostrom.reports.words import labels, number, pretty, share, shortened
 
 DIGITS = "0123456789"
+_SAME = re.compile(r"(.)\1*", re.S)
 TOPS = (3, 7, 5, 1, 8)
 """Where the marks of actions begin that are neither cooperative nor the contrary: first, second, third option ..."""
 MOST_ODDS = 6
@@ -197,21 +198,27 @@ def lanes(strip: str) -> list[tuple[str, str]]:
     >>> lanes("09")
     [('o', 'M0 9h.9v1h-.9zM1 0h.9v10h-.9z')]
     """
-    paths = {"c": "", "d": "", "o": ""}
-    at = 0
-    for sign, group in groupby(strip):
-        length = len(list(group))
-        kind, top = ("c", 0) if sign == "C" else ("d", 6) if sign == "D" else ("o", 3)
-        if sign in DIGITS:
-            top = 9 - int(sign)
-        elif sign.islower():
-            top = TOPS[(ord(sign) - ord("a")) % len(TOPS)]
-        if sign != "·" and len(strip) <= SQUARES:
-            paths[kind] += "".join(f"M{at + i} {top}h.9v{10 - top}h-.9z" for i in range(length))
-        elif sign != "·":
-            paths[kind] += f"M{at} {top}h{length}v{10 - top}h-{length}z"
-        at += length
-    return [(kind, path) for kind, path in paths.items() if path]
+    paths: dict[str, list[str]] = {"c": [], "d": [], "o": []}
+    for same in _SAME.finditer(strip):
+        sign, at, length = same[1], same.start(), len(same[0])
+        if sign == "·":
+            continue
+        kind, top = _drawn(sign)
+        if len(strip) <= SQUARES:
+            paths[kind] += [f"M{at + i} {top}h.9v{10 - top}h-.9z" for i in range(length)]
+        else:
+            paths[kind].append(f"M{at} {top}h{length}v{10 - top}h-{length}z")
+    return [(kind, "".join(pieces)) for kind, pieces in paths.items() if pieces]
+
+
+@lru_cache(maxsize=1024)
+def _drawn(sign: str) -> tuple[str, int]:
+    """The kind of an action, and the top of its bar."""
+    if sign in "CD":
+        return sign.lower(), 0 if sign == "C" else 6
+    if sign in DIGITS:
+        return "o", 9 - int(sign)
+    return "o", TOPS[(ord(sign) - ord("a")) % len(TOPS)] if sign.islower() else 3
 
 
 def spark(values: Any, width: int = 96, height: int = 24) -> str:

@@ -20,6 +20,7 @@ import orjson
 from ostrom.data.rundata import FRESHNESS, kept_result
 from ostrom.engine.folder import MANIFEST, Folder
 from ostrom.engine.integrity import DAMAGE, connect_read_only, explain
+from ostrom.engine.shards import CALL_BOUNDS
 from ostrom.ground.errors import OstromError, RunError, UnknownName, UsageError
 from ostrom.ground.terminal import one_line
 from ostrom.ground.words import how_many
@@ -194,9 +195,8 @@ class RunGauge:
     def _calls(self, connection: sqlite3.Connection, journal: Path, totals: dict[str, Any]) -> bool:
         """Add the calls of a journal to the totals; whether some are still to be counted."""
         until = time.monotonic() + PATIENCE
-        bounds = "SELECT coalesce(min(id), 1), coalesce(max(id), 0) FROM calls"
-        first, newest = connection.execute(bounds).fetchone()
-        through = self._last_call.get(journal, first - 1)
+        before, newest = connection.execute(CALL_BOUNDS).fetchone()
+        through = self._last_call.get(journal, before)
         while through < newest and time.monotonic() < until:
             last = min(through + CHUNK, newest)
             found = connection.execute(
