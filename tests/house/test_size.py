@@ -33,7 +33,7 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_940),
     "models": Size(32, 3_726),
     "agents": Size(32, 2_545),
-    "engine": Size(28, 5_068),
+    "engine": Size(28, 5_069),
     "data": Size(5, 578),
     "analysis": Size(35, 4_299),
     "reports": Size(32, 2_594),
@@ -44,7 +44,7 @@ MOST: dict[str, Size] = {
     "web": Size(5, 292),
     "features": Size(122, 9_998),
     "people": Size(27, 3_289),
-    "view": Size(22, 3_195),
+    "view": Size(22, 3_197),
     "probe": Size(17, 1_548),
     "replications": Size(43, 3_004),
     "testing": Size(15, 1_604),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=599, statements=56_938)
+WHOLE = Size(files=599, statements=56_941)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
