@@ -73,9 +73,9 @@ def peak_mib(matches: int) -> float:
     return peak / 2**20
 
 
-def exponent(sizes: list[int], cost: Callable[[int], float]) -> tuple[float, str]:
-    """The slope of log cost over log size, each size the least of three."""
-    costs = [min(cost(size) for _ in range(3)) for size in sizes]
+def exponent(sizes: list[int], cost: Callable[[int], float], repeats: int = 3) -> tuple[float, str]:
+    """The slope of log cost over log size, each size the least of some repeats."""
+    costs = [min(cost(size) for _ in range(repeats)) for size in sizes]
     slope = float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
     return slope, ", ".join(f"{s}: {c:.4g}" for s, c in zip(sizes, costs, strict=True))
 

@@ -1,11 +1,14 @@
-"""Derived tables and a report of the full published memory grid."""
+"""Derived tables and a report of the full published memory grid: what the rows that matches leave are worth."""
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 from benchmarks.grid import plan_of, write
+from benchmarks.growth import exponent
 from benchmarks.processes import child
 from benchmarks.result import Result
 
@@ -19,28 +22,141 @@ with open_run(sys.argv[1]) as run:
     written = export_rows(run.rows, "parquet", Path(sys.argv[1]))
 found = {"seconds": time.perf_counter() - begun, "rows": written["decisions"][1]}
 """
-REPORT = """
+FROM_MEMORY = """
+import sys, time
+from pathlib import Path
+import polars
+from ostrom.data.tables import GROUP_ROWS
+tables = {file: polars.read_parquet(file) for file in Path(sys.argv[1]).glob("*.parquet")}
+begun = time.perf_counter()
+for file, table in tables.items():
+    out = file.with_suffix(".again")
+    table.write_parquet(out, compression="zstd", row_group_size=GROUP_ROWS, statistics=True)
+    out.unlink()
+found = {"seconds": time.perf_counter() - begun}
+"""
+REPLAY = """
+import sys, time
+from ostrom.studies.run import open_run
+with open_run(sys.argv[1]) as run:
+    begun = time.perf_counter()
+    run.journal.check_seals()
+    sealed = time.perf_counter() - begun
+    some = range(0, len(run.plan), 10)
+    begun = time.perf_counter()
+    for match in some:
+        for table in run.rows.tables(match, kept=False):
+            pass
+    replayed = (time.perf_counter() - begun) * len(run.plan) / len(some)
+found = {"seconds": sealed + replayed}
+"""
+COMMAND = """
 import sys, time
 from typer.testing import CliRunner
 from ostrom.cli.app import app
 begun = time.perf_counter()
-done = CliRunner().invoke(app, ["report", sys.argv[1]])
+done = CliRunner().invoke(app, sys.argv[1:])
 found = {"seconds": time.perf_counter() - begun, "code": done.exit_code}
 """
+SHARDS = """
+import sys, time
+from pathlib import Path
+from ostrom.analysis.estimate import estimate
+from ostrom.engine.play_options import PlayOptions
+from ostrom.features.joining import join_shards
+from ostrom.ground.validation import validate
+from ostrom.studies.run import open_run, play
+from ostrom.data.rundata import run_data
+from ostrom.studies.schema import StudyFile
+runs, seeds = Path(sys.argv[1]), int(sys.argv[2])
+study = validate(StudyFile, {
+    "name": "many", "game": "prisoners_dilemma", "mechanism": {"name": "repetition", "rounds": 200},
+    "types": {"a": "tit_for_tat", "b": "random:0.6", "c": "grudger", "d": "win_stay_lose_shift"}, "seating": "unordered",
+    "seeds": seeds,
+}, "many")
+begun = time.process_time()
+for number in range(1, 9):
+    play(study, runs=runs, options=PlayOptions(shard=f"{number}/8"))
+joined = join_shards("many", [runs / f"many.{number}-of-8" for number in range(1, 9)], runs)
+with open_run(runs / "many") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+    found = {"n": sum(one.n for one in estimate(data, "cooperation", ["agent"]))}
+found |= {"seconds": time.process_time() - begun, "complete": all(state.complete for state in joined)}
+"""
+SEEDS = [25, 75, 212]
+"""0.1, 0.3 and 0.85 million decisions: 4,000 for each seed."""
 
 
 def measure() -> list[Result]:
-    """Parquet from the journal, then the report from parquet."""
+    """Tables, the first estimate and the report from the rows in the journal, each against what it would be without."""
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "grid"
         decisions = write(run, plan_of("http://127.0.0.1:9/v1#m"), missing_rounds=0)
+        size, entries = _sizes(run / "journal.db")
+        before = child(REPLAY, str(run), timeout=600)["seconds"]
         tables = child(EXPORT, str(run), timeout=600)
-        report = child(REPORT, str(run), timeout=600)
+        memory = child(FROM_MEMORY, str(run), timeout=600)["seconds"]
+        _forget(run)
+        estimate = child(COMMAND, "estimate", str(run), "cooperation", "--by", "history_length", timeout=600)
+        _forget(run)
+        report = child(COMMAND, "report", str(run), timeout=600)
+        check = child(COMMAND, "check", str(run), timeout=600)
+    assert tables["rows"] == decisions and not (estimate["code"] or report["code"] or check["code"])
     group = f"derived tables of {decisions:,} decisions"
-    assert tables["rows"] == decisions
+    replayed = "every seal and a replay of every match (by every tenth)"
     return [
-        Result(group, "parquet", tables["seconds"], "s", aim="< 60", met=tables["seconds"] < 60),
+        Result(group, replayed, before, "s", note="what every reader took before rows were kept"),
+        _against(group, "parquet", tables["seconds"], "polars writing the same frames from memory", memory, 3),
         Result(group, "peak memory", tables["peak_mib"], "MiB", aim="< 2048", met=tables["peak_mib"] < 2048),
-        Result(group, "report with all its charts", report["seconds"], "s"),
+        _against(group, "first estimate", estimate["seconds"], "seals and replay", before, 0.1),
+        _against(group, "report with all its charts", report["seconds"], "seals and replay", before, 0.5),
         Result(group, "peak memory of the report", report["peak_mib"], "MiB"),
-    ]
+        Result(group, "`ostrom check` on all cores", check["seconds"], "s"),
+        Result(
+            group, "journal", size / 1e6, "MB", "its entries without rows", size / entries, "<= 1.15",
+            size / entries <= 1.15,
+        ),
+        _growth(),
+    ]  # fmt: skip
+
+
+def _against(group: str, name: str, seconds: float, against: str, other: float, most: float) -> Result:
+    ratio = seconds / other
+    return Result(group, name, seconds, "s", against, ratio, f"<= {most:g}", ratio <= most)
+
+
+def _sizes(journal: Path) -> tuple[int, int]:
+    """Bytes of a journal, and of the same without rows."""
+    copy = journal.with_name("entries.db")
+    with closing(sqlite3.connect(journal)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        connection.execute("VACUUM INTO ?", (str(copy),))
+    with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+        size = copy.stat().st_size
+        connection.execute("DELETE FROM unit_rows")
+        connection.execute("VACUUM")
+    entries = copy.stat().st_size
+    copy.unlink()
+    return size, entries
+
+
+def _forget(run: Path) -> None:
+    """Remove the tables, so that the next reader makes them."""
+    for file in (*run.glob("*.parquet"), run / "tables.json"):
+        file.unlink(missing_ok=True)
+
+
+def _growth() -> Result:
+    """Scripted studies played as eight shards, joined and estimated."""
+
+    def seconds(seeds: int) -> float:
+        with tempfile.TemporaryDirectory() as folder:
+            done = child(SHARDS, folder, str(seeds), timeout=600)
+        assert done["complete"] and done["n"]
+        return float(done["seconds"])
+
+    slope, shown = exponent(SEEDS, seconds, repeats=1)
+    name = "eight shards played, joined and estimated, over 0.1, 0.3 and 0.85 million decisions"
+    return Result(
+        "growth of a joined run", name, slope, "exponent", aim="<= 1.05", met=slope <= 1.05,
+        note=f"CPU seconds by seeds of 4,000 decisions: {shown}",
+    )  # fmt: skip

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ostrom.costs.forecast import forecast
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.retries import PollingPolicy
 from ostrom.engine.shards import CALLS_APART, MOST_SHARDS, Shard
 from ostrom.features.joining import join_shards
 from ostrom.ground.errors import UsageError
@@ -70,6 +71,25 @@ def test_matches_of_a_model_behind_a_failing_server(tmp_path: Path, of: int) -> 
         server.faults = faults
         joined = play_joined(asked(server.model), tmp_path / "many", of)
     assert same(joined, undivided, tmp_path)
+
+
+def test_shards_that_ask_in_batches_give_the_tables_of_a_run_that_asks_call_by_call(tmp_path: Path) -> None:
+    polling = PollingPolicy(first=0.01, longest=0.05)
+    with LoopbackServer() as server:
+        undivided = play_whole(asked(server.model), tmp_path / "one")
+        joined = play_joined(asked(server.model), tmp_path / "many", 3, batch=True, polling=polling)
+        assert same(joined, undivided, tmp_path)
+        assert len(server.batches.batches) >= 3
+    calls = [
+        calls_of(run, tmp_path / name).drop("source", "usd")
+        for run, name in ((joined, "a"), (undivided, "b"))
+    ]
+    assert calls[0].equals(calls[1])
+    with open_run(joined) as run:
+        assert {call["source"] for call in run.rows.calls()} == {"batch"}
+        events = list(run.journal.batches())
+        # Every shard has batches of its own, and no two have a number in common.
+        assert len({number for number, *_ in events}) == sum(event == "planned" for _, _, event, *_ in events)
 
 
 def test_calls_are_the_same_and_have_numbers_of_their_own(tmp_path: Path) -> None:
