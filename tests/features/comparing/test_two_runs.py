@@ -64,7 +64,9 @@ def test_runs_with_other_models_pair_and_are_judged(call: Call) -> None:
 def test_undecided_says_how_many_seeds_and_what_they_take(call: Call) -> None:
     made = told(call("compare", "same", "kind", "--by", "agent", "--json"))
     rows = {one["agent"]: one for one in made["differences"]}
-    assert rows["b"]["verdict"] == "equivalent" and rows["b"]["method"] == "exact"
+    assert (
+        rows["b"]["value"] == 0 and rows["b"]["verdict"] == "undecided"
+    )  # 24 pairs that are all alike are too few
     one = rows["{model}"]
     assert one["verdict"] == "undecided" and one["seeds_to_decide"] > 12
     # One seed has 4 rounds against `b` and 8 decisions against itself, in each of the two runs.

@@ -152,7 +152,7 @@ def test_two_values_are_compared_where_labs_are_enough() -> None:
 
 def test_the_variance_is_that_of_the_interval_of_one_standard_error() -> None:
     drawn = estimated({}, mean_of([0.1, 0.4, 0.5, 0.9, 0.3] * 20, bounds=(0, 1)), 100, "match")
-    assert variance_of(drawn) == pytest.approx(0.0708 / 99, rel=0.1)
+    assert variance_of(drawn) == pytest.approx(0.0708 / 99, rel=0.2)
     assert variance_of(estimated({}, mean_of([1.0] * 10, bounds=(0, 1)), 10, "match")) > 0
     assert variance_of(estimated({}, Exact(0.5), 10, "match")) == 0
 
