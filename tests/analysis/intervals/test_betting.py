@@ -230,3 +230,30 @@ def test_one_look_at_the_capital_says_what_the_search_does_whatever_the_weights(
     assert exceeds(values, weights, bound - 1e-6, 0.025)
     assert not exceeds(values, weights, bound + 1e-6, 0.025)
     assert exceeds(values, weights, 0.0, 0.025) and not exceeds(values, weights, 1.0, 0.025)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_so_many_times_as_many_units_like_these_show_the_range(seed: int) -> None:
+    """Copies of the same units decide at the stated multiple, and not with a few units less."""
+    rng = np.random.default_rng(seed)
+    values = rng.beta(4, 2, 10)
+    one = mean_of(values, bounds=(0, 1))
+    for low, high in ((0.3, 1.0), (0.0, 0.95), (0.4, 0.95), (-math.inf, 0.95), (0.3, math.inf)):
+        multiple = one.likely_multiple_for(low, high)
+        assert math.isfinite(multiple)
+
+        def shown(times: int, low: float = low, high: float = high) -> bool:
+            return mean_of(np.tile(values, times), bounds=(0, 1)).surely_within(max(low, 0), min(high, 1))
+
+        assert shown(math.ceil(multiple)) and (multiple <= 1 or not shown(math.ceil(multiple) - 1))
+    assert one.likely_multiple_for(float(one.value), 1.0) == math.inf
+    assert one.likely_multiple_for(0.95, 1.0) == math.inf and one.likely_multiple_for(1.0, 2.0) == math.inf
+
+
+def test_without_guaranteed_bounds_the_multiple_is_that_of_the_interval() -> None:
+    one = mean_of([1.0, 2.0, 4.0, 3.0])
+    multiple = one.likely_multiple_for(1.9, 3.1)
+    for times, inside in ((multiple, True), (0.98 * multiple, False)):
+        low, high = one.larger(times).limits().ends
+        assert (low >= 1.9 and high <= 3.1) == inside
+    assert one.likely_multiple_for(2.6, 9.0) == math.inf

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ostrom.analysis.estimate import Combination, Estimate, Query, contrast
+from ostrom.analysis.estimate import MODEL, Combination, Estimate, Query, contrast
 from ostrom.analysis.statistics.samples import ROUNDING
 from ostrom.analysis.units import Observation, Observations, chosen, observations
 from ostrom.costs.seeds import SeedPrice
@@ -21,8 +21,6 @@ from ostrom.ground.words import how_many
 
 Answer = Literal["better", "worse", "equivalent", "undecided"]
 MARGIN = 0.05
-MODEL = "{model}"
-"""Stands for the only model of a run, so that two runs with one model each have the same agents."""
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ostrom.analysis.estimate import Estimate, Query, key_words
+from ostrom.analysis.estimate import MODEL, Estimate, Query, key_words
 from ostrom.analysis.intervals import Combination
 from ostrom.analysis.pooling import ANYWHERE, ONE_SIGMA, Pooled, fitted, pooled, without_each
 from ostrom.analysis.units import NoSuchLevel
@@ -150,17 +150,12 @@ def _asked(run: RunData, query: Query, level: float) -> tuple[list[Estimate], st
     except NoSuchLevel as error:
         return [], str(error)
     if len(models) == 1:  # groups by the model are the same group in every lab
-        found = [
-            Estimate(
-                **{**_fields(one), "key": {k: "{model}" if v == models[0] else v for k, v in one.key.items()}}
-            )
-            for one in found
-        ]
+        found = [replace(one, key=_unnamed(one.key, models[0])) for one in found]
     return found, "no finished match that is asked for has a value"
 
 
-def _fields(one: Estimate) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in one.__dataclass_fields__}
+def _unnamed(key: Mapping[str, Any], model: str) -> dict[str, Any]:
+    return {k: v.replace(model, MODEL) if isinstance(v, str) else v for k, v in key.items()}
 
 
 def _pool(

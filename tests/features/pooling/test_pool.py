@@ -1,0 +1,187 @@
+"""`ostrom pool`: one study by several labs, what differs between them, and refusals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cli.in_process import Call, Done, caller
+
+from ostrom.analysis.estimate import Estimate, estimated
+from ostrom.analysis.intervals import Exact, mean_of
+from ostrom.analysis.pooling import fitted, pooled
+from ostrom.data.manifests import changes, settings_of, study_hash, study_keys
+from ostrom.features.pooling.labs import Lab, _moderated, variance_of
+from ostrom.models.providers import scripted
+
+STUDY: dict[str, Any] = {
+    "name": "s", "game": "prisoners_dilemma", "mechanism": {"name": "repetition", "rounds": 3},
+    "agent": {"style": "direct"}, "types": {"b": "cooperator"}, "seating": "unordered", "seeds": 6,
+}  # fmt: skip
+CHANCES = {"one": 6, "two": 8, "three": 9}
+"""How many of ten replies of each model cooperate."""
+
+
+@pytest.fixture(scope="module")
+def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
+    folder = tmp_path_factory.mktemp("pool")
+    (folder / "s.yaml").write_text(yaml.safe_dump(STUDY))
+    with pytest.MonkeyPatch.context() as patch:
+        made = caller(patch, folder)
+        for name, chance in CHANCES.items():
+            replies = iter((["[A0]"] * chance + ["[A1]"] * (10 - chance)) * 100)
+            scripted.register(name, lambda request, replies=replies: next(replies))
+            done = made("run", "s.yaml", "--model", f"scripted/{name}", "--name", name)
+            assert done.code == 0, done.err
+        done = made(
+            "run", "s.yaml", "--model", "scripted/one", "--name", "long", "--set", "mechanism.rounds=4"
+        )
+        assert done.code == 0, done.err
+        yield made
+
+
+def told(done: Done) -> dict[str, Any]:
+    assert done.code == 0, done.err
+    made: dict[str, Any] = json.loads(done.out)
+    return made
+
+
+def test_runs_of_one_study_with_other_models_are_pooled(call: Call) -> None:
+    made = told(call("pool", *CHANCES, "--where", "agent={model}", "--json"))
+    (pool,) = made["pools"]
+    labs = {lab["lab"]: lab for lab in pool["labs"]}
+    for name, lab in labs.items():
+        own = told(call("estimate", name, "cooperation", "--where", f"agent=scripted/{name}", "--json"))[
+            "estimates"
+        ][0]
+        assert (lab["value"], lab["low"], lab["high"], lab["n"]) == (
+            own["value"],
+            own["low"],
+            own["high"],
+            own["n"],
+        )
+    found = pooled(
+        [lab["value"] for lab in labs.values()], [lab["se"] ** 2 for lab in labs.values()], 0.95, (0, 1)
+    )
+    assert pool["pooled"] == found.as_dict() and pool["pooled"]["labs"] == 3
+    assert sum(lab["weight"] for lab in labs.values()) == pytest.approx(1)
+    rest = [lab for name, lab in labs.items() if name != "two"]
+    without = pooled([lab["value"] for lab in rest], [lab["se"] ** 2 for lab in rest], 0.95, (0, 1))
+    assert labs["two"]["without"] == {"value": without.value, "low": without.low, "high": without.high}
+    assert [one["keys"] for one in pool["moderators"]] == [["model"]]
+    assert (
+        pool["moderators"][0]["values"]["two"] == "scripted/two" and pool["moderators"][0]["contrast"] is None
+    )
+
+
+def test_the_terminal_and_the_plot_say_the_same(call: Call) -> None:
+    asked = ("pool", *CHANCES, "--by", "agent", "--level", "0.9")
+    pools = told(call(*asked, "--json"))["pools"]
+    assert [pool["group"]["agent"] for pool in pools] == ["b", "{model}"]
+    assert {pool["pooled"]["level"] for pool in pools} == {0.9}
+    shown = call(*asked, "--chart", "f.html")
+    assert (
+        shown.code == 0 and "What differs between the runs" in shown.out and "(agent: {model})" in shown.out
+    )
+    assert f"pooled over 3 runs: {pools[1]['pooled']['value']:.3f}" in shown.out
+    page = Path("f.html").read_text()
+    assert "a further run" in page and "<svg" in page and f"{pools[1]['pooled']['tau']:.3f}" in page
+
+
+def test_different_studies_are_refused_and_the_difference_is_shown(call: Call) -> None:
+    done = call("pool", "one", "two", "long")
+    assert done.code == 2 and done.err.count("\n") == 1
+    assert "one and long hold different studies: mechanism.rounds: 3 and 4 (pool" in done.err
+    assert "--allow mechanism)" in done.err
+    (pool,) = told(call("pool", "one", "two", "long", "--allow", "mechanism.rounds", "--json"))["pools"]
+    (rounds,) = [one for one in pool["moderators"] if "mechanism.rounds" in one["keys"]]
+    assert rounds["values"] == {"one": "3", "two": "3", "long": "4"}
+    assert call("pool", "one", "two", "long", "--allow", "agent").code == 2
+
+
+def test_wrong_use_is_one_line(call: Call) -> None:
+    for arguments, words in (
+        (("one",), "needs two runs or more"),
+        (("one", "one"), "is named twice"),
+        (("one", "none"), "there is no such run"),
+        (("one", "two", "--chart", "f.txt"), "must end in .svg"),
+        (("one", "two", "--where", "agent=nobody"), "no run has a value"),
+        (("one", "two", "--contrast", "agent=b-b", "--over", "seed"), "exclude each other"),
+        (("one", "two", "--level", "2"), "--level must lie"),
+        (("one", "two", "--measure", "nothing"), "nothing"),
+        (
+            ("one", "two", "--where", "agent=scripted/one"),
+            "fewer than two runs have an estimate (two: where: agent",
+        ),
+    ):
+        done = call("pool", *arguments)
+        assert done.code == 2 and words in done.err and done.err.count("\n") == 1, (arguments, done.err)
+
+
+def test_a_difference_is_pooled(call: Call) -> None:
+    (named,) = told(call("pool", *CHANCES, "--contrast", "agent=b-{model}", "--json"))["pools"]
+    assert len(named["labs"]) == 3 and all(lab["value"] > 0 for lab in named["labs"])
+
+
+def lab(name: str, value: float) -> Lab:
+    return Lab(name, Estimate({}, value, value - 0.1, value + 0.1, 9, "match", "t"), 0.01, 0.1)
+
+
+def test_two_values_are_compared_where_labs_are_enough() -> None:
+    labs = [lab(f"r{i}", 0.5 + 0.3 * (i > 3) + 0.01 * i) for i in range(8)]
+    values = {one.name: "a" if i < 4 else "b" for i, one in enumerate(labs)}
+    made = _moderated(("model", "day"), values, labs, 0.9)
+    fit = fitted([one.estimate.value for one in labs], [0.01] * 8, [1.0] * 4 + [0.0] * 4)
+    assert made is not None and made.difference == (
+        "a",
+        "b",
+        float(fit.coefficients[1]),
+        *fit.interval(1, 0.9),
+    )
+    assert made.as_dict()["contrast"]["difference"] == pytest.approx(-0.34)
+    few = _moderated(("model",), values, labs[1:], 0.9)
+    assert few is not None and few.difference is None
+    three = _moderated(("model",), {**values, "r0": "c"}, labs, 0.9)
+    assert three is not None and three.difference is None
+    assert _moderated(("model",), dict.fromkeys(values, "a"), labs, 0.9) is None
+
+
+def test_the_variance_is_that_of_the_interval_of_one_standard_error() -> None:
+    drawn = estimated({}, mean_of([0.1, 0.4, 0.5, 0.9, 0.3] * 20, bounds=(0, 1)), 100, "match")
+    assert variance_of(drawn) == pytest.approx(0.0708 / 99, rel=0.2)
+    assert variance_of(estimated({}, mean_of([1.0] * 10, bounds=(0, 1)), 10, "match")) > 0
+    assert variance_of(estimated({}, Exact(0.5), 10, "match")) == 0
+
+
+def manifest(model: str, **study: Any) -> dict[str, Any]:
+    return {
+        "study": {"name": "s", "types": {model: {"model": model}, f"{model} kind": {"model": model}}, **study},
+        "models": {model: {"name": model, "wire": "openai"}}, "prompts": {"a.txt": "12"}, "created": "2026-01-02T03:04",
+        "versions": {"ostrom": "1"},
+    }  # fmt: skip
+
+
+def test_a_study_has_one_hash_whatever_its_models_seeds_and_titles() -> None:
+    one = manifest("a/b", seeds=3, seed=1, title="x", rounds=2)
+    two = {**manifest("c/d", seeds=9, seed=4, title="y", rounds=2), "versions": {"ostrom": "2"}}
+    assert study_hash(one) == study_hash(two)
+    assert study_keys(one)["types.{model 1} kind.model"] == "{model 1}" and "seeds" not in study_keys(one)
+    other = manifest("a/b", rounds=3)
+    assert study_hash(one) != study_hash(other) and study_hash(one, ["rounds"]) == study_hash(
+        other, ["rounds"]
+    )
+    assert study_hash(one) != study_hash({**one, "prompts": {"a.txt": "13"}})
+    assert settings_of(one) == {
+        "model": "a/b", "seeds": 3, "seed": 1, "models.{model 1}.wire": "openai", "day": "2026-01-02",
+        "versions.ostrom": "1",
+    }  # fmt: skip
+
+
+def test_models_under_other_names_are_one_difference() -> None:
+    one, two = manifest("a/b", rounds=2), manifest("c/d", rounds=3)
+    assert list(changes(one, two)) == [("models", "a/b", "c/d"), ("rounds", "2", "3")]
+    assert list(changes(one, manifest("a/b", rounds=2))) == []
