@@ -21,7 +21,7 @@ QUIZ = {
     "missed": "The round is void and pays neither of us",
 }
 CONSENT, INSTRUCTIONS, DEBRIEF = "Taking part in this study", "Instructions", "What this study was about"
-TITLE = "People against a language model in two repeated games"
+TITLE = "A study of decisions in two games"
 
 
 class Browsing:

@@ -74,15 +74,25 @@ def test_a_visit_from_prolific_has_its_clock_two_fresh_games_and_a_completion_li
             "people", "repeated-games-people", "links", "--public", "https://study.example.org"
         )
         assert "PROLIFIC_PID={{%PROLIFIC_PID%}}" in links.stdout
-        person = arrive(server, "p-31")
-        to_the_games(person, "1")
+        person, pages = server.visitor(), list[str]()
+        person.request("GET", "/?PROLIFIC_PID=p-31&STUDY_ID=study&SESSION_ID=s")
+        pages.append(person.page)
+        person.request("POST", "/join", person.hidden())
+        for given in ({"answer": "agree"}, {"answer": "continue"}, QUIZ, {"answer": "1"}):
+            pages.append(person.page)
+            person.answer(**given)
         for game in ("pd", "bos"):
             assert person.title == f"Round 1 of {ROUNDS}", game
             assert 0 < left(person) <= 20
             assert "<td>F</td>" not in person.page and "Total" not in person.page
             for _ in range(ROUNDS):
+                pages.append(person.page)
                 person.answer("J")
+            pages.append(person.page)
             person.answer(guess="1")
+        # Who the other player is stays open until the last guess, in headings and titles too.
+        assert '<h1 tabindex="-1">A study of decisions in two games</h1>' in pages[0]
+        assert not any("language model" in page for page in pages)
         person.answer(age="30")
         assert "artificial agent" in person.page
         person.answer("continue")

@@ -207,6 +207,11 @@ class Exclude(StudySection):
 class People(StudySection):
     """A study with people in the browser."""
 
+    title: str | None = Field(
+        default=None,
+        min_length=1,
+        description="what participants read above the pages; left out: the title of the study, which may say too much",
+    )
     source: Source
     quota: int = Field(ge=1, le=1_000_000, description="finished people per cell")
     assign: Assign = Assign()
