@@ -43,7 +43,7 @@ MOST: dict[str, Size] = {
     "cli": Size(15, 1_187),
     "web": Size(5, 292),
     "features": Size(122, 9_997),
-    "people": Size(27, 3_289),
+    "people": Size(27, 3_290),
     "view": Size(22, 3_197),
     "probe": Size(17, 1_548),
     "replications": Size(43, 3_004),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=599, statements=56_940)
+WHOLE = Size(files=599, statements=56_941)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
