@@ -34,7 +34,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: all blocks browser coverage demo test test-all fuzz newest lint format golden lock bench bench-quick chaos chaos-short mutants cover docs notebooks package interop axelrod ray train servers probe clean help
+.PHONY: all blocks browser coverage demo test test-all fuzz newest lint format golden lock bench bench-quick chaos chaos-short mutants cover docs notebooks package pictures interop axelrod ray train servers probe clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -94,6 +94,9 @@ browser: $(DEV_READY) ## look at the pages in a real browser (chromium) and chec
 	  echo "axe-core could not be fetched (npm): its checks are skipped"
 	OSTROM_BROWSER=$${OSTROM_BROWSER:-any} $(BIN)/python -m pytest tests/browser -rs
 	@echo "screenshots: .browser/screenshots"
+
+pictures: $(DEV_READY) ## make the pictures of README and docs anew (docs/images), with chromium
+	$(BIN)/python -m tools.pictures
 
 cover: $(DEV_READY) ## run all tests and report which lines no test reaches (htmlcov/index.html)
 	$(PIP) coverage

@@ -9,7 +9,7 @@ import pytest
 from tools.every.__main__ import TARGETS, main
 
 ROOT = Path(__file__).parents[2]
-APART = {"all", "help", "clean", "lock", "format", "golden", "chaos-short", "bench-quick"}
+APART = {"all", "help", "clean", "lock", "format", "golden", "pictures", "chaos-short", "bench-quick"}
 """Targets that change the tree or the machine, or are a part of another one."""
 
 

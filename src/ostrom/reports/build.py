@@ -268,13 +268,13 @@ def check_chart_file(path: Path) -> None:
 
 
 def write_chart_file(
-    path: Path, figure: Figure, table: Table, *, kicker: str, title: str, about: str
+    path: Path, figure: Figure, table: Table, *, kicker: str, title: str, heading: str, about: str
 ) -> None:
-    """Write a figure; a page has its table and what it says beside it."""
+    """Write a figure; a page has its table and what it says beside it under a ``heading``."""
     svg, png = render(figure.chart)
     data = svg.encode() if path.suffix.lower() == ".svg" else png
     if path.suffix.lower() == ".html":
-        section = Section("figure", figure.caption)
+        section = Section("figure", heading)
         shown = both_widths(figure.chart, "f", svg)
         section.figures.append(ShownFigure(shown, figure.caption, figure.alt, ""))
         section.tables.append(shown_table(table, "", always_open=True))

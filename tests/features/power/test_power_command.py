@@ -263,6 +263,10 @@ def test_the_curve_is_a_bar_chart_in_the_terminal_and_a_file(call: Call, kind: s
     assert "█" in done.out and "seeds" in done.out and "time: give --seconds-per-call" in done.out
     head = Path(f"c.{kind}").read_bytes()
     assert head[:9] in (b"<!doctype", b"<svg xmln", b"\x89PNG\r\n\x1a\n\x00"), head[:20]
+    if kind == "html":  # the heading answers, the caption explains once, and what is not known has no column
+        text = head.decode()
+        assert " a power of 0.8</h2>" in text and text.count("Bands are Monte Carlo intervals") == 1
+        assert ">error high</th>" in text and ">seconds</th>" not in text
 
 
 @pytest.mark.slow

@@ -70,6 +70,14 @@ def test_the_papers_are_listed(call: Call) -> None:
 
 
 @pytest.mark.slow
+def test_a_run_of_scripts_is_said_to_have_no_model(call: Call) -> None:
+    assert call("run", "personas", "--preset", "smoke", "--set", "types={r: random}").code == 0
+    made = json.loads(call("replicate", "personas", "--runs", "runs/personas", "--out", "out", "--json").out)
+    assert {claim["why"] for claim in made["claims"]} == {"no model played in the run of the study personas"}
+    assert "none that is a model" in Path("out/page/index.html").read_text()
+
+
+@pytest.mark.slow
 def test_a_paper_is_played_judged_and_gone_on_with(
     call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
 ) -> None:

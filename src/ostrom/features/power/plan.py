@@ -322,20 +322,21 @@ def write_chart(made: PowerCurve, path: Path, study: str, query: Query) -> None:
         shown, x="seeds", y="share of simulated runs", facets=[""], series=series_colours(names), legend=None,
         target=made.target,
     )  # fmt: skip
-    needed = "none that was tried" if made.needed is None else str(made.needed)
+    needed = (
+        "No number of seeds that was tried reaches" if made.needed is None else f"{made.needed} seeds reach"
+    )
     caption = (
         f"Power: {made.found}. Error: {made.wrong}. Bands are Monte Carlo intervals (95 %). True difference "
-        f"{made.truth:.3g}; assumed ({made.source}): {made.assumed.words}. Dashed: the target, "
-        f"{made.target:g}; fewest seeds for it: {needed}."
+        f"{made.truth:.3g}; assumed ({made.source}): {made.assumed.words}. Dashed: the target."
     )
     values = "; ".join(
         f"{p.seeds} seeds: power {p.power.value:.2f}, error {p.error.value:.2f}" for p in made.points
     )
-    columns = list(made.points[0].as_dict())
-    table = Table(
-        "power", columns, [list(point.as_dict().values()) for point in made.points], "Every figure."
-    )
+    points = [point.as_dict() for point in made.points]
+    columns = [name for name in points[0] if any(point[name] is not None for point in points)]
+    table = Table("power", columns, [[point[name] for name in columns] for point in points], "Every figure.")
     write_chart_file(
         path, Figure("power", chart, caption, f"Power over seeds. {values}."), table,
-        kicker=f"Study {study}", title=f"Power: {query.words}", about=query.matches,
+        kicker=f"Study {study}", title=f"Power: {query.words}",
+        heading=f"{needed} a power of {made.target:g}", about=query.matches,
     )  # fmt: skip

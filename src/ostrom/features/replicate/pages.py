@@ -73,7 +73,7 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
         ],
         card=[
             ("Paper", made.paper.citation),
-            ("Agents", ", ".join(agents)),
+            ("Agents", ", ".join(agents) or "none that is a model"),
             ("Wording", ", ".join(wordings)),
             ("Runs", "; ".join(f"{r.name} ({r.study}, {r.seeds} seeds, {r.calls:,} calls)" for r in made.runs)),
             ("Spent", f"{spent:.2f} USD"),
@@ -281,7 +281,8 @@ def _picture(made: Replication, picture: Picture, published: Sequence[Published]
             for facet in facets
         }
         chart = dots(groups, axis=axis, series=series, domain=domain)
-    caption = f"{one.name}. Grey: mean and range of the paper's models. In colour: ours with 95 % intervals."
+    colour = " In colour: ours with 95 % intervals." if len(series) > 1 else ""
+    caption = f"{one.name}. Grey: mean and range of the paper's models.{colour}"
     return Drawn(figures=(Figure("picture", chart, caption, caption),))
 
 

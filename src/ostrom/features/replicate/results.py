@@ -254,8 +254,8 @@ def _claim(
 ) -> list[ClaimLine]:
     """A claim for every model of every run of its part."""
     study = plan.studies[declared.run]
-    lines = []
-    for run in (run for run in runs if run.study == study):
+    lines, own = [], [run for run in runs if run.study == study]
+    for run in own:
         data = reference.of_arms(run.data)
         claim = _by_released(declared, run)
         for agent in _about(claim, run):
@@ -283,7 +283,8 @@ def _claim(
         # Agents that the question is not about (scripts' partners, variants) give no figure.
         judged = [line for line in lines if line.estimate is not None]
         return judged or lines[:1]
-    return [ClaimLine(declared, PaperVerdict("not comparable", f"no run of the study {study}"))]
+    missing = "no model played in the run" if own else "no run"
+    return [ClaimLine(declared, PaperVerdict("not comparable", f"{missing} of the study {study}"))]
 
 
 def _scenarios(unit: str, n: int) -> int | None:
