@@ -42,7 +42,7 @@ MOST: dict[str, Size] = {
     "api": Size(5, 533),
     "cli": Size(15, 1_187),
     "web": Size(5, 292),
-    "features": Size(122, 9_997),
+    "features": Size(122, 10_000),
     "people": Size(27, 3_290),
     "view": Size(22, 3_197),
     "probe": Size(17, 1_548),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=599, statements=56_941)
+WHOLE = Size(files=599, statements=56_944)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
