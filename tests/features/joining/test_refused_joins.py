@@ -324,6 +324,21 @@ def test_a_match_in_the_wrong_shard_is_refused(runs: Path) -> None:
             refused(ask)
 
 
+@pytest.mark.parametrize("number", [0, 10**9, 2 * 10**9 + 1])
+def test_a_call_with_a_number_of_another_shard_is_refused(runs: Path, number: int) -> None:
+    """A call is looked for by its number alone: it would be shown with the prompt of another one."""
+    new = (1, 0, 0, "", 1, 0.0, "m", b"k", 1, 0, "{}", *[None] * 12, "model", None, None)
+    with closing(sqlite3.connect(shard(runs, 2) / "journal.db")) as db, db:
+        marks = ",".join("?" * (len(new) + 2))
+        db.execute(f"INSERT INTO calls VALUES ({marks})", (10**9 + 1, *new, seal(new)))
+        db.execute("UPDATE meta SET value=value+1 WHERE key='entries'")
+    opened(runs)
+    with closing(sqlite3.connect(shard(runs, 2) / "journal.db")) as db, db:
+        db.execute("UPDATE calls SET id=?", (number,))
+    for ask in (lambda: opened(runs), lambda: join_shards("new", shards(runs), runs)):
+        assert f"holds calls {number} to {number}, its own are 1000000001 to 2000000000" in refused(ask)
+
+
 def test_a_match_that_the_study_does_not_have_is_refused(runs: Path) -> None:
     put_unit(shard(runs, 2), 3001)
     assert "holds match 3001, the study has only 24" in refused(lambda: opened(runs))
