@@ -16,7 +16,7 @@ from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.run import open_run
 from ostrom.view.index import MatchFilters, RunIndex, index_path
 from ostrom.view.index_writer import update
-from ostrom.view.search import counts, excerpts, search, terms_of
+from ostrom.view.search import MOST_TERMS, _asked, counts, excerpts, query_of, search, terms_of
 
 
 def indexed(folder: Path) -> RunIndex:
@@ -257,3 +257,21 @@ def test_excerpts_hold_the_words_and_little_else() -> None:
     (pieces,) = excerpts(text, terms_of('"BETRAYED me"'))
     assert ("betrayed me", True) in pieces and sum(len(piece) for piece, _ in pieces) < 250
     assert "".join(piece for piece, _ in pieces).strip("…") in text
+
+
+def test_beginnings_have_two_letters_and_no_unwanted_word_may_occur() -> None:
+    assert [term.prefix for term in terms_of("tr* t* 合* trust")] == [True, False, False, False]
+    assert (
+        query_of(terms_of("trust -war -peace"), ["reply"]) == '({reply} : ("trust")) NOT ("war" OR "peace")'
+    )
+    assert query_of(terms_of("-war")) is None
+    assert len(terms_of("x " * 100)) == MOST_TERMS
+
+
+def test_a_search_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+    monkeypatch.setattr("ostrom.view.search.SLOWEST", 0.0)
+    with indexed(talk(tmp_path)) as index:
+        with pytest.raises(RunError, match="this search takes too long: name more words, an agent or a cell"):
+            _asked(index, endless, [])
+        assert _asked(index, "SELECT 1", []) == [(1,)]
