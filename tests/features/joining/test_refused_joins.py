@@ -18,8 +18,10 @@ from ostrom.engine.folder import Folder, identity
 from ostrom.engine.integrity import COLUMNS, seal
 from ostrom.engine.joined import JoinedJournal
 from ostrom.engine.journal import Journal
+from ostrom.engine.plan import Counted
 from ostrom.engine.play_options import PlayOptions
-from ostrom.features.joining import join_shards
+from ostrom.engine.shards import Shard
+from ostrom.features.joining import ShardState, join_shards
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.validation import validate
 from ostrom.studies.run import open_run, play
@@ -438,3 +440,13 @@ def test_every_question_to_a_journal_is_one_to_joined_journals(first: Path) -> N
 def test_a_wrong_use_is_told_from_a_bad_run(runs: Path) -> None:
     with pytest.raises(UsageError):
         join_shards("new", [runs / "nowhere"], runs)
+
+
+def test_a_shard_is_complete_when_all_its_matches_are_done_or_skipped() -> None:
+    for counts, complete in (
+        ((3, 2, 1, 0), True),
+        ((3, 2, 0, 1), False),
+        ((3, 2, 0, 0), False),
+        ((0, 0, 0, 0), True),
+    ):
+        assert ShardState(Shard(1, 1), Path(), Counted(*counts)).complete is complete
