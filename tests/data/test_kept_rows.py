@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.data.make_runs import HERE, RUNS, STUDIES, Kept, do, placed, those_wh
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.rows import Rows
-from ostrom.engine.unit_rows import ASKED, CAME, PLAYERS, SAID, UnitRows
+from ostrom.engine.unit_rows import ASKED, CAME, MOST_BYTES, PLAYERS, SAID, Columns, UnitRows
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -118,15 +119,100 @@ def test_whatever_is_played_leaves_its_rows(changes: dict[str, Any], tmp_path: P
         assert rows and rows == tables(run.rows, kept=False)
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_few_bytes_never_become_many_rows(place: int) -> None:
+ROWS: dict[str, list[Any]] = {
+    "asked": [1, 0, 0, 0, "act", "", None],
+    "came": [1, "C", True, 3.0, *[None] * 8],
+    "said": [1, "C", None, None, None, 0.5, "exact", 0, None, None, False, None],
+    "players": [2, 1, 3.0, None, 0.5, 0, 0, [0, 1]],
+}
+"""The tables of a match of two players and one decision, as they are kept."""
+CODES = [[0], [1], [0], [0], [0]]
+
+
+def read_rows(codes: Any = CODES, **changes: Any) -> UnitRows:
+    tables = {**ROWS, **changes}
+    return UnitRows.read(zlib.compress(orjson.dumps([codes, *tables.values()])), "here")
+
+
+@pytest.mark.parametrize("table", ["asked", "came", "said", "players"])
+def test_few_bytes_never_become_many_rows(table: str) -> None:
     """Equal rows take no space while they are kept, so a stranger's journal can claim any number of them."""
-    claims: list[list[Any]] = [[1, *[None] * len(names)] for names in (ASKED, CAME, SAID, PLAYERS)]
+    rows = read_rows()
+    assert (len(rows.steps), len(rows.players)) == (1, 2)
+    row = [value[0] if isinstance(value, list) else value for value in ROWS[table][1:]]
+    for count, many in ((1, 3), (100_001, 100_001)):
+        if table == "players" and count == 1:
+            continue
+        with pytest.raises(RunError, match=rf"here: its rows cannot be read \(a table of {many} rows"):
+            read_rows([[0] * count] * 5, **{table: [many, *row]})
 
-    def read() -> UnitRows:
-        return UnitRows.read(zlib.compress(orjson.dumps([[[0]] * 5, *claims])), "here")
 
-    assert len(read().steps) == len(read().players) == 1
-    claims[place][0] = 100_001
-    with pytest.raises(RunError, match=r"here: its rows cannot be read \(a table of 100001 rows"):
-        read()
+def test_rows_are_bounded_when_they_are_decompressed() -> None:
+    head = orjson.dumps([[MOST_BYTES // 5, 1, 1, 1, 1, 1], *ROWS.values()])
+    raw = b"%d\n%s%s" % (len(head), head, bytes(MOST_BYTES))
+    assert len(zlib.compress(raw)) < 100_000
+    with pytest.raises(RunError, match="cut off or have more than"):
+        UnitRows.read(zlib.compress(raw), "here")
+
+
+def test_tables_that_could_not_be_read_again_are_not_kept() -> None:
+    one = read_rows()
+    assert one.kept() is not None
+    for table in ("asked", "came", "said", "players"):
+        assert replace(one, **{table: getattr(one, table)[:1] * 100_001}).kept() is None
+
+
+@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize(
+    "wrong", [[], [0, 0], [2**63], [1.0], [True], ["0"], [[0]], [None], 0, None, {"a": 1}], ids=repr
+)
+def test_codes_of_a_stranger_are_whole_numbers_one_for_every_decision(wrong: Any, place: int) -> None:
+    with pytest.raises(RunError, match="here: its rows cannot be read"):
+        read_rows([*CODES[:place], wrong, *CODES[place + 1 :]])
+
+
+@pytest.mark.parametrize("count", [-1, 2, 2**63, 2**70, 1.0, "1", None])
+def test_the_number_of_decisions_is_that_of_their_codes(count: Any) -> None:
+    head = b"[[%s,1,1,1,1,1],%s]" % (
+        str(count).encode() if isinstance(count, int) else orjson.dumps(count),
+        b",".join(map(orjson.dumps, ROWS.values())),
+    )
+    with pytest.raises(RunError, match="here: its rows cannot be read"):
+        UnitRows.read(zlib.compress(b"%d\n%s%s" % (len(head), head, bytes([0, 1, 0, 0, 0]))), "here")
+
+
+VALUES: list[Any] = [None, True, 1, 0.5, "x", [], {}]
+
+
+@pytest.mark.parametrize(
+    ("table", "columns"), [("asked", ASKED), ("came", CAME), ("said", SAID), ("players", PLAYERS)], ids=str
+)
+def test_values_of_a_stranger_have_the_types_of_their_columns(table: str, columns: Columns) -> None:
+    for place, (column, types) in enumerate(columns.items(), 1):
+        for value in VALUES:
+            values = [value, value] if table == "players" else value
+            row = [*ROWS[table][:place], values, *ROWS[table][place + 1 :]]
+            if type(value) in types:
+                assert read_rows(**{table: row})
+            else:
+                with pytest.raises(RunError, match=f"the column {column} has values|a table|argument"):
+                    read_rows(**{table: row})
+
+
+@pytest.mark.parametrize("table", ["asked", "refused"])
+def test_rows_name_players_of_their_match_alone(table: str, tmp_path: Path) -> None:
+    register("ready", reply)
+    try:
+        agent = {"model": "scripted/ready", "style": "direct"}
+        play(load_study({"name": "x", "game": "prisoners_dilemma", "agent": agent}), runs=tmp_path)
+    finally:
+        unregister("ready")
+    with open_run("x", tmp_path) as run:
+        (end,) = run.journal.ends()
+        assert end.rows is not None
+        unit, rows = run.plan.unit(0), UnitRows.read(end.rows, "here")
+        asked = [(-1, *one[1:]) for one in rows.asked] if table == "asked" else rows.asked
+        changed = replace(rows, asked=asked).kept()
+        end = end._replace(rows=changed, refused={"2": 1} if table == "refused" else {})
+        with pytest.raises(RunError, match="its rows are those of another match"):
+            run.rows._table(unit, end, kept=True)

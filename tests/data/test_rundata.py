@@ -209,3 +209,45 @@ def test_wrong_columns_and_texts_are_refused_by_name(tmp_path: Path) -> None:
             list(data.traces("gme"))
         with pytest.raises(UsageError, match="allowed: trace, reply, reasoning"):
             list(data.traces(text="prompt"))
+
+
+STRANGE = (
+    "false) UNION ALL SELECT * FROM matches WHERE (true",
+    "false UNION ALL SELECT true",
+    "true); ATTACH 'other.db' AS other; SELECT (true",
+    "true, true",
+    "true ORDER BY match",
+    "true /*",
+    "",
+    "(SELECT count(*) FROM read_text('{folder}/own.csv')) > 0",
+    "(SELECT count(*) FROM read_csv('{folder}/own.csv')) > 0",
+    "(SELECT count(*) FROM '{folder}/own.csv') > 0",
+    "(SELECT count(*) FROM glob('{folder}/*')) > 0",
+    "(SELECT count(*) FROM 'http://127.0.0.1:1/x.csv') > 0",
+    "(SELECT count(*) FROM frame) > 0",
+    "getenv('HOME') = ''",
+)
+
+
+def test_a_condition_of_a_stranger_is_one_condition_and_reads_matches_alone(tmp_path: Path) -> None:
+    import polars as pl
+
+    frame = pl.DataFrame({"a": [1]})  # what Python holds is no table of a condition
+    (tmp_path / "own.csv").write_text("a\n1\n")
+    with played(tmp_path) as data:
+        for condition in STRANGE:
+            with pytest.raises(UsageError, match="where ") as caught:
+                data.picked(condition.replace("{folder}", str(tmp_path)))
+            assert "\n" not in str(caught.value) and frame.height
+        assert len(data.picked("true -- all of them")) == 32
+        assert {row["match"] for row in data.picked("k = 0 AND game = 'chicken'")} == {6, 7, 14, 15}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own.csv", "small"]
+
+
+def test_a_condition_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ostrom.data.rundata.SLOWEST", 0.2)
+    endless = (
+        "(WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT 1 FROM t) SELECT count(*) FROM t WHERE i = 2) > 0"
+    )
+    with played(tmp_path) as data, pytest.raises(UsageError, match=r"takes more than 0\.2 s"):
+        data.picked(endless)

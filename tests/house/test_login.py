@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from ostrom.web import login
 from ostrom.web.login import HOURS, Login
 from ostrom.web.security import Refused
-from ostrom.web.tokens import signed
+from ostrom.web.tokens import signed, verified
 
 PASSWORD = "a long password"
 
@@ -104,3 +105,32 @@ def test_a_wrong_password_and_too_many_tries_are_refused(
     assert tried(PASSWORD) == (429, b"Too many tries. Wait a minute.", False)
     later(monkeypatch, 61)
     assert pages.allowed(entered(pages))
+
+
+def test_without_a_password_there_is_none_to_be_right() -> None:
+    gatekeeper: Any = Forms()
+    pages = Login("view", None, gatekeeper, asking)
+    request: Any = ""
+    assert asyncio.run(pages.enter(request)).status_code == 403
+    assert pages.allowed(SimpleNamespace(cookies={}))  # type: ignore[arg-type]
+
+
+def test_a_signature_has_128_bits_and_every_one_of_them_counts() -> None:
+    name, _, signature = signed(b"k", "visit", "abc").rpartition(".")
+    assert (name, len(signature)) == ("abc", 22)  # six bits a character
+    assert len(base64.urlsafe_b64decode(signature + "==")) == 16
+    for place in range(22):
+        other = "A" if signature[place] != "A" else "B"
+        assert verified(b"k", "visit", f"abc.{signature[:place]}{other}{signature[place + 1 :]}") is None
+    for token in (
+        "",
+        "abc",
+        f"abc.{signature}x",
+        f"abc.{signature[:-1]}",
+        f"äbc.{signature}",
+        f"abc.{'é' * 22}",
+    ):
+        assert verified(b"k", "visit", token) is None
+    long = signed(b"k", "visit", "a" * 178)
+    assert len(long) == 201 and verified(b"k", "visit", long) is None
+    assert verified(b"k", "visit", signed(b"k", "visit", "a" * 177)) == "a" * 177

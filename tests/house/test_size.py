@@ -31,10 +31,10 @@ MOST: dict[str, Size] = {
     "mechanisms": Size(40, 3_031),
     "memory": Size(9, 496),
     "framing": Size(17, 1_940),
-    "models": Size(32, 3_726),
+    "models": Size(32, 3_731),
     "agents": Size(32, 2_545),
-    "engine": Size(28, 5_069),
-    "data": Size(5, 578),
+    "engine": Size(28, 5_088),
+    "data": Size(5, 582),
     "analysis": Size(35, 4_299),
     "reports": Size(32, 2_594),
     "studies": Size(18, 2_200),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=599, statements=56_944)
+WHOLE = Size(files=599, statements=56_972)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -20,7 +20,7 @@ import pytest
 
 import ostrom
 from ostrom.ground.errors import AccessRefused, ModelError, RequestRefused, StudyError, UsageError
-from ostrom.models import Message, Request, check_model, client_name, open_model
+from ostrom.models import Message, Request, check_model, client_name, grants, open_model
 from ostrom.models.base import Usage
 from ostrom.models.prices import price_of
 from ostrom.models.serving import keeper, kinds, server
@@ -329,6 +329,24 @@ LLAMA = ["--n-gpu-layers", "999", "--temp", "1", "--top-k", "0", "--top-p", "1",
 )  # fmt: skip
 def test_argument_lists(plan: ServerPlan, arguments: list[str]) -> None:
     assert plan.arguments(8001) == arguments
+
+
+def test_a_server_gets_no_key_of_another_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = (
+        "CLOUDFLARE_API_TOKEN",
+        "DEEPINFRA_TOKEN",
+        "MISTRAL_API_KEY",
+        "OSTROM_API_KEY",
+        "SOME_API_TOKEN",
+    )
+    for name in (*others, "LAB_KEY", "OTHER_LAB", "HF_TOKEN", "HF_HOME", "LLAMA_API_KEY"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setattr(grants, "said", lambda: [("LAB_KEY", ("https", "lab.example", 443))])
+    monkeypatch.setattr(grants, "_configured", lambda: {"OTHER_LAB": frozenset()})
+    given = ServerPlan("llama-server", "/m.gguf").variables("its own")
+    assert not {*others, "LAB_KEY", "OTHER_LAB"} & given.keys()
+    assert given["HF_TOKEN"] == given["HF_HOME"] == "secret" and given["LLAMA_API_KEY"] == "its own"
+    assert "LLAMA_API_KEY" not in ServerPlan("vllm", "org/m").variables("its own")
 
 
 def test_transformers_serves_a_view_of_the_folder_that_samples_plainly(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from ostrom.web import security
 from ostrom.web.security import HEADERS, Gatekeeper, Refused
 
 HERE = b"127.0.0.1:80"
@@ -99,11 +101,39 @@ def test_a_body_is_bounded_whatever_its_head_says(pieces: int, status: int | Non
 def test_a_proxy_is_believed_what_it_says_last() -> None:
     keeper = Gatekeeper("https://lab.example", [80])
 
-    def address(*told: bytes) -> str:
+    def address(*told: bytes, peer: str = "127.0.0.1", keeper: Gatekeeper = keeper) -> str:
         headers = [(b"x-forwarded-for", value) for value in told]
-        return keeper.address(Request({"type": "http", "headers": headers, "client": ("127.0.0.1", 5)}))
+        return keeper.address(Request({"type": "http", "headers": headers, "client": (peer, 5)}))
 
     assert address(b"10.0.0.1, 10.0.0.2") == "10.0.0.2"
     assert address(b"10.0.0.1", b"10.0.0.2") == "10.0.0.2"  # a proxy that adds a line instead
     assert address() == "127.0.0.1" == address(b"not an address")
     assert address(b"2001:db8::1") == address(b"2001:db8::2") == "2001:db8::/64", "one network is one address"
+    assert address(b"10.0.0.1", peer="203.0.113.9") == "203.0.113.9", "a stranger is no proxy"
+    assert address(b"10.0.0.1", keeper=Gatekeeper(None, [80])) == "127.0.0.1", "there is no proxy"
+
+
+def test_so_many_people_may_join_in_a_minute_from_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(security, "time", SimpleNamespace(monotonic=lambda: now))
+    keeper = Gatekeeper(None, [80], joins_a_minute=2)
+
+    def joins(peer: str) -> bool:
+        try:
+            keeper.joining(Request({"type": "http", "headers": [], "client": (peer, 5)}))
+        except Refused as refused:
+            assert refused.status == 429
+            return False
+        return True
+
+    assert joins("192.0.2.1") and joins("192.0.2.1")
+    now += 30
+    assert not any(joins("192.0.2.1") for _ in range(5))  # being refused starts nothing anew
+    assert joins("192.0.2.2")
+    now += 29.9
+    assert not joins("192.0.2.1")
+    now += 0.2
+    assert joins("192.0.2.1") and joins("192.0.2.1") and not joins("192.0.2.1")
+    free = Gatekeeper(None, [80])
+    for _ in range(100):
+        free.joining(Request({"type": "http", "headers": [], "client": ("192.0.2.1", 5)}))

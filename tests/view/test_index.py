@@ -21,7 +21,7 @@ from ostrom.view.index import RunIndex, index_path
 from ostrom.view.index_writer import update
 from ostrom.view.listing import MatchList
 from ostrom.view.postings import Postings, line_of, packed, unpacked, words_in
-from ostrom.view.search import counts, excerpts, search, terms_of
+from ostrom.view.search import MOST_TERMS, counts, excerpts, search, terms_of
 
 
 def indexed(folder: Path) -> RunIndex:
@@ -297,3 +297,18 @@ def test_an_index_with_damaged_lists_is_named(tmp_path: Path) -> None:
             counts(index, [folder / "journal.db"], "trust")
         index_path(folder).unlink()
         indexed(folder).connection.close()
+
+
+def test_beginnings_have_two_letters_and_terms_are_few() -> None:
+    assert [term.prefix for term in terms_of("tr* t* 合* trust")] == [True, False, False, False]
+    assert len(terms_of("x " * 100)) == MOST_TERMS
+
+
+def test_a_search_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ostrom.view.search.SLOWEST", -1.0)
+    folder = talk(tmp_path)
+    with (
+        indexed(folder) as index,
+        pytest.raises(RunError, match="this search takes too long: name more words, an agent or a cell"),
+    ):
+        counts(index, [folder / "journal.db"], '"I trust them"')

@@ -179,3 +179,10 @@ def test_a_shard_that_is_gone_is_said_to_be(runs: Path, tmp_path: Path) -> None:
         assert "is not there" in str(checked(runs / "many" / "whole")["line"])
     finally:
         (runs / "gone").rename(moved)
+
+
+def test_rows_of_every_shard_are_looked_at(runs: Path) -> None:
+    with open_run(runs / "many" / "whole") as run:
+        for count, each in ((1, 1), (3, 1), (4, 2)):
+            sample = run.journal.sample(count)
+            assert sorted(unit % 3 for unit in sample) == sorted([0, 1, 2] * each)

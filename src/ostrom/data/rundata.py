@@ -11,6 +11,7 @@ has no match. Parquet keeps no columns for a table without rows, so what reads a
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -92,6 +93,8 @@ FRESHNESS = "tables.json"
 SQL_TYPES: Mapping[type, str] = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", str: "VARCHAR"}
 BATCH = 2000
 """Traces held in memory at a time."""
+MOST_MEMORY, SLOWEST = "2GB", 60.0
+"""What a condition on matches may take: memory, and seconds."""
 
 TEXTS: Mapping[str, str] = {
     "trace": "concat_ws(chr(10) || chr(10), reasoning, reply)",
@@ -283,24 +286,28 @@ class RunData:
         """The rows of matches that meet a condition in SQL, in order.
 
         A study file that somebody sent may hold the condition: it is asked in a database that can read the table
-        of matches, no other file, and cannot write.
+        of matches, no other file, and cannot write; what takes very long or very much memory is refused.
         """
         duckdb, path = import_duckdb(), self.parquet("matches")
-        with duckdb.connect(":memory:", config={"threads": 1}) as made:
+        bounds = {"threads": 1, "memory_limit": MOST_MEMORY, "temp_directory": ""}
+        with duckdb.connect(":memory:", config=bounds) as made:
             made.execute(f"SET allowed_paths = [{literal(str(path))}]")
             made.execute("SET enable_external_access = false")
             made.execute("SET lock_configuration = true")
             made.execute(f"CREATE VIEW matches AS {self._source('matches')}")
+            watch = threading.Timer(SLOWEST, made.interrupt)
+            watch.start()
             try:
-                asked = f"SELECT * FROM matches WHERE ({condition}\n) ORDER BY match, player"
-                if len(duckdb.extract_statements(asked)) != 1:
-                    raise UsageError(f"where {condition!r}: must be one condition")
-                made.execute(asked)
+                # Read as one expression: a text that closes a parenthesis cannot add rows of its own.
+                rows = made.view("matches").filter(condition).order("match, player")
+                return [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()]
             except duckdb.Error as problem:
                 text = " ".join(str(problem).partition("LINE ")[0].split())
-                raise UsageError(f"where {condition!r}: {text}") from None
-            names = [column[0] for column in made.description]
-            return [dict(zip(names, row, strict=True)) for row in made.fetchall()]
+                late = isinstance(problem, duckdb.InterruptException)
+                why = f"takes more than {SLOWEST:g} s" if late else text
+                raise UsageError(f"where {condition!r}: {why}") from None
+            finally:
+                watch.cancel()
 
     def traces(
         self, *keys: str, where: str = "", params: Sequence[Any] = (), text: str = "trace"

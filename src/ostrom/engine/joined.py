@@ -46,6 +46,16 @@ class JoinedJournal(Journal):
         self.has_rows = all(part.has_rows for part in parts)
         self._writer, self.closed = None, False
         self._group: Callable[[int], int] = int
+        for number, part in enumerate(self.parts):
+            self._refuse_numbers(part, number * CALLS_APART)
+
+    @staticmethod
+    def _refuse_numbers(part: Journal, before: int) -> None:
+        """Refuse a journal whose calls have numbers of another shard: a call is looked for by its number alone."""
+        for ends in part._rows("SELECT (SELECT min(id) FROM calls), (SELECT max(id) FROM calls)"):
+            if ends[0] is not None and not before < ends[0] <= ends[1] <= before + CALLS_APART:
+                own = f"{before + 1} to {before + CALLS_APART}"
+                raise RunError(f"{part.path}: holds calls {ends[0]} to {ends[1]}, its own are {own}")
 
     def assign(self, group: Callable[[int], int]) -> None:
         """Say which units belong together (``Plan.group``); call it before anything is asked about a unit."""

@@ -110,11 +110,13 @@ class Rows:
     def _table(self, unit: Unit, end: UnitRecord, *, kept: bool) -> UnitTable:
         if kept and end.rows is not None and self._is_kept(end):
             rows = UnitRows.read(end.rows, f"{self.journal.path}: match {unit.index}")
-            if len(rows.players) != len(unit.players):
+            players = {str(player): player for player in range(len(unit.players))}
+            named = {str(index) for one in rows.asked for index in (one[0], one[2])} | end.refused.keys()
+            if len(rows.players) != len(players) or not named <= players.keys():
                 raise RunError(
                     f"{self.journal.path}: match {unit.index}: its rows are those of another match"
                 )
-            refused = {int(player): count for player, count in end.refused.items()}
+            refused = {players[player]: count for player, count in end.refused.items()}
             return UnitTable(unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None)
         if kept and end.play is not None and end.state == "done" and self.people is None:
             return UnitTable(
@@ -235,7 +237,9 @@ class Rows:
         self, answer: str | None, label: str | None, options: str | None, odds: str | None, p_cooperate: float | None,
         reading: str, complaints: int, note: str | None, rationale: Any, copied: bool, columns: str | None,
     ) -> Row:  # fmt: skip
-        more = load(columns) or {}
+        more = {} if columns is None else load(columns)
+        if not isinstance(more, dict):
+            raise RunError(f"{self.journal.path}: the journal is damaged: {columns!r:.60} names no columns")
         return {
             "answer": answer,
             "label": label,

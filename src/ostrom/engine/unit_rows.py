@@ -28,23 +28,25 @@ from ostrom.ground.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Round
 
 Codes = NDArray[np.int64]
-ASKED = ("player", "seat", "agent", "kind", "part", "target")
-SAID = (
-    "answer", "label", "options", "probabilities", "p_cooperate", "reading", "complaints", "note", "rationale",
-    "copied", "columns",
-)  # fmt: skip
-CAME = (
-    "action", "cooperative", "payoff", "expected", "stage", "amount", "least", "most", "theory", "as_theory", "facts",
-)  # fmt: skip
-PLAYERS = (
-    "rounds_played",
-    "total",
-    "expected_score",
-    "cooperation",
-    "complaints",
-    "policies",
-    "missed_decisions",
-)
+Columns = Mapping[str, frozenset[type]]
+"""The columns of a table with the types that their values may have."""
+_WHOLE, _TEXT, _MAYBE = frozenset({int}), frozenset({str}), frozenset({type(None)})
+_TEXTS, _REALS, _FLAGS = _TEXT | _MAYBE, frozenset({int, float}) | _MAYBE, frozenset({bool}) | _MAYBE
+ASKED: Columns = {
+    "player": _WHOLE, "seat": _WHOLE, "agent": _WHOLE, "kind": _TEXT, "part": _TEXT, "target": _WHOLE | _MAYBE,
+}  # fmt: skip
+SAID: Columns = {
+    "answer": _TEXTS, "label": _TEXTS, "options": _TEXTS, "probabilities": _TEXTS, "p_cooperate": _REALS,
+    "reading": _TEXT, "complaints": _WHOLE, "note": _TEXTS, "rationale": _TEXTS, "copied": _FLAGS, "columns": _TEXTS,
+}  # fmt: skip
+CAME: Columns = {
+    "action": _TEXTS, "cooperative": _FLAGS, "payoff": _REALS, "expected": _REALS, "stage": _TEXTS, "amount": _REALS,
+    "least": _REALS, "most": _REALS, "theory": _REALS, "as_theory": _FLAGS, "facts": _TEXTS,
+}  # fmt: skip
+PLAYERS: Columns = {
+    "rounds_played": _WHOLE, "total": _REALS, "expected_score": _REALS, "cooperation": _REALS, "complaints": _WHOLE,
+    "policies": _WHOLE, "missed_decisions": _WHOLE,
+}  # fmt: skip
 """What is kept of each player for the table of matches; scores and facts are in the end of the unit."""
 NOTHING_CAME: tuple[Any, ...] = (None,) * len(CAME)
 SCRIPTED = 64
@@ -58,11 +60,12 @@ MOST_FACTS, LONGEST_FACT = 64, 200
 FEW_ROWS = 64
 """Decisions whose codes are kept as JSON."""
 MOST_PLAYERS = 100_000
-"""Players of a unit whose rows are kept; a table of what was asked, said or came has no more rows than decisions."""
-MOST_BYTES = 64 << 20
-"""Bytes that the rows of a unit may have when they are decompressed."""
+"""Players of a unit whose rows are kept, and rows of each of its tables, which has no more of them than decisions."""
+MOST_BYTES = 16 << 20
+"""Bytes that the rows of a unit may have when they are decompressed: those of about three million decisions."""
 _KINDS = {1: "<i1", 2: "<i2", 4: "<i4"}
 """Whole numbers by their bytes."""
+_NONE: Codes = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,14 +111,15 @@ class UnitRows:
             widths, parts = zip(*map(_narrow, codes), strict=True)
             head = b"[%s,%s]" % (orjson.dumps([len(self.steps), *widths]), b",".join(tables))
             raw = b"%d\n%s%s" % (len(head), head, b"".join(parts))
-        return _packed(raw) if len(raw) <= MOST_BYTES and len(self.players) <= MOST_PLAYERS else None
+        longest = max(map(len, (self.asked, self.came, self.said if said else (), self.players)))
+        return _packed(raw) if len(raw) <= MOST_BYTES and longest <= MOST_PLAYERS else None
 
     @classmethod
     def read(cls, kept: bytes, where: str) -> UnitRows:
         """The rows from what was kept; ``where`` is named in what is said of rows that cannot be read."""
         try:
             return cls._read(kept)
-        except (zlib.error, ValueError, TypeError, LookupError) as error:
+        except (zlib.error, ValueError, TypeError, LookupError, OverflowError) as error:
             raise RunError(
                 f"{where}: its rows cannot be read ({' '.join(str(error).split())[:100]})"
             ) from None
@@ -128,7 +132,7 @@ class UnitRows:
             raise ValueError(f"they are cut off or have more than {MOST_BYTES:,} bytes")
         if raw[:1] == b"[":
             numbers, *tables = orjson.loads(raw)
-            codes = [_whole(some) for some in numbers]
+            codes = [np.array(some or _NONE) for some in numbers]
         else:
             start = raw.index(b"\n") + 1
             at = start + int(raw[: start - 1])
@@ -139,7 +143,10 @@ class UnitRows:
                 codes.append(np.frombuffer(raw, kind, count, at).astype(np.int64))
                 at += count * kind.itemsize
         count = len(codes[0])
-        most = (count, count + 1, count, MOST_PLAYERS)  # one row more of what came: that nothing did
+        if any(some.dtype != np.int64 or some.shape != (count,) for some in codes):
+            raise ValueError("they are not complete")
+        # One row more of what came: that nothing did.
+        most = [min(rows, MOST_PLAYERS) for rows in (count, count + 1, count, MOST_PLAYERS)]
         asked, came, said, players = (
             None if table is None else _tuples(table, names, bound)
             for table, names, bound in zip(tables, (ASKED, CAME, SAID, PLAYERS), most, strict=True)
@@ -147,8 +154,6 @@ class UnitRows:
         if asked is None or came is None or players is None or len(codes) != 4 + (said is not None):
             raise ValueError("they are not complete")
         for numbers, table in zip(codes[2:], (asked, came, said), strict=False):
-            if len(numbers) != count:
-                raise ValueError("they are not complete")
             if table is not None and count and not 0 <= numbers.min() <= numbers.max() < len(table):
                 raise ValueError("a code is not in its table")
         return cls(
@@ -203,12 +208,15 @@ def _constant(column: Sequence[Any]) -> bool:
     return len(set(map(repr, column))) == 1  # 1, 1.0 and True are equal and not the same, as 0.0 and -0.0 are
 
 
-def _tuples(columns: list[Any], names: Sequence[str], most: int) -> list[tuple[Any, ...]]:
+def _tuples(columns: list[Any], names: Columns, most: int) -> list[tuple[Any, ...]]:
     count, *lists = columns
-    if not count:
+    if count == 0:
         return []
     if not 0 < count <= most or len(lists) != len(names):
         raise ValueError(f"a table of {count} rows has {len(lists)} columns and not {len(names)}")
+    for column, (name, types) in zip(lists, names.items(), strict=True):
+        if not {*map(type, column if isinstance(column, list) else [column])} <= types:
+            raise ValueError(f"the column {name} has values of a wrong type")
     table = list(zip(*(c if isinstance(c, list) else [c] * count for c in lists), strict=True))
     if len(table) != count:
         raise ValueError(f"a table has {len(table)} rows and not {count}")

@@ -68,6 +68,12 @@ def restore(pairs: Iterable[tuple[str, Origin]]) -> None:
     _said.set(frozenset(pairs))
 
 
+def variables() -> set[str]:
+    """The environment variables that hold keys: those of services, and those that the person named."""
+    services = (variable for service in SERVICES.values() for variable in service.keys)
+    return {*services, *(variable for variable, _ in said()), *_configured()}
+
+
 def may_send(variable: str, address: str) -> bool:
     """Whether the key in an environment variable may go to the server at this address."""
     place = origin(address)

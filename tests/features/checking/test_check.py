@@ -18,6 +18,7 @@ from ostrom.engine.integrity import seal
 from ostrom.engine.unit_rows import UnitRows
 from ostrom.features.checking.check import check_run
 from ostrom.ground.errors import RunError
+from ostrom.models.base import Reply
 from ostrom.studies.run import open_run
 
 KEPT = Path(__file__).parents[2] / "data" / "0.1"
@@ -140,3 +141,25 @@ def test_what_is_wrong_in_a_process_is_one_line(folder: Path, monkeypatch: pytes
         "check", "talk", "--runs", str(folder.parent), "--processes", "2"
     )
     assert done.code == 1 and done.err.count("\n") == 1 and "its rows say" in done.err
+
+
+@pytest.mark.parametrize(
+    ("reply", "each"),
+    [(Reply("", finish="filter"), (1, 0)), (Reply("No."), (0, 2))],
+    ids=["declined", "unread"],
+)
+def test_rows_that_are_made_anew_count_what_was_declined_and_what_was_not_understood(
+    reply: Reply, each: tuple[int, int], tmp_path: Path
+) -> None:
+    folder = talk(tmp_path, lambda _: reply, rounds=4, refused="default:defect")
+    before = rows_of(folder)
+    assert any(refused for _, _, refused, *_ in before) == (each[0] > 0)
+    with open_run(folder) as run:
+        rows = [row for row in run.rows.matches() if row["model"]]
+    assert {row["rounds_played"] for row in rows} == {3, 4}
+    for row in rows:
+        rounds = row["rounds_played"]
+        assert (row["refusals"], row["complaints"]) == (each[0] * rounds, each[1] * rounds)
+        assert row["policies"] == rounds
+    check_run(folder, rows=True)
+    assert rows_of(folder) == before

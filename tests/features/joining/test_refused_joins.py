@@ -18,8 +18,10 @@ from ostrom.engine.folder import Folder, identity
 from ostrom.engine.integrity import COLUMNS, seal
 from ostrom.engine.joined import JoinedJournal
 from ostrom.engine.journal import Journal
+from ostrom.engine.plan import Counted
 from ostrom.engine.play_options import PlayOptions
-from ostrom.features.joining import join_shards
+from ostrom.engine.shards import Shard
+from ostrom.features.joining import ShardState, join_shards
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.validation import validate
 from ostrom.studies.run import open_run, play
@@ -324,6 +326,21 @@ def test_a_match_in_the_wrong_shard_is_refused(runs: Path) -> None:
             refused(ask)
 
 
+@pytest.mark.parametrize("number", [0, 10**9, 2 * 10**9 + 1])
+def test_a_call_with_a_number_of_another_shard_is_refused(runs: Path, number: int) -> None:
+    """A call is looked for by its number alone: it would be shown with the prompt of another one."""
+    new = (1, 0, 0, "", 1, 0.0, "m", b"k", 1, 0, "{}", *[None] * 12, "model", None, None)
+    with closing(sqlite3.connect(shard(runs, 2) / "journal.db")) as db, db:
+        marks = ",".join("?" * (len(new) + 2))
+        db.execute(f"INSERT INTO calls VALUES ({marks})", (10**9 + 1, *new, seal(new)))
+        db.execute("UPDATE meta SET value=value+1 WHERE key='entries'")
+    opened(runs)
+    with closing(sqlite3.connect(shard(runs, 2) / "journal.db")) as db, db:
+        db.execute("UPDATE calls SET id=?", (number,))
+    for ask in (lambda: opened(runs), lambda: join_shards("new", shards(runs), runs)):
+        assert f"holds calls {number} to {number}, its own are 1000000001 to 2000000000" in refused(ask)
+
+
 def test_a_match_that_the_study_does_not_have_is_refused(runs: Path) -> None:
     put_unit(shard(runs, 2), 3001)
     assert "holds match 3001, the study has only 24" in refused(lambda: opened(runs))
@@ -423,3 +440,13 @@ def test_every_question_to_a_journal_is_one_to_joined_journals(first: Path) -> N
 def test_a_wrong_use_is_told_from_a_bad_run(runs: Path) -> None:
     with pytest.raises(UsageError):
         join_shards("new", [runs / "nowhere"], runs)
+
+
+def test_a_shard_is_complete_when_all_its_matches_are_done_or_skipped() -> None:
+    for counts, complete in (
+        ((3, 2, 1, 0), True),
+        ((3, 2, 0, 1), False),
+        ((3, 2, 0, 0), False),
+        ((0, 0, 0, 0), True),
+    ):
+        assert ShardState(Shard(1, 1), Path(), Counted(*counts)).complete is complete

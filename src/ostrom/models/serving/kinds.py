@@ -20,12 +20,14 @@ from typing import Any
 from ostrom.ground.errors import AccessRefused, StudyError, UsageError
 from ostrom.ground.files import cache_folder
 from ostrom.models.asking import positive
-from ostrom.models.grants import environments
+from ostrom.models.grants import environments, variables
 
 HOST = "127.0.0.1"
 SAMPLING: Mapping[str, Any] = {"temperature": 1.0, "top_p": 1.0, "top_k": 0}
 """How every server samples where a call does not say: from the whole distribution."""
 ENVIRONMENT_VARIABLE = "OSTROM_SERVER_ENV"
+WEIGHTS_KEY = "HF_TOKEN"
+"""The key with which servers fetch the weights of a model."""
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 PRECISIONS = ("auto", "bfloat16", "float16", "float32")
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -94,7 +96,12 @@ class ServerPlan:
 
     def variables(self, key: str) -> dict[str, str]:
         """The environment of the server: that of this process without the keys of other services."""
-        kept = {k: v for k, v in os.environ.items() if not k.endswith(("_API_KEY", "_API_TOKEN"))}
+        others = variables() - {WEIGHTS_KEY}
+        kept = {
+            k: v
+            for k, v in os.environ.items()
+            if k not in others and not k.endswith(("_API_KEY", "_API_TOKEN"))
+        }
         variable = KINDS[self.kind].key_variable
         return {**kept, **({variable: key} if variable else {}), "PYTHONUNBUFFERED": "1"}
 
