@@ -18,7 +18,7 @@ from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Decision, Mechanism, Outcome, mechanisms
 from ostrom.mechanisms.controls import build_mechanism
-from ostrom.mechanisms.protocol import EMPTY
+from ostrom.mechanisms.protocol import EMPTY, History, Round, View
 from ostrom.mechanisms.rounds import Rounds, drawn_round
 from ostrom.memory import memories
 from ostrom.testing import check_mechanism
@@ -84,6 +84,20 @@ def test_the_rounds_of_a_match_come_to_what_the_protocol_says() -> None:
     with pytest.raises(StopIteration) as stop:
         play.send([Answer(game.actions[seat][action]) for seat, action in enumerate(drawn.actions)])
     assert stop.value.value == drawn
+
+
+def test_what_a_table_asks_and_settles_is_what_the_constructors_make() -> None:
+    game, told, past = build_game("stag_hunt"), {"repeated": True}, History([])
+    rounds = Rounds(game, "repetition", Streams(0, 0), told)
+    asked = rounds.ask(3, past, None)
+    assert asked == [
+        Decision(seat, "act", View(game, seat, "repetition", 3, past, told), Choice(game.named_actions(seat)))
+        for seat in range(2)
+    ]
+    shown = rounds.ask(3, past, lambda seat: EMPTY if seat else past)
+    assert [decision.view.history for decision in shown] == [past, EMPTY]
+    settled = rounds.settle(3, [Answer(game.actions[0][0]), Answer(game.actions[1][1])])
+    assert settled == Round(3, (0, 1), game.payoff((0, 1)))
 
 
 def test_a_table_does_not_define_stages_as_prompt_files_ask_for_it() -> None:

@@ -40,6 +40,15 @@ class ScriptedAgent:
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
         """Answer at once."""
+        view, form = decision.view, decision.form
+        if (
+            form is self._plain
+            and decision.kind == "act"
+            and "records" not in view.facts
+            and self.memory is None
+        ):
+            odds = self.strategy.odds(view)
+            return self._certain.get(odds) or self._choose(view, self._plain, odds, context.chance)
         if self._unseeded:
             self.strategy.seed = int(context.draw("strategy", 0).integers(2**32))  # type: ignore[attr-defined]
             self._unseeded = False

@@ -51,6 +51,7 @@ class Strategy(ABC):
         super().__init_subclass__()
         if "name" not in vars(cls):
             cls.name = cls.__module__.rpartition(".")[2]
+        cls._by_move = cls.mix is Strategy.mix
         depth = vars(cls).get("memory_depth", 0)
         if not isinstance(depth, property) and not (isinstance(depth, int | float) and depth >= 0):
             raise TypeError(f"{cls.__name__}: memory_depth must be 0 or more, or UNBOUNDED (found {depth!r})")
@@ -68,11 +69,12 @@ class Strategy(ABC):
         if past is not self._fitted:
             self._fit(past.game, past.seat)
             self._fitted = past
-        p = self.move(past)
-        if p == 1.0:
-            return self._pure[0]
-        if p == 0.0:
-            return self._pure[1]
+        return self._odds_at(past, self.move(past))
+
+    def _odds_at(self, past: Past, p: float) -> tuple[float, ...]:
+        """The odds of each action where the chance of cooperating is p."""
+        if p in self._pure:
+            return self._pure[p]
         if not 0.0 < p < 1.0:
             raise StudyError(f"strategy {self.name} states a chance of cooperating outside 0 to 1", found=p)
         return self._cd_odds(past.game, past.seat, p)
@@ -94,7 +96,9 @@ class Strategy(ABC):
 
     _past: Past | None = None
     _fitted: Past | None = None
-    _pure: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+    _pure: Mapping[float, tuple[float, ...]] = {}
+    _by_move: ClassVar[bool]
+    """Whether the odds follow from ``move`` alone."""
 
     def _fit(self, game: Game, seat: int) -> None:
         """Refuse a game that the rule has no meaning in; prepare the odds of certain moves."""
@@ -112,7 +116,7 @@ class Strategy(ABC):
                 f"which is {game.seats - 1} in game {game.name}",
                 found=self.tolerance,
             )
-        self._pure = self._cd_odds(game, seat, 1.0), self._cd_odds(game, seat, 0.0)
+        self._pure = {p: self._cd_odds(game, seat, p) for p in (C, D)}
 
     @staticmethod
     def _cd_odds(game: Game, seat: int, p: float) -> tuple[float, ...]:
@@ -126,6 +130,9 @@ class Strategy(ABC):
             past = self._past = Past(view, rounds, self.tolerance)
         else:
             past.view, past.rounds = view, view.history.listed() if rounds is None else rounds
+        if self._by_move and past is self._fitted:
+            p = self.move(past)
+            return self._pure.get(p) or self._odds_at(past, p)
         return tuple(self.mix(past))
 
     def forget(self) -> None:  # noqa: B027

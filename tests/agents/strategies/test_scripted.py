@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ostrom.agents.past import Past
 from ostrom.agents.scripted import ScriptedAgent, whole_percentages
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategies._dilemma import Grim
@@ -182,6 +183,58 @@ def test_with_a_memory_the_match_begins_with_the_first_round_remembered() -> Non
     once = ScriptedAgent(strategies.build("defect_once"))
     outcome = play([grim, once], Repetition(rounds=6), PRISONERS_DILEMMA, streams)
     assert [r.actions for r in outcome.rounds] == [(0, 1), (1, 0), (1, 0), (0, 0), (0, 0), (0, 0)]
+
+
+class HalfTheTime(Strategy):
+    """Overrides the odds, and states those of its move in every second round."""
+
+    name, title, citation = "half_the_time", "Half the Time", "none"
+    memory_depth = 1
+
+    def move(self, past: Past) -> float:
+        return 1.0
+
+    def mix(self, past: Past) -> Sequence[float]:
+        return super().mix(past) if len(past) % 2 else (0.0, 1.0)
+
+
+def test_odds_that_a_strategy_overrides_hold_in_every_round() -> None:
+    agents = [ScriptedAgent(HalfTheTime()), ScriptedAgent(strategies.build("cooperator"))]
+    outcome = play(agents, Repetition(6), PRISONERS_DILEMMA, Streams(0, 0))
+    assert [r.actions[0] for r in outcome.rounds] == [1, 0, 1, 0, 1, 0]
+
+
+def test_a_chance_outside_0_to_1_is_refused_in_a_later_round_too() -> None:
+    class Late(HalfTheTime):
+        """Goes wrong in the third round."""
+
+        mix = Strategy.mix
+
+        def move(self, past: Past) -> float:
+            return 1.0 if len(past) < 2 else 1.5
+
+    agents = [ScriptedAgent(Late()), ScriptedAgent(strategies.build("cooperator"))]
+    with pytest.raises(StudyError, match="outside 0 to 1"):
+        play(agents, Repetition(6), PRISONERS_DILEMMA, Streams(0, 0))
+
+
+def test_a_script_that_has_acted_before_sees_each_new_past_through_its_memory() -> None:
+    context, form = DecisionContext(Streams(0, 0), 1, 0), Choice(CD)
+    agent = ScriptedAgent(strategies.build("tit_for_tat"))
+    first = agent.reply(Decision(0, "act", view_of(PRISONERS_DILEMMA, [(0, 0)]), form), context)
+    with_memory = ScriptedAgent(strategies.build("tit_for_tat"), memories.build("window:0"))
+    again = [
+        who.reply(Decision(0, "act", view_of(PRISONERS_DILEMMA, [(0, 1)]), form), context)
+        for who in (agent, with_memory, with_memory)
+    ]
+    said = agent.reply(Decision(0, "announce", view_of(PRISONERS_DILEMMA, [(0, 1)]), form), context)
+    assert [a.value for a in (first, *again, said)] == [
+        "cooperate",
+        "defect",
+        "cooperate",
+        "cooperate",
+        "defect",
+    ]
 
 
 def test_without_a_memory_all_is_remembered() -> None:

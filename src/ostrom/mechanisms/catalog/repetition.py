@@ -97,12 +97,17 @@ class Repetition(Mechanism):
         missing, times, facts, gaps, unplayed = self.missing, Counter[int](), dict[str, Any](), False, 0
         sham, by_chance = self.sham, self.stopping == "geometric"
         playing = Rounds(game, self.name, streams, self.told, missing=missing, noise=self.noise)
+        at_once = playing.at_once
         for number in range(1, self.rounds + 1):
             if playing.over is not None:
                 unplayed += 1
             else:
                 shows = partial(drawn_history, game, number, streams=streams) if sham else None
-                played = yield from playing.play(number, History(rounds, None, gaps), shows)
+                past = History(rounds, len(rounds), gaps)
+                if at_once:
+                    played = playing.settle(number, (yield playing.ask(number, past, shows)))
+                else:
+                    played = yield from playing.play(number, past, shows)
                 rounds.append(played)
                 gaps = gaps or not played.actions
                 if missing is not None and (facts := missing.ends(times, played.missed)):
