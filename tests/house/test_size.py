@@ -28,11 +28,11 @@ MOST: dict[str, Size] = {
     "ground": Size(16, 1_176),
     "games": Size(41, 2_582),
     "answers": Size(13, 907),
-    "mechanisms": Size(40, 3_031),
+    "mechanisms": Size(40, 3_055),
     "memory": Size(9, 496),
     "framing": Size(17, 1_940),
     "models": Size(32, 3_731),
-    "agents": Size(32, 2_545),
+    "agents": Size(32, 2_553),
     "engine": Size(28, 5_088),
     "data": Size(5, 582),
     "analysis": Size(35, 4_299),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=599, statements=56_972)
+WHOLE = Size(files=599, statements=57_004)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
