@@ -141,6 +141,8 @@ def test_everything_is_written_out_with_its_power(call: Call) -> None:
     assert "Kind &lt;b&gt;or&lt;/b&gt; *wild*?" in page and r"Kind &lt;b&gt;or&lt;/b&gt; \*wild\*?" in text
     again = call("register", "s.yaml", *PRIMARY)
     assert again.code == 2 and "registration.yaml: is there already" in again.err
+    facts = json.loads(call("validate", "registration.yaml", "--json").out)
+    assert (facts["kind"], facts["hash"]) == ("registration", told["hash"])
     assert content()["hash"] == told["hash"]
 
 
