@@ -26,7 +26,7 @@ from ostrom.analysis.units import Where, observations
 from ostrom.data.early_looks import early_looks, goes_on
 from ostrom.data.rundata import RunData
 from ostrom.engine.folder import FREE_TO_CHANGE, MAY_GROW, Folder, differences
-from ostrom.ground.errors import OstromError
+from ostrom.ground.errors import OstromError, RunError
 from ostrom.ground.words import how_many, listed
 
 LIMITS = (
@@ -190,7 +190,10 @@ def held_against(data: RunData, registration: Registration) -> RegisteredRun:
 def _begun(data: RunData) -> float:
     """When the first call was made, or the run was begun, by the clock of the machine that played it."""
     (row,) = data.records('SELECT min("at") AS first FROM calls')
-    begun = seconds(data.manifest["created"])
+    try:
+        begun = seconds(data.manifest["created"])
+    except ValueError as error:
+        raise RunError(f"{data.folder / 'run.json'}: created: {error}") from None
     return begun if row["first"] is None else min(begun, float(row["first"]))
 
 
@@ -239,7 +242,7 @@ def _other_design(data: RunData, registration: Registration) -> Iterator[Deviati
 
 
 def _other_versions(data: RunData, registration: Registration) -> Iterator[Deviation]:
-    wanted = registration.versions["ostrom"]
+    wanted = registration.versions.ostrom
     versions = [str((data.manifest.get("versions") or {}).get("ostrom"))]
     if Folder(data.folder).exists:
         with Folder(data.folder).open_journal(data.manifest, checked=False) as journal:
@@ -310,16 +313,14 @@ def _tested(
 ) -> RegisteredResult:
     """The registered test: of the registered seeds, at the registered level, with the registered kind of interval."""
     query, level = one.query, registration.level_of(role)
-    first = int(registration.study.get("seed") or 0)
-    values = first_seeds(
-        observations(data, query.part, query.condition(data)), first, registration.sample.seeds
-    )
+    rows, sample = observations(data, query.part, query.condition(data)), registration.sample
+    values = first_seeds(rows, sample.seed, sample.seeds)
     found = contrast(values, query.part, *query.pair, level=level)
     if len(found) != 1:
         return RegisteredResult(
             role, one, "undecided", None, None, "no finished match has a value at both levels"
         )
-    always = registration.sample.interval == "anytime"
+    always = sample.interval == "anytime"
     support = found[0].at(level, guaranteed=always)
     within = None if one.smallest is None else found[0].at(1 - 2 * (1 - level), guaranteed=always)
     return RegisteredResult(role, one, verdict(one, support, within), support, within, found[0].note)

@@ -108,6 +108,8 @@ class Stated(_Part):
 class Sample(_Part):
     """How much is played, and what that can find."""
 
+    seed: int = Field(ge=0)
+    """The first one."""
     seeds: int = Field(ge=1)
     """With a stopping rule: at most."""
     stop: str | None
@@ -118,6 +120,12 @@ class Sample(_Part):
     """For every primary contrast what `ostrom power` says, with what it assumed."""
     note: str
     """Why there is no power, where there is none."""
+
+
+class Versions(_Part):
+    """What decides how the study is played and analysed."""
+
+    ostrom: str
 
 
 class Registration(_Part):
@@ -136,7 +144,7 @@ class Registration(_Part):
     eligible: str | None
     exclusions: dict[str, str]
     stated: Stated
-    versions: dict[str, str]
+    versions: Versions
     prompts: dict[str, str]
     study: dict[str, Any]
     earlier: tuple[str, ...]

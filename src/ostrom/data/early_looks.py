@@ -43,7 +43,9 @@ def record_early_look(folder: Path, rows: Rows, manifest: Mapping[str, Any]) -> 
     if not manifest.get("registered"):
         return
     states = rows.journal.states()
-    planned = rows.plan.planned + (bool(manifest["study"].get("stop")) and goes_on(folder))
+    # Of a shard, the others are open as far as it knows.
+    planned = rows.plan.planned if rows.plan.shard is None else len(rows.plan)
+    planned += bool(manifest["study"].get("stop")) and goes_on(folder)
     failed = sum(state == "failed" for state in states.values())
     entries = rows.journal.entries
     if len(states) - failed >= planned or any(look.entries == entries for look in early_looks(folder)):

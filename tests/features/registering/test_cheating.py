@@ -345,11 +345,15 @@ def test_shards_are_bound_together(call: Call) -> None:
     registered(call)
     registered(call, "s.yaml", "--secondary", "score: agent kind - wild > 0", out="other.yaml")
     for shard in ("1/2", "2/2"):
-        assert call("run", "s.yaml", "--registered", "r.yaml", "--shard", shard).code == 0
+        done = call("run", "s.yaml", "--registered", "r.yaml", "--shard", shard)
+        assert done.code == 0 and "results are not shown" in done.err
     assert checked(call, "s.1-of-2")["complete"] is False
     assert call("join", "whole", "s.1-of-2", "s.2-of-2").code == 0
     told = checked(call, "whole")
     assert (told["status"], told["complete"], told["deviations"]) == ("confirmatory", True, [])
+    call("estimate", "s.1-of-2", "cooperation")
+    (look,) = checked(call, "whole")["deviations"]
+    assert look["text"] == "1 look before it was complete (after 12 of 24 matches)"
     shutil.rmtree("runs/s.2-of-2")
     assert call("run", "s.yaml", "--registered", "other.yaml", "--shard", "2/2").code == 0
     done = call("join", "mixed", "s.1-of-2", "s.2-of-2")

@@ -141,6 +141,8 @@ def test_everything_is_written_out_with_its_power(call: Call) -> None:
     assert "Kind &lt;b&gt;or&lt;/b&gt; *wild*?" in page and r"Kind &lt;b&gt;or&lt;/b&gt; \*wild\*?" in text
     again = call("register", "s.yaml", *PRIMARY)
     assert again.code == 2 and "registration.yaml: is there already" in again.err
+    facts = json.loads(call("validate", "registration.yaml", "--json").out)
+    assert (facts["kind"], facts["hash"]) == ("registration", told["hash"])
     assert content()["hash"] == told["hash"]
 
 
@@ -340,6 +342,9 @@ def test_a_manifest_with_a_broken_registration_is_refused_in_one_line(call: Call
         path.write_bytes(manifest_bytes({**kept, "registered": broken}))
         done = call("estimate", "s", "cooperation")
         assert done.code in (1, 2) and said in done.err and done.err.count("\n") == 1, done
+    path.write_bytes(manifest_bytes({**kept, "created": "long ago"}))
+    done = call("estimate", "s", "cooperation")
+    assert done.code == 1 and "run.json: created: time data" in done.err and done.err.count("\n") == 1, done
 
 
 def test_a_look_after_which_nothing_was_open_counts_only_where_playing_went_on() -> None:

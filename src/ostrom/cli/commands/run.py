@@ -234,16 +234,20 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
     tally = result.tally
     with open_run(folder) as run:
         # Who sees results of a registered run before it is complete could go on by them.
-        blind = bool(run.manifest.get("registered")) and not result.complete
+        bound = run.manifest.get("registered")
+        blind = bool(bound) and not (result.complete and run.plan.shard is None)
         cells = [] if blind else summarise(run.rows)
     if blind:
         say("results are not shown: the run is bound to a registration and not complete")
+    elif bound:
+        say(f"what is shown here is exploratory; the registered contrasts: ostrom report {folder}")
     if json:
         print_json(
             {
                 "run": str(folder),
                 "complete": result.complete,
                 "why": result.why,
+                **({"label": "exploratory", "registration": bound["hash"]} if bound else {}),
                 "matches": asdict(tally.of_matches()),
                 **({"designs": asdict(tally.of_preparations())} if tally.preparations else {}),
                 **spent_data(tally),

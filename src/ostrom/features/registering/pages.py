@@ -53,7 +53,7 @@ def _title(registration: Registration) -> str:
 
 def _about(registration: Registration) -> str:
     return (
-        f"Registered {registration.created} with ostrom {registration.versions['ostrom']}. Publish this hash where its "
+        f"Registered {registration.created} with ostrom {registration.versions.ostrom}. Publish this hash where its "
         f"date can be seen by others: {registration.hash}"
     )
 
@@ -80,7 +80,7 @@ def _parts(registration: Registration) -> list[tuple[str, list[str], Table | Non
         for one in contrasts
     ]
     power = [_power(one) for one in sample.power]
-    size = f"At most {sample.seeds} seeds: {sample.stop}." if sample.stop else f"{sample.seeds} seeds."
+    size = f"At most {sample.seeds} seeds: {sample.stop}" if sample.stop else f"{sample.seeds} seeds"
     models = (
         f"One model, picked by this rule: {registration.eligible}"
         if registration.eligible is not None
@@ -110,7 +110,11 @@ def _parts(registration: Registration) -> list[tuple[str, list[str], Table | Non
         ),
         (
             "How much is played",
-            [size, *power, *([f"{sample.note.capitalize()}."] if sample.note else [])],
+            [
+                f"{size}; the first is {sample.seed}.",
+                *power,
+                *([f"{sample.note.capitalize()}."] if sample.note else []),
+            ],
             None,
         ),
         (

@@ -58,7 +58,8 @@ def registration_after(plan: StudyPlan, folder: Folder, terms: Terms) -> Registr
     study = manifest["study"]
     stated = Stated(study=str(study["name"]), preset=None, set=(), models=(), seeds=None)
     sample = Sample(
-        seeds=plan.study.seeds, stop=_rule(plan), interval="anytime" if plan.stop else "fixed", power=(),
+        seed=plan.study.seed, seeds=plan.study.seeds, stop=_rule(plan),
+        interval="anytime" if plan.stop else "fixed", power=(),
         note="the run had been played: no power is stated",
     )  # fmt: skip
     with folder.open_journal(manifest) as journal:
@@ -100,8 +101,8 @@ def _sample(plan: StudyPlan, stated: Stated, terms: Terms) -> Sample:
     else:
         power = [_power(plan, stated, terms, one) for one in terms.primary]
     return Sample(
-        seeds=plan.study.seeds, stop=_rule(plan), interval="anytime" if sequential else "fixed", power=tuple(power),
-        note=note,
+        seed=plan.study.seed, seeds=plan.study.seeds, stop=_rule(plan),
+        interval="anytime" if sequential else "fixed", power=tuple(power), note=note,
     )  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Kinds of files that this feature reads."""
