@@ -34,15 +34,15 @@ MOST: dict[str, Size] = {
     "models": Size(32, 3_731),
     "agents": Size(32, 2_553),
     "engine": Size(28, 5_088),
-    "data": Size(5, 582),
-    "analysis": Size(35, 4_299),
+    "data": Size(5, 583),
+    "analysis": Size(35, 4_304),
     "reports": Size(32, 2_594),
     "studies": Size(18, 2_200),
     "costs": Size(8, 1_115),
     "api": Size(5, 533),
-    "cli": Size(15, 1_187),
+    "cli": Size(15, 1_190),
     "web": Size(5, 292),
-    "features": Size(122, 10_000),
+    "features": Size(124, 10_008),
     "people": Size(27, 3_290),
     "view": Size(22, 3_197),
     "probe": Size(17, 1_548),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=599, statements=57_004)
+WHOLE = Size(files=601, statements=57_021)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
