@@ -71,8 +71,8 @@ from ostrom.studies.schema import StudyFile
 runs, seeds = Path(sys.argv[1]), int(sys.argv[2])
 study = validate(StudyFile, {
     "name": "many", "game": "prisoners_dilemma", "mechanism": {"name": "repetition", "rounds": 200},
-    "types": {"a": "tit_for_tat", "b": "random:0.6", "c": "grudger", "d": "win_stay_lose_shift"}, "seating": "unordered",
-    "seeds": seeds,
+    "types": {"a": "tit_for_tat", "b": "random:0.6", "c": "grudger", "d": "win_stay_lose_shift"},
+    "seating": "unordered", "seeds": seeds,
 }, "many")
 begun = time.process_time()
 for number in range(1, 9):

@@ -222,7 +222,7 @@ def play_jobs(
 def spent(folder: Path, options: PlayOptions) -> tuple[float, int]:
     """Money and calls of a run so far; what no server reported counts by the same upper estimate as in a run."""
     place = Folder(folder)
-    if not (place.exists and place.journal.exists()):
+    if not (place.exists and any(part.journal.exists() for part in place.parts)):
         return 0.0, 0
     # What a study plays need not be worked out again to add up what it cost.
     with place.open_journal(place.manifest(), checked=False) as journal:

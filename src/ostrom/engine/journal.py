@@ -169,8 +169,11 @@ class Journal:
         """The number of entries that the journal states; only its format and study are checked."""
         require_format(self._read, self.path)
         self._check_identity(identity)
-        found = self._read.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-        return int(found[0]) if found is not None and type(found[0]) is int else 0
+        return self._stated()
+
+    def _stated(self) -> int:
+        (entries,) = next(self._rows("SELECT value FROM meta WHERE key='entries'"), (0,))
+        return entries if type(entries) is int else 0
 
     def _checked(self, create: bool, identity: str | None) -> int:
         """How many entries a sound journal of this study holds; a new one is given its tables first."""
@@ -319,7 +322,7 @@ class Journal:
         """Read the journal as it is now from here on: all tables of a run that is being played tell of one moment."""
         if self._writer is None and not self._read.in_transaction:
             self._read.execute("BEGIN")
-            self._entries = next(self._rows("SELECT value FROM meta WHERE key='entries'"))[0]
+            self._entries = self._stated()
 
     def reopened(self) -> "Journal":
         """The same journal, opened for reading once more."""

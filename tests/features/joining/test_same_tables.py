@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ostrom.costs import battery
 from ostrom.costs.forecast import forecast
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
@@ -97,6 +98,8 @@ def test_calls_are_the_same_and_have_numbers_of_their_own(tmp_path: Path) -> Non
         undivided = play_whole(asked(server.model), tmp_path / "one")
         joined = play_joined(asked(server.model), tmp_path / "many", 3)
     assert calls_of(joined, tmp_path / "a").equals(calls_of(undivided, tmp_path / "b"))
+    assert battery.spent(joined, PlayOptions()) == battery.spent(undivided, PlayOptions())
+    assert battery.spent(joined, PlayOptions())[1] > 0
     with open_run(joined) as run, open_run(undivided) as other:
         places = [
             {(c["match"], c["step"], c["player"], c["part"], c["try"]): one.journal.prompt(c["id"]) for c in
