@@ -33,7 +33,7 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_940),
     "models": Size(32, 3_731),
     "agents": Size(32, 2_553),
-    "engine": Size(28, 5_088),
+    "engine": Size(28, 5_090),
     "data": Size(5, 583),
     "analysis": Size(35, 4_304),
     "reports": Size(32, 2_594),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=601, statements=57_021)
+WHOLE = Size(files=601, statements=57_023)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
