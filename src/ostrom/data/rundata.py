@@ -31,6 +31,7 @@ from ostrom.data.tables import (
 )
 from ostrom.engine.plan import Plan, Unit
 from ostrom.engine.rows import RULE_COLUMNS, Rows
+from ostrom.engine.shared import shared_heights
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.ground.files import plain, read_plain, write_whole
@@ -351,6 +352,20 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bo
     import_duckdb()
     types, more = factor_types(rows), people_columns(rows)
     tables = table_names(rows)
+    levels = {
+        factor.name: [_as_type(level.label, types[factor.name]) for level in factor.levels]
+        for factor in rows.plan.factors
+    }
+    if (heights := shared_heights(folder, manifest)) is not None:
+        return RunData(
+            folder,
+            manifest,
+            levels=levels,
+            types=types,
+            rows=heights,
+            planned=rows.plan.planned,
+            units=rows.plan.unit,
+        )
     state: dict[str, Any] = {
         "entries": rows.journal.entries,
         "ostrom": __version__,
@@ -364,10 +379,6 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bo
     if {key: known.get(key) for key in state} != state:
         _forget(folder)
         _record(folder, {**state, "rows": {}})
-    levels = {
-        factor.name: [_as_type(level.label, types[factor.name]) for level in factor.levels]
-        for factor in rows.plan.factors
-    }
     return RunData(
         folder, manifest, levels=levels, types=types, rows=Heights(rows, folder, tables, state),
         planned=_planned(rows.plan, rows.journal.states()) if more else rows.plan.planned,

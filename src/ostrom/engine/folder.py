@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self, cast
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -26,6 +26,7 @@ from ostrom.engine.integrity import check_format
 from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import MOST_SHARDS, Shard
+from ostrom.engine.shared import SharedJournal
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain, read_plain, refuse_link, write_whole
 from ostrom.ground.version import __version__
@@ -79,6 +80,25 @@ class JoinedPart(BaseModel):
     """How many entries its journal had at least."""
 
 
+class SharedTable(BaseModel):
+    """A table of a shared run."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    rows: int = Field(ge=0)
+    digest: str
+
+
+class SharedPart(BaseModel):
+    """What the manifest of a shared run says of it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    of: str
+    """The identity of the run that was shared."""
+    tables: dict[Literal["matches", "decisions", "calls"], SharedTable]
+
+
 class Manifest(BaseModel):
     """The shape of ``run.json``."""
 
@@ -100,6 +120,7 @@ class Manifest(BaseModel):
     loop: str | None = None
     shard: ShardPart | None = None
     joined: list[JoinedPart] | None = Field(default=None, min_length=1, max_length=MOST_SHARDS)
+    shared: SharedPart | None = None
 
 
 def manifest_bytes(data: Mapping[str, Any]) -> bytes:
@@ -330,6 +351,10 @@ class Folder:
     ) -> Journal:
         """The journal of this run: the only way to it, so that none is read beside another study's manifest."""
         manifest = manifest or self.manifest()
+        if manifest.get("shared") is not None:
+            if create:
+                raise UsageError(f"{self.path}: is a shared run, which cannot be gone on with")
+            return cast("Journal", SharedJournal(self.path))
         if manifest.get("joined") is None:
             shard = Shard.of_manifest(manifest)
             return Journal(

@@ -9,7 +9,7 @@ from ostrom.studies.run import Run
 Written = dict[str, tuple[Path, int]]
 """What was written: name of the part, its file or folder, and how many rows (samples, participants) it has."""
 TABLES = ("parquet", "csv", "jsonl")
-FORMATS = (*TABLES, "inspect", "hf", "otree")
+FORMATS = (*TABLES, "inspect", "hf", "otree", "shared")
 
 
 def export_run(
@@ -48,6 +48,10 @@ def export_run(
             from ostrom.features.exporting.dataset import write_dataset
 
             return write_dataset(run, folder, texts=texts, visits=visits, licence=licence)
+        if format == "shared":
+            from ostrom.features.exporting.shared import write_shared
+
+            return write_shared(run, folder)
         if format == "otree":
             from ostrom.features.exporting.otree import write_wide
 
