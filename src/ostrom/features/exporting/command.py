@@ -15,7 +15,7 @@ def export(
     format: Annotated[
         str,
         typer.Option(
-            help="parquet | csv | jsonl | inspect | hf | otree | shared | registry (see docs/export.md)"
+            help="parquet | csv | jsonl | inspect | hf | otree | shared | registry | every-eval (see docs/export.md)"
         ),
     ] = "parquet",
     out: Annotated[
@@ -25,7 +25,7 @@ def export(
         ),
     ] = None,
     texts: Annotated[
-        bool, typer.Option("--texts", help="hf: add prompts, replies and reasoning to the calls.")
+        bool, typer.Option("--texts", help="hf, every-eval: add prompts and replies (hf: and reasoning).")
     ] = False,
     visits: Annotated[
         bool,
