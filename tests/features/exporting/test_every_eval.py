@@ -11,6 +11,7 @@ import pytest
 from tests.features.exporting.conftest import Foreign
 
 import ostrom
+from ostrom.analysis.estimate import estimate
 from ostrom.features.exporting import export_run
 from ostrom.ground.errors import UsageError
 from ostrom.studies.run import open_run
@@ -39,7 +40,8 @@ def test_a_record_has_the_figures_of_the_run(played: ostrom.Run, tmp_path: Path)
     assert UUID(path.stem).version == 4 and str(UUID(path.stem)) == path.stem
     assert path.parent == tmp_path / "data" / "duel" / "unknown" / path.parent.name
     (result,) = record["evaluation_results"]
-    own = played.estimate("cooperation", by=["game"], where="model IS NOT NULL")[0]
+    with played.data() as data:
+        (own,) = estimate(data, "cooperation", ["game"], where="model IS NOT NULL")
     assert result["score_details"]["score"] == own.value
     interval = result["score_details"]["uncertainty"]["confidence_interval"]
     assert (interval["lower"], interval["upper"], interval["confidence_level"]) == (own.low, own.high, 0.95)

@@ -1,4 +1,4 @@
-"""A run as records of Every Eval Ever (evaleval/every_eval_ever), schema 0.2.2: results, and a line per match and player.
+"""A run as records of Every Eval Ever (evaleval/every_eval_ever, schema 0.2.2): results, and a line for each player.
 
 Written by the names and types of the schema; nothing of that project is part of this package. Every model of the run
 has a record at ``data/STUDY/DEVELOPER/MODEL/UUID.json`` and its matches beside it in ``UUID_samples.jsonl``.
