@@ -122,9 +122,10 @@ notebooks: $(DEV_READY) ## execute the notebooks of examples/ anew, with the emb
 	cp demo/notebooks/*.ipynb examples
 
 INTEROP := .venv-interop
-interop: $(DEV_READY) ## read our exports with the real packages: Inspect AI, datasets, mlcroissant (installs them apart)
+interop: $(DEV_READY) ## read our exports with the real packages: Inspect AI, datasets, mlcroissant, Every Eval Ever (installs them apart)
 	test -x $(INTEROP)/bin/python || $(PYTHON) -m venv $(INTEROP)
 	$(INTEROP)/bin/python $(INSTALL) inspect-ai datasets mlcroissant
+	-$(INTEROP)/bin/python $(INSTALL) every-eval-ever # needs Python 3.12
 	OSTROM_INTEROP="$(CURDIR)/$(INTEROP)/bin/python" $(BIN)/python -m pytest tests/features/exporting -rs
 
 mutants: $(DEV_READY) ## change the engine, models, answers and statistics in many places and list what no test notices

@@ -58,14 +58,15 @@ class SeedPrice:
 def seed_price(
     run: str | Path, runs: str | Path = "runs", prices: Mapping[str, Any] | None = None
 ) -> SeedPrice | None:
-    """What one more seed of a run likely takes; None where no seeds can be added (imported matches, people)."""
+    """What one more seed of a run likely takes; None where no seeds can be added (shared or imported, people)."""
     with open_run(run, runs) as opened:
         return _one_seed(opened, prices)
 
 
 def _one_seed(run: Run, prices: Mapping[str, Any] | None) -> SeedPrice | None:
     manifest = run.manifest
-    if plan_class(kind_of(manifest), str(run.folder.path)).gone_on_with(manifest) is not None:
+    elsewhere = plan_class(kind_of(manifest), str(run.folder.path)).gone_on_with(manifest)
+    if elsewhere is not None or manifest.get("shared") is not None:
         return None
     study = run.plan.study
     if study.people is not None:

@@ -34,6 +34,7 @@ from ostrom.data.tables import (
 from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Plan, Unit
 from ostrom.engine.rows import RULE_COLUMNS, Rows
+from ostrom.engine.shared import shared_heights
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.ground.files import plain, read_plain, write_whole
@@ -370,6 +371,21 @@ def run_data(
         record_early_look(folder, rows, manifest)
     types, more = factor_types(rows), people_columns(rows)
     tables = table_names(rows)
+    levels = {
+        factor.name: [_as_type(level.label, types[factor.name]) for level in factor.levels]
+        for factor in rows.plan.factors
+    }
+    if (heights := shared_heights(folder, manifest)) is not None:
+        return RunData(
+            folder,
+            manifest,
+            levels=levels,
+            types=types,
+            rows=heights,
+            planned=rows.plan.planned,
+            units=rows.plan.unit,
+            so_far=rows.plan.so_far(rows.journal.states(), playing=False),
+        )
     state: dict[str, Any] = {
         "entries": rows.journal.entries,
         "ostrom": __version__,
@@ -383,10 +399,6 @@ def run_data(
     if {key: known.get(key) for key in state} != state:
         _forget(folder)
         _record(folder, {**state, "rows": {}})
-    levels = {
-        factor.name: [_as_type(level.label, types[factor.name]) for level in factor.levels]
-        for factor in rows.plan.factors
-    }
     states, playing = rows.journal.states(), Folder(folder).being_played
     return RunData(
         folder, manifest, levels=levels, types=types, rows=Heights(rows, folder, tables, state),

@@ -18,7 +18,7 @@ from contextlib import suppress
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self, cast
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -27,6 +27,7 @@ from ostrom.engine.integrity import check_format
 from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import MOST_SHARDS, Shard
+from ostrom.engine.shared import SharedJournal
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain, read_plain, refuse_link, write_whole
 from ostrom.ground.version import __version__
@@ -95,6 +96,25 @@ class RegisteredPart(BaseModel):
         return value
 
 
+class SharedTable(BaseModel):
+    """A table of a shared run."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    rows: int = Field(ge=0)
+    digest: str
+
+
+class SharedPart(BaseModel):
+    """What the manifest of a shared run says of it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    of: str
+    """The identity of the run that was shared."""
+    tables: dict[Literal["matches", "decisions", "calls"], SharedTable]
+
+
 class Manifest(BaseModel):
     """The shape of ``run.json``."""
 
@@ -117,6 +137,7 @@ class Manifest(BaseModel):
     registered: RegisteredPart | None = None
     shard: ShardPart | None = None
     joined: list[JoinedPart] | None = Field(default=None, min_length=1, max_length=MOST_SHARDS)
+    shared: SharedPart | None = None
 
 
 def manifest_bytes(data: Mapping[str, Any]) -> bytes:
@@ -348,6 +369,10 @@ class Folder:
     ) -> Journal:
         """The journal of this run: the only way to it, so that none is read beside another study's manifest."""
         manifest = manifest or self.manifest()
+        if manifest.get("shared") is not None:
+            if create:
+                raise UsageError(f"{self.path}: is a shared run, which cannot be gone on with")
+            return cast("Journal", SharedJournal(self.path))
         if manifest.get("joined") is None:
             shard = Shard.of_manifest(manifest)
             return Journal(

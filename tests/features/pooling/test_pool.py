@@ -122,6 +122,15 @@ def test_wrong_use_is_one_line(call: Call) -> None:
         assert done.code == 2 and words in done.err and done.err.count("\n") == 1, (arguments, done.err)
 
 
+def test_shared_runs_are_pooled_and_a_copy_is_refused(call: Call) -> None:
+    for name in CHANCES:
+        assert call("export", name, "--format", "shared", "--out", f"shared/{name}").code == 0
+    whole = told(call("pool", *CHANCES, "--json"))["pools"]
+    assert told(call("pool", *(f"shared/{name}" for name in CHANCES), "--json"))["pools"] == whole
+    done = call("pool", "one", "two", "shared/one")
+    assert done.code == 2 and "one and shared/one are copies of one run" in done.err
+
+
 def test_a_difference_is_pooled(call: Call) -> None:
     (named,) = told(call("pool", *CHANCES, "--contrast", "agent=b-{model}", "--json"))["pools"]
     assert len(named["labs"]) == 3 and all(lab["value"] > 0 for lab in named["labs"])

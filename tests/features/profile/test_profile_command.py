@@ -252,6 +252,33 @@ def test_models_with_the_same_last_name_have_folders_and_figures_of_their_own(ca
     assert {one["model"], two["model"]} == {"scripted/team/same", "scripted/other/same"}
 
 
+def test_a_model_is_profiled_against_another(call: Call) -> None:
+    found = profiled(call, "--against", "scripted/mixed", "--out", "p")
+    assert found["against"] == "scripted/mixed" and "Holm" in found["control"]
+    old, new = found["profiles"]
+    assert (old["model"], new["model"]) == ("scripted/mixed", "scripted/kind")
+    rows = {(row["part"], row["figure"], row["group"]): row for row in found["differences"]}
+    assert len(rows) == len(found["differences"]) == 2 * 4  # "Nothing" has no figure, "Groups" has two
+    row = rows["one", "Groups", "opponents: foe"]
+    values = [one["figures"][3]["estimates"][1]["value"] for one in (new, old)]
+    assert (
+        row["difference"] == pytest.approx(values[0] - values[1])
+        and row["low"] <= row["difference"] <= row["high"]
+    )
+    assert row["verdict"] == (
+        "higher" if row["low"] > 0 else "lower" if row["high"] < 0 else "not decided"
+    )  # fmt: skip
+    assert "difference: " in Path("p/index.html").read_text()
+    shown = call(
+        "more", "profile", "--model", "scripted/kind", "--against", "scripted/mixed", "--battery", "mine.yaml", "--out", "p"
+    )  # fmt: skip
+    assert "Differences to scripted/mixed" in shown.out
+    done = call(
+        "more", "profile", "--model", "scripted/kind", "--against", "scripted/kind", "--battery", "mine.yaml"
+    )
+    assert done.code == 2 and "named twice" in done.err
+
+
 @pytest.mark.slow
 def test_a_larger_budget_adds_seeds_and_a_smaller_one_takes_none_away(call: Call) -> None:
     with LoopbackServer() as server:

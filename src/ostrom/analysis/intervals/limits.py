@@ -245,7 +245,8 @@ class Combination:
         if not self.why_approximate:
             values, weights = self._stakes()
             least, most = self.bounds()
-            ends = ((end - least) / (most - least) for end in (low, high))
+            span = most - least
+            ends = (low - least) / span, (high - least) / span
             return likely_multiple(values, weights, *ends, (1 - level) / 2)
 
         def shown(times: float) -> bool:

@@ -9,7 +9,7 @@ from ostrom.studies.run import Run
 Written = dict[str, tuple[Path, int]]
 """What was written: name of the part, its file or folder, and how many rows (samples, participants) it has."""
 TABLES = ("parquet", "csv", "jsonl")
-FORMATS = (*TABLES, "inspect", "hf", "otree")
+FORMATS = (*TABLES, "inspect", "hf", "otree", "shared", "every-eval")
 
 
 def export_run(
@@ -30,7 +30,7 @@ def export_run(
     if format not in FORMATS:
         raise UsageError(f"--format {format!r} (allowed: {', '.join(FORMATS)})")
     for option, given, where in (
-        ("--texts", texts, ("hf",)),
+        ("--texts", texts, ("hf", "every-eval")),
         ("--licence", licence is not None, ("hf",)),
         ("--visits", visits, ("hf", "otree")),
         ("--safe", safe, ("csv", "otree")),
@@ -49,6 +49,14 @@ def export_run(
             from ostrom.features.exporting.dataset import write_dataset
 
             return write_dataset(run, folder, texts=texts, visits=visits, licence=licence)
+        if format == "every-eval":
+            from ostrom.features.exporting.every_eval import write_records
+
+            return write_records(run, folder, texts=texts)
+        if format == "shared":
+            from ostrom.features.exporting.shared import write_shared
+
+            return write_shared(run, folder)
         if format == "otree":
             from ostrom.features.exporting.otree import write_wide
 

@@ -7,12 +7,16 @@ import typer
 
 from ostrom.cli.options import Json, RunName, Runs, Safe
 from ostrom.cli.output import print_json, say
+from ostrom.ground.errors import UsageError
 
 
 def export(
     run: RunName,
     format: Annotated[
-        str, typer.Option(help="parquet | csv | jsonl | inspect | hf | otree (see docs/export.md)")
+        str,
+        typer.Option(
+            help="parquet | csv | jsonl | inspect | hf | otree | shared | registry | every-eval (see docs/export.md)"
+        ),
     ] = "parquet",
     out: Annotated[
         Path | None,
@@ -21,7 +25,7 @@ def export(
         ),
     ] = None,
     texts: Annotated[
-        bool, typer.Option("--texts", help="hf: add prompts, replies and reasoning to the calls.")
+        bool, typer.Option("--texts", help="hf, every-eval: add prompts and replies (hf: and reasoning).")
     ] = False,
     visits: Annotated[
         bool,
@@ -38,9 +42,23 @@ def export(
 ) -> None:
     """Write a run as files for other tools.
 
-    Tables, Inspect logs, a dataset folder, or oTree's wide table.
+    Tables, Inspect logs, a dataset folder, oTree's wide table, or a shared run without texts. With the format registry
+    RUN is a folder of shared runs, and a static page over them is written.
     """
     from ostrom.data.early_looks import record_early_look
+
+    if format == "registry":
+        from ostrom.features.exporting.shared import write_registry
+
+        folder = Path(run)
+        if not folder.is_dir():
+            raise UsageError(f"{run}: is no folder of shared runs")
+        page, many = write_registry(folder, out or folder)
+        if json:
+            print_json({"registry": {"file": str(page), "rows": many}})
+        else:
+            say(f"registry: {many} runs in {page}")
+        return
     from ostrom.features.exporting import export_run
     from ostrom.studies.run import open_run
 

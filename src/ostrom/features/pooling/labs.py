@@ -94,6 +94,7 @@ def pool_runs(
     names = _names(runs)
     refuse_other_studies(runs, list(names), allowed)
     answers = {name: _asked(run, query, level) for name, run in zip(names, runs, strict=True)}
+    refuse_copies(dict(zip(names, runs, strict=True)), {name: found for name, (found, _) in answers.items()})
     keys: dict[tuple[tuple[str, Any], ...], None] = {}
     for found, _ in answers.values():
         keys.update(dict.fromkeys(tuple(one.key.items()) for one in found))
@@ -139,6 +140,17 @@ def refuse_other_studies(runs: Sequence[RunData], names: Sequence[str], allowed:
             f"{names[0]} and {name} hold different studies: {listed}{more} "
             f"(pool them in spite of it: {' '.join(f'--allow {root}' for root in roots)})"
         )
+
+
+def refuse_copies(runs: Mapping[str, RunData], answers: Mapping[str, Sequence[Estimate]]) -> None:
+    """Refuse a run beside its own copy (a shared run beside the one it was made from): it would count twice."""
+    met: dict[str, str] = {}
+    for name, run in runs.items():
+        made = [run.manifest.get("created"), models_of(run.manifest)]
+        mark = repr([made, [(one.value, one.low, one.high, one.n) for one in answers[name]]])
+        if answers[name] and mark in met:
+            raise UsageError(f"{met[mark]} and {name} are copies of one run; a run counts once")
+        met[mark] = name
 
 
 def _asked(run: RunData, query: Query, level: float) -> tuple[list[Estimate], str]:

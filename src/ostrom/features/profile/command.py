@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 )
 def profile(
     model: Annotated[list[str], typer.Option("--model", help="A model; may be given several times.")],
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="Show every figure as a difference to this model, which is profiled too."
+        ),
+    ] = None,
     options: PlayOptions = PlayOptions(),
     preset: Annotated[str | None, typer.Option(help="A preset of the battery, such as smoke.")] = None,
     battery: Annotated[str, typer.Option(help="A battery: its file (YAML) or its name.")] = "standard",
@@ -56,9 +62,11 @@ def profile(
     from ostrom.features.profile.battery import check_figures, play_battery, read_battery
     from ostrom.reports.figures import need_extras
 
-    say_allowed(options.allow_key, model)
+    say_allowed(options.allow_key, model, against)
     options.check()
     need_extras()
+    if against is not None:
+        model = [against, *model]  # pages show differences to the first model
     if len(set(model)) < len(model):
         raise UsageError("--model: a model is named twice")
     found, home = read_battery(battery, preset)
@@ -88,14 +96,26 @@ def profile(
         else ""
     )
     written = pages.write_pages(folder, found, profiles, about=about)
+    compared = None if against is None else pages.differences(profiles)
     if json:
+        beside = (
+            {}
+            if compared is None
+            else {"against": against, "differences": compared[0], "control": compared[1]}
+        )
         print_json({
             "battery": found.name, "preset": preset, "folder": str(folder), "pages": [str(path) for path in written],
             "seeds": {one.part.name: one.seeds for one in sizes}, "profiles": pages.as_data(profiles),
+            **beside,
         })  # fmt: skip
     else:
         for one in profiles:
             _show(one)
+        if compared is not None and compared[0]:
+            print_table(
+                f"Differences to {against}", list(compared[0][0]), [list(row.values()) for row in compared[0]]
+            )
+            say(compared[1])
         for path in written:
             write(path)
     if not all(one.complete for one in profiles):

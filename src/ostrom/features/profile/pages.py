@@ -23,6 +23,7 @@ from ostrom.reports.theme import LINE, MAIN, colours
 from ostrom.reports.words import labels
 
 PAGE, TABLE = "index.html", "figures.csv"
+WORDS = {"yes": "higher", "no": "lower", "undecided": "not decided"}
 PUBLISHED, PEOPLE = "published models", "people"
 COLUMNS = ("part", "figure", "group", "who", "value", "low", "high", "n", "unit", "method", "source", "note")
 
@@ -150,6 +151,35 @@ def _difference(first: Estimate | None, other: Estimate | None) -> Estimate | No
         return None
 
 
+def differences(profiles: Sequence[ModelProfile]) -> tuple[list[dict[str, Any]], str]:
+    """Every figure of the other models minus that of the first, each called higher, lower or not decided.
+
+    Gives plain rows, and the error control in words. A figure that one of two models lacks is left out.
+    """
+    known = {
+        (taken.part.name, taken.figure.name, tuple(one.key.items())): one
+        for taken in profiles[0].taken
+        for one in taken.estimates
+    }
+    rows, made = list[dict[str, Any]](), list[Estimate]()
+    for profile in profiles[1:]:
+        for taken in profile.taken:
+            for one in taken.estimates:
+                place = (taken.part.name, taken.figure.name, tuple(one.key.items()))
+                difference = _difference(known.get(place), one)
+                if difference is not None:
+                    group = key_words(one.key) if len(taken.estimates) > 1 else ""
+                    rows.append(
+                        {"model": profile.model, "part": place[0], "figure": place[1], "group": group}
+                    )
+                    made.append(difference)
+    verdicts = above(made)
+    for row, verdict in zip(rows, verdicts, strict=True):
+        one = verdict.interval
+        row |= {"difference": one.value, "low": one.low, "high": one.high, "verdict": WORDS[verdict.answer]}
+    return rows, verdicts.control
+
+
 def _cell(e: Estimate | None, scale: tuple[float, float], model: str) -> Markup:
     """Value and interval, as text and as a small bar on the scale of the row."""
     if e is None:
@@ -173,7 +203,7 @@ def _cell(e: Estimate | None, scale: tuple[float, float], model: str) -> Markup:
 def _word(verdict: Verdict | None, model: str) -> Markup:
     if verdict is None:
         return Markup("<td>–</td>")
-    word = {"yes": "higher", "no": "lower", "undecided": "not decided"}[verdict.answer]
+    word = WORDS[verdict.answer]
     return Markup('<td><span class="model">{}: </span><span class="verdict {}">{}</span> {}</td>').format(
         model,
         "undecided" if verdict.answer == "undecided" else "",

@@ -1,0 +1,53 @@
+"""A shared run: the tables of a run without texts, beside a manifest that says so. It has no journal.
+
+What asks a journal for more than that there is none is refused in one line: texts, calls and replays are not shared.
+"""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.files import read_plain
+
+
+class SharedJournal:
+    """Stands where the journal of a run is: readers of tables ask nothing of it."""
+
+    entries, doubtful, closed = 0, False, False
+    questions: tuple[str, ...] = ()
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UsageError(
+            f"{self.path}: is a shared run: it holds tables without texts, and nothing else can be asked"
+        )
+
+
+def digest(data: bytes) -> str:
+    """The hash of a table."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def shared_heights(folder: Path, manifest: Mapping[str, Any]) -> dict[str, int] | None:
+    """The number of rows of each table of a shared run, whose files are those that were shared; None of another run."""
+    part = manifest.get("shared")
+    if part is None:
+        return None
+    for name, known in part["tables"].items():
+        path = folder / f"{name}.parquet"
+        try:
+            same = digest(read_plain(path)) == known["digest"]
+        except OSError as error:
+            raise RunError(f"{path}: cannot be read ({error.strerror or error})") from None
+        if not same:
+            raise RunError(f"{path}: is not the table that was shared (get the folder again)")
+    return {name: int(known["rows"]) for name, known in part["tables"].items()}

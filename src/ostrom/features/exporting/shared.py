@@ -1,0 +1,141 @@
+"""A run to be shared: its tables without anything that a model or a person wrote, in a folder that is read like a run.
+
+`ostrom estimate`, `compare`, `pool`, `gate` and `report` take the folder wherever they take a run. The registry is a
+static page over a folder of such folders.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom.data.manifests import models_of, study_hash
+from ostrom.data.tables import TYPES, factor_types, write_parquet
+from ostrom.engine.folder import MANIFEST, identity, kind_of, manifest_bytes
+from ostrom.engine.rows import Row
+from ostrom.engine.shared import digest
+from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.files import draft_of, write_whole
+from ostrom.models.redaction import redact
+from ostrom.studies.run import Run, open_run
+
+TEXTS = frozenset("reply reasoning logprobs error reason note rationale".split())
+"""Columns that are empty in shared tables."""
+LEFT = ("prompts_folder", "prompts_home", "code_home", "joined", "shard")
+"""Parts of a manifest that lead to other folders."""
+LONGEST = 40
+"""Characters of a text among facts: a name, not a sentence."""
+_NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?\s*")
+
+
+def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
+    """Write the folder; gives the file and the number of rows of each table."""
+    manifest = dict(run.manifest)
+    if manifest.get("shared"):
+        raise UsageError(f"{run.folder.path}: is a shared run already (copy its folder)")
+    if kind_of(manifest) != "study" or run.plan.study.people is not None:
+        raise UsageError(
+            f"{run.folder.path}: only runs of studies without people are shared (--format hf writes any run)"
+        )
+    if any(game.as_journaled(run.journal.questions) is not game for game in run.plan.games):
+        raise UsageError(f"{run.folder.path}: was played when actions had other names; --format hf writes it")
+    if out.resolve() == run.folder.path.resolve():
+        raise UsageError(f"--out {out}: is the run itself (name another folder)")
+    if (out / MANIFEST).exists() and not (out / MARK).exists():
+        raise UsageError(f"--out {out}: holds a run (name another folder)")
+    rows = run.rows
+    types = {**TYPES, **factor_types(rows), **run.plan.round_columns}
+    sources: dict[str, Callable[[], Iterable[Row]]] = {
+        "matches": rows.matches,
+        "decisions": rows.decisions,
+        "calls": rows.calls,
+    }
+    write_whole(out / MARK, b"Shared by `ostrom export --format shared`: tables without texts.\n")
+    written, tables = {}, {}
+    for name, source in sources.items():
+        path = out / f"{name}.parquet"
+        draft = draft_of(path)
+        count = write_parquet(draft, ({**without_texts(row), "run": out.name} for row in source()), types)
+        draft.replace(path)
+        written[name] = (path, count)
+        tables[name] = {"rows": count, "digest": digest(path.read_bytes())}
+    for part in LEFT:
+        manifest.pop(part, None)
+    # Keys never are in a manifest; what looks like one in a name or an address is taken out all the same.
+    clean: dict[str, Any] = orjson.loads(redact(orjson.dumps(manifest).decode(), ()))
+    clean["shared"] = {"of": identity(run.manifest), "tables": tables}
+    write_whole(out / MANIFEST, manifest_bytes(clean))
+    return {**written, "manifest": (out / MANIFEST, 1)}
+
+
+MARK = "SHARED.txt"
+
+
+def without_texts(row: Row) -> dict[str, Any]:
+    """A row without what somebody wrote: answers that name no option and are no number, and long texts among facts.
+
+    >>> without_texts({"answer": "I trust you", "options": '["A", "B"]', "note": "x", "facts": '{"said": "a", "n": 1}'})
+    {'answer': None, 'options': '["A", "B"]', 'note': None, 'facts': '{"said":"a","n":1}'}
+    """
+    made = {name: None if name in TEXTS else value for name, value in row.items()}
+    if made.get("answer") is not None and made.get("action") is None:
+        answer = str(made["answer"])
+        named = answer.strip() and answer in _options(made.get("options"))
+        made["answer"] = made["answer"] if named or _NUMBER.fullmatch(answer) else None
+    for name in ("facts",):
+        if isinstance(made.get(name), str):
+            made[name] = orjson.dumps(_short(orjson.loads(made[name]))).decode()
+    return made
+
+
+def _options(text: Any) -> list[Any]:
+    try:
+        found = orjson.loads(text) if isinstance(text, str) else text or []
+    except orjson.JSONDecodeError:
+        return str(text).split(",")
+    return found if isinstance(found, list) else []
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _short(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_short(inner) for inner in value]
+    return "" if isinstance(value, str) and len(value) > LONGEST else value
+
+
+def write_registry(folder: Path, out: Path) -> tuple[Path, int]:
+    """A page over a folder of shared runs: what each is, and its main result; those that cannot be read say why."""
+    from ostrom.analysis.estimate import estimate
+    from ostrom.data.rundata import run_data
+    from ostrom.reports.answers import headline_measure
+    from ostrom.reports.page import Section, plain_page, shown_table
+    from ostrom.reports.panel import Table
+
+    rows: list[list[Any]] = []
+    wrong: list[str] = []
+    for place in sorted(path.parent for path in folder.glob(f"*/{MANIFEST}")):
+        try:
+            with open_run(place) as run, run_data(run.rows, place, run.manifest) as data:
+                name = headline_measure(data)
+                result = "" if name is None else f"{name} {estimate(data, name)[0].text(3)}"
+                day, version = str(run.manifest["created"])[:10], run.manifest["versions"].get("ostrom")
+                hashed = study_hash(run.manifest)
+                rows.append([
+                    place.name, run.plan.name, hashed, ", ".join(models_of(run.manifest)) or "none",
+                    run.plan.study.seeds, day, version, result,
+                ])  # fmt: skip
+        except OstromError as error:
+            wrong.append(str(error))
+    if not rows and not wrong:
+        raise UsageError(f"{folder}: holds no shared run")
+    columns = ["run", "study", "hash", "models", "seeds", "day", "ostrom", "main result"]
+    section = Section("runs", "Shared runs")
+    section.notes.append("Runs with one hash hold one study: `ostrom pool` adds them up.")
+    section.tables.append(shown_table(Table("runs", columns, rows), "", always_open=True))
+    page = plain_page("Registry", folder.name, [section], warnings=wrong)
+    path = out / "index.html"
+    write_whole(path, page.encode())
+    return path, len(rows)
