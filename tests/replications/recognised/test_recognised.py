@@ -109,7 +109,8 @@ def test_the_question_comes_last_and_nothing_hints_at_it(runs: Path) -> None:
     )  # fmt: skip
     ASKED.clear()
     play(bare, runs=runs, name="bare")
-    without, _ = sorted(ASKED), ASKED.clear()
+    without = sorted(ASKED)
+    ASKED.clear()
     asking = load_study(
         "recognised", models=["scripted/knower"], seeds=1,
         changes=["agent.constrain=never", "mechanism.rounds=2", "invalid={retries: 0, policy: fail}"],
