@@ -36,13 +36,13 @@ MOST: dict[str, Size] = {
     "engine": Size(29, 5_134),
     "data": Size(5, 586),
     "analysis": Size(35, 4_305),
-    "reports": Size(32, 2_594),
+    "reports": Size(32, 2_603),
     "studies": Size(18, 2_200),
     "costs": Size(8, 1_116),
     "api": Size(5, 533),
     "cli": Size(15, 1_190),
     "web": Size(5, 292),
-    "features": Size(126, 10_259),
+    "features": Size(126, 10_257),
     "people": Size(27, 3_290),
     "view": Size(22, 3_197),
     "probe": Size(17, 1_548),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=604, statements=57_323)
+WHOLE = Size(files=604, statements=57_330)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

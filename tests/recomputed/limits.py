@@ -142,7 +142,7 @@ def _back(s: Sample, level: float, up: bool) -> float:
         return 0.0
     z, k = float(special.ndtri(1 - level)), s.others
     least = k * max(0.0, 1 - 1 / (9 * k) + z / (3 * math.sqrt(k))) ** 3
-    return abs(s.mean - s.common) * (1 - least / k)
+    return abs(s.mean - s.common) * max(0.0, 1 - least / k)
 
 
 def _unseen(s: Sample, t: float, level: float, reach: float, few: float, up: bool) -> float:

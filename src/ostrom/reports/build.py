@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from markupsafe import Markup
 
 from ostrom.analysis.registered import Standing, standing
 from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import refuse_link, write_whole
 from ostrom.ground.values import grouped
+from ostrom.ground.words import how_many
 from ostrom.reports.answers import answers, keep_result
 from ostrom.reports.card import calls_table, card, first_chart, headline, reproduce, warnings
 from ostrom.reports.cells import INTERVALS, unfinished
@@ -144,6 +146,15 @@ class ReportFiles:
         if (table := calls_table(self.data)) is not None:
             self.add(section, table)
         return section
+
+    def careful(self, remarks: Sequence[str]) -> list[Section]:
+        """What a reader of a paper should know, folded into one section; none where there is nothing."""
+        if not remarks:
+            return []
+        section = self.begin("careful", f"Careful ({how_many(len(remarks), 'remark')})")
+        lines = Markup("").join(Markup("<li>{}</li>").format(remark) for remark in remarks)
+        section.html.append(Markup("<ul>{}</ul>").format(lines))
+        return [section]
 
     def begin(self, name: str, title: str) -> Section:
         """An empty section."""

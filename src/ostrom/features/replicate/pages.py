@@ -54,12 +54,9 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
     published = made.paper.published()
     start = _first(files, made, published)
     sections = [_section(files, made, one, cells, published) for one, cells in made.exhibits]
-    if made.remarks:
-        careful = files.begin("careful", f"Careful ({how_many(len(made.remarks), 'remark')})")
-        remarks = Markup("").join(Markup("<li>{}</li>").format(remark) for remark in made.remarks)
-        careful.html.append(Markup("<ul>{}</ul>").format(remarks))
-        sections.append(careful)
+    sections += files.careful(made.remarks)
     spent = sum(run.usd for run in made.runs)
+    played = [f"{how_many(run.seeds, 'seed')}, {how_many(run.calls, 'call')}" for run in made.runs]
     agents = list(dict.fromkeys(agent for run in made.runs for agent in run.agents))
     wordings = dict.fromkeys(run.wording for run in made.runs)
     page = plain_page(
@@ -75,7 +72,7 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
             ("Paper", made.paper.citation),
             ("Agents", ", ".join(agents) or "none that is a model"),
             ("Wording", ", ".join(wordings)),
-            ("Runs", "; ".join(f"{r.name} ({r.study}, {r.seeds} seeds, {r.calls:,} calls)" for r in made.runs)),
+            ("Runs", "; ".join(f"{r.name} ({r.study}, {sizes})" for r, sizes in zip(made.runs, played, strict=True))),
             ("Spent", f"{spent:.2f} USD"),
             ("Printed spread", made.paper.spread),
             ("Margins", ", ".join(f"{pretty(name)} {margin:g}" for name, margin in made.plan.margins.items())),

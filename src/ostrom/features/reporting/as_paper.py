@@ -45,12 +45,9 @@ def write_as_paper(
         own[name] = list(paper.own(of_arms, games))
         for remark in (*paper.left_out(of), *paper.remarks(of_arms, games)):
             remarks.setdefault(remark, []).append(name)
-    notes = [
-        f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}.",
-        *(
-            remark if len(said) == len(runs) else f"{', '.join(said)}: {remark}"
-            for remark, said in remarks.items()
-        ),
+    careful = [
+        remark if len(said) == len(runs) else f"{', '.join(said)}: {remark}"
+        for remark, said in remarks.items()
     ]
     mapping: dict[str, str] = {}
     for of in runs.values():
@@ -62,8 +59,11 @@ def write_as_paper(
     sections = [
         _section(context, one, paper, published, own, mapping, runs, studies - {*one.study}) for one in found
     ]
+    sections += context.careful(careful)
     first = Section("paper", f"As printed: {paper.citation}")
-    first.notes = notes
+    first.notes = [
+        f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}."
+    ]
     page = render_page(data, first, sections, warnings(data), card(data), reproduce(data))
     path = context.write(page)
     return report_of(path, sections, [data, *more])
