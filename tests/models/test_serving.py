@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import ostrom
+from ostrom.cli.commands.models import check
 from ostrom.ground.errors import AccessRefused, ModelError, RequestRefused, StudyError, UsageError
 from ostrom.models import Message, Request, check_model, client_name, grants, open_model
 from ostrom.models.base import Usage
@@ -123,6 +124,21 @@ def test_a_server_starts_at_the_first_call_serves_all_clients_and_ends_with_the_
     assert start["arguments"][2:4] == ["--host", "127.0.0.1"]
     (log,) = (machine.folder / "cache" / "servers").glob("*.log")
     assert "llama-server --model" in log.read_text() and "secret" not in log.read_text()
+
+
+def test_a_check_tells_that_a_server_is_starting_and_ends_when_its_time_is_over(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(server, "NEWS", 0.2)
+    name = machine.model({"delay": 3600})
+    with pytest.raises(AccessRefused) as failure:
+        check(name=name, timeout=4.0)
+    assert "the server gave no sign of life within 4 s" in str(failure.value)
+    assert "log: " in str(failure.value) and "\n" not in str(failure.value)
+    lines = capsys.readouterr().err.splitlines()
+    assert 1 <= len(lines) <= 6, "it is told less and less often"
+    assert all(f"{name}: its server has been starting for" in line and "log: " in line for line in lines)
+    assert gone(*(start["pid"] for start in machine.starts))
 
 
 @pytest.mark.parametrize("end", ["dies_after", "hangs_after", "stops_after"])

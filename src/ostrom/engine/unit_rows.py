@@ -280,11 +280,14 @@ class RowRecorder:
 
     def _said_code(self, seat: int, answer: Answer, complaints: int, act: bool) -> int:
         said = said_of(self.unit.game, seat, answer, complaints, act=act)
-        self._long = self._long or any(isinstance(value, str) and len(value) > LONGEST_TEXT for value in said)
+        text = repr(said)
+        if not self._long and len(text) > LONGEST_TEXT:
+            self._long = any(isinstance(value, str) and len(value) > LONGEST_TEXT for value in said)
         if self._long:  # long texts are not held in memory until the unit ends
             said = (None, None, None, None, None, answer.reading, complaints, None, None, False, None)
+            text = repr(said)
         # Numbers that are equal and not the same (1 and 1.0) are kept apart.
-        return self._said.setdefault((said, repr(said)), len(self._said))
+        return self._said.setdefault((said, text), len(self._said))
 
     def rows(self, rounds: Sequence[Round], *, ended: bool = True) -> UnitRows:
         """The rows, now that it is known what came of the decisions; players are told of when the unit has ended."""

@@ -17,7 +17,9 @@ models = typer.Typer(help="Language models: check one, list them, fetch embedded
 @with_play_options("allow_key")
 def check(
     name: Annotated[str, typer.Argument(help="A model: provider/model or http://host:port/v1#model")],
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for a server.", min=0.1)] = 60.0,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds to wait for a server to start, and for its reply.", min=0.1)
+    ] = 60.0,
     options: PlayOptions = PlayOptions(),
     json: Json = False,
 ) -> None:
@@ -25,14 +27,17 @@ def check(
     from ostrom.ground.errors import TimedOut
     from ostrom.models import open_model
     from ostrom.models.check import probe
+    from ostrom.models.serving.client import is_started
 
     say_allowed(options.allow_key, name)
 
     async def once() -> dict[str, Any]:
-        model = open_model(name)
-        local = name.startswith(("embedded/", "scripted/"))  # these answer, however long it takes
+        started = is_started(name, {})
+        model = open_model(name, start=timeout, timeout=timeout) if started else open_model(name)
+        # Embedded and scripted models answer, however long it takes; a server that we start says itself what it lacks.
+        unbound = started or name.startswith(("embedded/", "scripted/"))
         try:
-            async with asyncio.timeout(None if local else timeout):
+            async with asyncio.timeout(None if unbound else timeout):
                 return await probe(model)
         except TimeoutError:
             raise TimedOut(f"{name} gave no reply within {timeout:g} s") from None

@@ -25,6 +25,7 @@ from typing import Any
 
 from ostrom.ground.errors import AccessRefused, ModelError, ServerFailed
 from ostrom.ground.files import cache_folder
+from ostrom.ground.terminal import say
 from ostrom.models.failures import one_line
 from ostrom.models.serving import keeper
 from ostrom.models.serving.kinds import HOST, ServerPlan, make_view, short_hash
@@ -39,6 +40,8 @@ PORTS = 3
 HEALTH = 20.0
 """Seconds in which a server that works says that it is well."""
 PAUSE = 0.1
+NEWS = 5.0
+"""Seconds until a person is told that a server is starting; then whenever twice as many have passed."""
 LARGEST_LOG = 16 << 20
 _TAKEN = ("address already in use", "address in use", "couldn't bind", "errno 98", "errno 48")
 
@@ -128,8 +131,12 @@ class LocalServer:
         except asyncio.CancelledError:
             await asyncio.gather(joining, return_exceptions=True)  # a thread cannot be cancelled
             raise
-        until = time.monotonic() + self.start
-        while time.monotonic() < until:
+        begun = time.monotonic()
+        reported = NEWS / 2
+        while (passed := time.monotonic() - begun) < self.start:
+            if passed >= 2 * reported:
+                reported = passed
+                say(f"{self.who}: its server has been starting for {passed:.0f} s; log: {self.log}")
             if (status := self._ended()) is not None:
                 return f"ended at its start ({status})"
             if await self._healthy(PAUSE * 20) and self._ended() is None:
