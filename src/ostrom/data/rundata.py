@@ -376,16 +376,15 @@ def run_data(
         for factor in rows.plan.factors
     }
     if (heights := shared_heights(folder, manifest)) is not None:
-        return RunData(
-            folder,
-            manifest,
-            levels=levels,
-            types=types,
-            rows=heights,
-            planned=rows.plan.planned,
-            units=rows.plan.unit,
-            so_far=rows.plan.so_far(rows.journal.states(), playing=False),
+        plan = rows.plan
+        shared = RunData(
+            folder, manifest, levels=levels, types=types, rows=heights, planned=plan.planned, units=plan.unit
         )
+        states = {
+            row["match"]: row["state"] for row in shared.records("SELECT DISTINCT match, state FROM matches")
+        }
+        shared.so_far = plan.so_far(states, playing=False)
+        return shared
     state: dict[str, Any] = {
         "entries": rows.journal.entries,
         "ostrom": __version__,

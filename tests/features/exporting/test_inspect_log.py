@@ -134,7 +134,7 @@ def test_foreign_and_damaged_logs_are_refused_in_one_line(played: ostrom.Run, tm
 
 
 def test_options_of_other_formats_are_refused(played: ostrom.Run) -> None:
-    with pytest.raises(UsageError, match="--texts is for --format hf, not for inspect"):
+    with pytest.raises(UsageError, match="--texts is for --format hf and every-eval, not for inspect"):
         played.export(format="inspect", texts=True)
     with pytest.raises(UsageError, match="allowed: parquet, csv, jsonl, inspect, hf, otree"):
         played.export(format="xlsx")
