@@ -31,6 +31,8 @@ def differences(kind: str, truth: float, times: int, pairs: int) -> Any:
     """Differences of pairs of matches of ten rounds, or of two, or of matches that are all or nothing."""
     rng = np.random.default_rng([len(kind), int(10 * truth), pairs])
     chances = 0.6 + truth, 0.6
+    one: Any
+    two: Any
     if kind == "share of 10 rounds":
         one, two = (rng.binomial(10, rate, (times, pairs)) / 10 for rate in chances)
     elif kind == "all or nothing":

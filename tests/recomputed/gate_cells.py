@@ -133,10 +133,12 @@ def decided_at(values: Any, low: float, high: float) -> tuple[Any, Any]:
         fails |= reached(1 - values, 1 - low)
     if high < 1:
         fails |= reached(values, high)
-    return tuple(
-        np.where(of[:, FIRST - 1 :].any(axis=1), of[:, FIRST - 1 :].argmax(axis=1) + FIRST, 0)
-        for of in (passes, fails)
-    )
+
+    def first(of: Any) -> Any:
+        late = of[:, FIRST - 1 :]
+        return np.where(late.any(axis=1), late.argmax(axis=1) + FIRST, 0)
+
+    return first(passes), first(fails)
 
 
 def until(times: int) -> Iterator[tuple[str, str, float, float, float]]:

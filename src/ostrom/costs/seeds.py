@@ -30,13 +30,15 @@ class SeedPrice:
     def times(self, many: float) -> SeedPrice:
         """What so many times as many seeds take."""
         usd = None if self.usd is None else many * self.usd
-        return SeedPrice(*(many * of for of in (self.seeds, self.matches, self.calls, self.tokens)), usd)
+        return SeedPrice(many * self.seeds, many * self.matches, many * self.calls, many * self.tokens, usd)
 
     def plus(self, other: SeedPrice) -> SeedPrice:
         """What these seeds take in two runs; the number of seeds is that of each."""
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd
-        sums = (getattr(self, name) + getattr(other, name) for name in ("matches", "calls", "tokens"))
-        return SeedPrice(max(self.seeds, other.seeds), *sums, usd)
+        return SeedPrice(
+            max(self.seeds, other.seeds), self.matches + other.matches, self.calls + other.calls,
+            self.tokens + other.tokens, usd,
+        )  # fmt: skip
 
     def affordable(self, budget: Budget) -> float:
         """How many times this fits into a budget; inf where nothing bounds it, or a price is not known."""

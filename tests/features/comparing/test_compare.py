@@ -18,8 +18,9 @@ from tests.cli.in_process import caller
 from ostrom.analysis.comparison import _beside, _by_cell
 from ostrom.analysis.references import published_rows
 from ostrom.cli import main
+from ostrom.data.manifests import changes
 from ostrom.data.rundata import run_data
-from ostrom.features.comparing import Comparison, Line, Own, Published, compare_run, references, two_runs
+from ostrom.features.comparing import Comparison, Line, Own, Published, compare_run, references
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.registry import replications
 from ostrom.models.base import Request
@@ -508,10 +509,10 @@ def test_two_runs_are_compared_with_each_other(tmp_path: Path, monkeypatch: pyte
 
 def test_what_only_one_of_two_runs_has_differs_too() -> None:
     one, two = {"study": {"a": 1, "b": {"c": "x" * 70}}}, {"study": {"a": 1, "d": 2}}
-    assert list(two_runs.changes(one, two)) == [("b.c", "x" * 60 + "...", "-"), ("d", "-", "2")]
+    assert list(changes(one, two)) == [("b.c", "x" * 60 + "...", "-"), ("d", "-", "2")]
 
 
 @pytest.mark.parametrize("part", ["study", "models", "prompts", "versions"])
 def test_two_runs_differ_by_every_part_of_a_manifest(part: str) -> None:
-    (change,) = two_runs.changes({part: {"key": "new"}}, {part: {"key": "old"}})
+    (change,) = changes({part: {"key": "new"}}, {part: {"key": "old"}})
     assert change == (f"{part}.key".removeprefix("study."), "new", "old")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,6 +24,10 @@ STUDY: dict[str, Any] = {
 }  # fmt: skip
 
 
+def _next(replies: Iterator[str], _: Any) -> str:
+    return next(replies)
+
+
 @pytest.fixture(scope="module")
 def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
     folder = tmp_path_factory.mktemp("two")
@@ -31,7 +36,7 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
         made = caller(patch, folder)
         for name, pattern in (("kind", "000000001"), ("hard", "111111110"), ("same", "000000100")):
             replies = iter([f"[A{mark}]" for mark in pattern * 200])
-            scripted.register(name, lambda request, replies=replies: next(replies))
+            scripted.register(name, partial(_next, replies))
             done = made("run", "s.yaml", "--model", f"scripted/{name}", "--name", name)
             assert done.code == 0, done.err
         yield made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ CHANCES = {"one": 6, "two": 8, "three": 9}
 """How many of ten replies of each model cooperate."""
 
 
+def _next(replies: Iterator[str], _: Any) -> str:
+    return next(replies)
+
+
 @pytest.fixture(scope="module")
 def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
     folder = tmp_path_factory.mktemp("pool")
@@ -34,7 +39,7 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
         made = caller(patch, folder)
         for name, chance in CHANCES.items():
             replies = iter((["[A0]"] * chance + ["[A1]"] * (10 - chance)) * 100)
-            scripted.register(name, lambda request, replies=replies: next(replies))
+            scripted.register(name, partial(_next, replies))
             done = made("run", "s.yaml", "--model", f"scripted/{name}", "--name", name)
             assert done.code == 0, done.err
         done = made(

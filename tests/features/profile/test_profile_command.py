@@ -269,9 +269,8 @@ def test_a_model_is_profiled_against_another(call: Call) -> None:
         "higher" if row["low"] > 0 else "lower" if row["high"] < 0 else "not decided"
     )  # fmt: skip
     assert "difference: " in Path("p/index.html").read_text()
-    shown = call(
-        "more", "profile", "--model", "scripted/kind", "--against", "scripted/mixed", "--battery", "mine.yaml", "--out", "p"
-    )  # fmt: skip
+    asked = ("more", "profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--against")
+    shown = call(*asked, "scripted/mixed", "--out", "p")
     assert "Differences to scripted/mixed" in shown.out
     done = call(
         "more", "profile", "--model", "scripted/kind", "--against", "scripted/kind", "--battery", "mine.yaml"

@@ -84,9 +84,9 @@ def without_texts(row: Row) -> dict[str, Any]:
         answer = str(made["answer"])
         named = answer.strip() and answer in _options(made.get("options"))
         made["answer"] = made["answer"] if named or _NUMBER.fullmatch(answer) else None
-    for name in ("facts",):
-        if isinstance(made.get(name), str):
-            made[name] = orjson.dumps(_short(orjson.loads(made[name]))).decode()
+    facts = made.get("facts")
+    if isinstance(facts, str):
+        made["facts"] = orjson.dumps(_short(orjson.loads(facts))).decode()
     return made
 
 

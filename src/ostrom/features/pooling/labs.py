@@ -194,14 +194,14 @@ def _pool(
     values = [one.value for one in estimates.values()]
     variances = [variance_of(one) for one in estimates.values()]
     bounds = _bounds(estimates.values())
-    found = pooled(values, variances, level, bounds)
+    whole = pooled(values, variances, level, bounds)
     labs = tuple(
         Lab(name, one, v, weight)
-        for (name, one), v, weight in zip(estimates.items(), variances, found.weights, strict=True)
+        for (name, one), v, weight in zip(estimates.items(), variances, whole.weights, strict=True)
     )
     moderators = [_moderated(keys, of, labs, level) for keys, of in differing]
     without = tuple(without_each(values, variances, level, bounds))
-    return LabPool(key, labs, left_out, found, without, tuple(filter(None, moderators)))
+    return LabPool(key, labs, left_out, whole, without, tuple(filter(None, moderators)))
 
 
 def variance_of(one: Estimate) -> float:
