@@ -34,11 +34,11 @@ MOST: dict[str, Size] = {
     "models": Size(32, 3_737),
     "agents": Size(32, 2_553),
     "engine": Size(29, 5_137),
-    "data": Size(5, 586),
+    "data": Size(5, 590),
     "analysis": Size(35, 4_305),
     "reports": Size(32, 2_603),
     "studies": Size(18, 2_200),
-    "costs": Size(8, 1_116),
+    "costs": Size(8, 1_115),
     "api": Size(5, 533),
     "cli": Size(15, 1_192),
     "web": Size(5, 292),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=604, statements=57_341)
+WHOLE = Size(files=604, statements=57_344)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
