@@ -111,7 +111,8 @@ class UnitRows:
             widths, parts = zip(*map(_narrow, codes), strict=True)
             head = b"[%s,%s]" % (orjson.dumps([len(self.steps), *widths]), b",".join(tables))
             raw = b"%d\n%s%s" % (len(head), head, b"".join(parts))
-        longest = max(map(len, (self.asked, self.came, self.said if said else (), self.players)))
+        answers = self.said if said and self.said else []
+        longest = max(len(table) for table in (self.asked, self.came, answers, self.players))
         return _packed(raw) if len(raw) <= MOST_BYTES and longest <= MOST_PLAYERS else None
 
     @classmethod
