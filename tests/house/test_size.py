@@ -33,7 +33,7 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_940),
     "models": Size(32, 3_737),
     "agents": Size(32, 2_553),
-    "engine": Size(29, 5_137),
+    "engine": Size(29, 5_138),
     "data": Size(5, 590),
     "analysis": Size(35, 4_305),
     "reports": Size(32, 2_603),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=604, statements=57_344)
+WHOLE = Size(files=604, statements=57_345)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
