@@ -21,6 +21,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.catalog.repetition import Repetition
+from ostrom.mechanisms.catalog.reputation import Reputation
 from ostrom.mechanisms.protocol import Decision, Outcome, View
 from ostrom.memory import memories
 from ostrom.models.base import Model, Reply, Request
@@ -235,6 +236,24 @@ def test_a_script_that_has_acted_before_sees_each_new_past_through_its_memory() 
         "cooperate",
         "defect",
     ]
+
+
+def test_in_a_society_a_script_that_has_acted_before_answers_to_the_records_of_those_it_meets() -> None:
+    rules, streams = Reputation("first", rounds=6, window=3).sized(6), Streams(0, 0)
+    agents = [ScriptedAgent(strategies.build(name)) for name in ("tit_for_tat", "alternator") * 3]
+    match, step, values = rules.play(PRISONERS_DILEMMA, streams), 1, set[str]()
+    due = next(match)
+    while due:
+        answers = [agents[d.player].reply(d, DecisionContext(streams, step, d.player)) for d in due]
+        for decision, answer in zip(due, answers, strict=True):
+            fresh = ScriptedAgent(strategies.build(agents[decision.player].strategy.name))
+            assert answer == fresh.decide(decision, never)
+            values |= {answer.value} if decision.player % 2 == 0 else set()
+        try:
+            due, step = match.send(answers), step + 1
+        except StopIteration:
+            break
+    assert values == set(CD), "tit for tat met both kinds of records"
 
 
 def test_without_a_memory_all_is_remembered() -> None:
