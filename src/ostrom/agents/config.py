@@ -7,7 +7,14 @@ from functools import cached_property
 from typing import Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from ostrom.framing.config import Framing
 from ostrom.ground.registry import write_spec
@@ -136,6 +143,15 @@ class AgentConfig(BaseModel):
             raise ValueError("persona_in: system needs a persona to put there: set 'persona'")
         return self
 
+    @model_serializer(mode="wrap")
+    def _plain(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = dump(self)
+        for name in (
+            () if self.tools else ("tools", "tool_limit")
+        ):  # agents without tools stay as they were kept
+            data.pop(name, None)
+        return data
+
     @property
     def kind(self) -> Literal["strategy", "model", "person", "recorded"]:
         """How the agent decides: by a strategy, a model, a person or a record."""
@@ -157,8 +173,6 @@ class AgentConfig(BaseModel):
         }
         later |= {"persona_in"} if self.persona_in == "user" else set()
         later |= {"conversation"} if self.conversation == "prompt" else set()
-        later |= {"tool_limit"} if not self.tools else set()
-        later |= {"tools"} if not self.tools else set()
         later |= {"earlier_reasoning"} if self.earlier_reasoning == "kept" else set()
         dumped = self.model_dump(mode="json", exclude=later)
         if self.framing.wording is None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ostrom.data.rundata import RunData
 
 BUDGET = ("budget_usd", "budget_calls", "budget_tokens")
-Command = Callable[..., None]
+Command = Callable[..., Any]
 
 RunName = Annotated[str, typer.Argument(help="A run: its name or folder.")]
 MatchNumber = Annotated[int, typer.Option(help="The number of the match, as the tables give it.", min=0)]

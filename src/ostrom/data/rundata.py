@@ -366,9 +366,6 @@ def run_data(
     at a run that is bound to a registration and not complete is recorded.
     """
     import_duckdb()
-    rows.journal.hold()
-    if look:
-        record_early_look(folder, rows, manifest)
     types, more = factor_types(rows), people_columns(rows)
     tables = table_names(rows)
     levels = {
@@ -385,6 +382,9 @@ def run_data(
         }
         shared.so_far = plan.so_far(states, playing=False)
         return shared
+    rows.journal.hold()
+    if look:
+        record_early_look(folder, rows, manifest)
     state: dict[str, Any] = {
         "entries": rows.journal.entries,
         "ostrom": __version__,

@@ -35,7 +35,7 @@ class CommandResult(dict[str, Any]):
         import polars as pl
 
         key = self.rows_key or next((key for key, value in self.items() if _is_rows(value)), None)
-        rows = [dict(_flat(row)) for row in self.get(key, ())]
+        rows = [dict(_flat(row)) for row in (() if key is None else self.get(key, ()))]
         return pl.DataFrame(rows, infer_schema_length=None, strict=False)
 
     def to_dict(self) -> dict[str, Any]:

@@ -531,9 +531,9 @@ def _readings(journal: Journal, table: UnitTable) -> Counter[str]:
     rows = table.rows
     if rows.said is None:  # answers that are not kept with the rows are journaled one by one
         return Counter(journal.readings(table.unit.index))
-    counts: Counter[str] = Counter()
+    counts, place = Counter[str](), list(SAID).index("reading")
     for said, count in zip(rows.said, bincount(rows.said_codes, minlength=len(rows.said)), strict=True):
-        counts[str(said[SAID.index("reading")])] += int(count)
+        counts[str(said[place])] += int(count)
     return +counts
 
 

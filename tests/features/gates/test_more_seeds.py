@@ -111,8 +111,8 @@ def test_wrong_use_is_one_line(call: Call) -> None:
 
 def judgement(answer: str, more: float | None, price: SeedPrice | None = ONE) -> Judgement:
     gate = GateRule(name="g", measure="cooperation", at_least=0.5)
-    judged = Judged(gate, answer, None, {}, "why", None, more if answer == "undecided" else None)  # type: ignore[arg-type]
-    return Judgement((judged,), 0.95, "control", price)
+    judged = Judged(gate, answer, None, {}, "why", None, more=more if answer == "undecided" else None)  # type: ignore[arg-type]
+    return Judgement((judged,), 0.95, "control", price=price)
 
 
 def sequence(*found: Judgement) -> Callable[[], Judgement]:
@@ -187,8 +187,8 @@ def test_seeds_have_prices() -> None:
 
 def test_the_line_says_what_to_do() -> None:
     gate = GateRule(name="g", measure="cooperation", at_least=0.5)
-    many = [Judged(gate, "undecided", None, {}, "", None, float(n)) for n in range(1, 8)]
-    lines = Judgement(tuple(many), 0.95, "c", ONE)
+    many = [Judged(gate, "undecided", None, {}, "", None, more=float(n)) for n in range(1, 8)]
+    lines = Judgement(tuple(many), 0.95, "c", price=ONE)
     assert lines.more == 7 and lines.decision_line.startswith(
         "not yet: 7 of 7 gates undecided (g, g, g, g and g and 2"
     )
@@ -197,7 +197,7 @@ def test_the_line_says_what_to_do() -> None:
         in lines.decision_line
     )
     assert "not yet: 7 of 7" in markdown(lines, "run")
-    unknown = Judgement((*many, Judged(gate, "undecided", None, {}, "no data")), 0.95, "c", ONE)
+    unknown = Judgement((*many, Judged(gate, "undecided", None, {}, "no data")), 0.95, "c", price=ONE)
     assert unknown.more is None and "would decide" not in unknown.decision_line
     assert judgement("fail", None).decision_line == "do not deploy: 1 of 1 gate failed (g)"
     two = Judgement((judgement("pass", None).judged * 2), 0.95, "c")

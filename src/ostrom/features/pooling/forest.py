@@ -39,7 +39,7 @@ def write_forest(pools: Sequence[LabPool], path: Path, query: Query) -> None:
     figure = Figure("forest", chart, caption, f"Forest plot. {said}.")
     write_chart_file(
         path, figure, Table("forest", columns, rows, "Every figure."),
-        kicker="Pooled runs", title=f"Pooled: {query.words}", about=query.matches,
+        kicker="Pooled runs", title=f"Pooled: {query.words}", heading=said, about=query.matches,
     )  # fmt: skip
 
 

@@ -207,10 +207,9 @@ def _write(registration: Registration, out: Path, json: bool) -> CommandResult:
         write(f"{'primary' if one in registration.primary else 'secondary'}: {one.words}")
     for name, rule in registration.decisions.items():
         write(f"{name}: {rule}")
-    for one in registration.sample.power:
-        write(
-            f"power {one['power']:.3f} to find {one['effect']:+.3g} with {one['seeds']} seeds: {one['contrast']}"
-        )
+    for power in registration.sample.power:
+        found = f"power {power['power']:.3f} to find {power['effect']:+.3g}"
+        write(f"{found} with {power['seeds']} seeds: {power['contrast']}")
     for note in filter(None, (registration.sample.note, *_earlier(registration))):
         write(note)
     write(f"hash: {registration.hash}")
