@@ -40,7 +40,7 @@ MOST_SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Deviation:
+class RunDeviation:
     """One way in which a run is not what was registered."""
 
     kind: str
@@ -108,7 +108,7 @@ class RegisteredRun:
     complete: bool
     reasons: tuple[str, ...]
     """Why nothing in it is confirmatory; empty where its registered contrasts are."""
-    deviations: tuple[Deviation, ...]
+    deviations: tuple[RunDeviation, ...]
     results: tuple[RegisteredResult, ...]
 
     @property
@@ -133,7 +133,7 @@ class RegisteredRun:
             *(f"Deviation ({one.kind}): {one.text}." for one in self.deviations),
         ]
 
-    def label(self, data: RunData, asked: Question) -> str:
+    def label(self, data: RunData, asked: AskedContrast) -> str:
         """Confirmatory where a question is a registered contrast, asked of what was registered at its level."""
         if self.reasons or not self.complete or any(one.kind == "seeds" for one in self.deviations):
             return "exploratory"
@@ -213,7 +213,7 @@ def _open_matches(data: RunData) -> bool:
     )
 
 
-def find_deviations(data: RunData, registration: Registration) -> Iterator[Deviation]:
+def find_deviations(data: RunData, registration: Registration) -> Iterator[RunDeviation]:
     """Everything in which a run is not what was registered."""
     yield from _other_design(data, registration)
     yield from _other_versions(data, registration)
@@ -221,13 +221,13 @@ def find_deviations(data: RunData, registration: Registration) -> Iterator[Devia
     yield from _looks(data)
 
 
-def _other_design(data: RunData, registration: Registration) -> Iterator[Deviation]:
+def _other_design(data: RunData, registration: Registration) -> Iterator[RunDeviation]:
     study, models = data.study, tuple(data.manifest.get("models") or ())
     if registration.eligible is None:
         if models and set(models) != set(registration.models):
-            yield Deviation("models", f"{_names(registration.models)} registered, {_names(models)} played")
+            yield RunDeviation("models", f"{_names(registration.models)} registered, {_names(models)} played")
     elif len(models) > 1:
-        yield Deviation("models", f"one model was registered by a rule, {_names(models)} played")
+        yield RunDeviation("models", f"one model was registered by a rule, {_names(models)} played")
     else:
         study = same_but_model(study, models)
     free = {*FREE_TO_CHANGE, *MAY_GROW}
@@ -236,19 +236,19 @@ def _other_design(data: RunData, registration: Registration) -> Iterator[Deviati
     seeds, most = int(study.get("seeds", 1)), registration.sample.seeds
     if seeds > most or (seeds < most and registration.sample.stop is None):
         extra = "; the registered tests take the registered seeds alone" if seeds > most else ""
-        yield Deviation("seeds", f"{most} registered, {seeds} in the run{extra}")
+        yield RunDeviation("seeds", f"{most} registered, {seeds} in the run{extra}")
     changes = differences(registration.prompts, dict(data.manifest.get("prompts") or {}))
     yield from _several("prompts", [f"{line.partition(':')[0]} is another text" for line in changes])
 
 
-def _other_versions(data: RunData, registration: Registration) -> Iterator[Deviation]:
+def _other_versions(data: RunData, registration: Registration) -> Iterator[RunDeviation]:
     wanted = registration.versions.ostrom
     versions = [str((data.manifest.get("versions") or {}).get("ostrom"))]
     if Folder(data.folder).exists:
         with Folder(data.folder).open_journal(data.manifest, checked=False) as journal:
             versions = journal.versions or versions
     if others := [version for version in versions if version != wanted]:
-        yield Deviation("versions", f"ostrom {wanted} registered, {_names(others)} played too")
+        yield RunDeviation("versions", f"ostrom {wanted} registered, {_names(others)} played too")
     rows = data.records(
         "SELECT model, version, count(*) AS n FROM calls WHERE error IS NULL AND version IS NOT NULL "
         'GROUP BY model, version ORDER BY model, min("at"), version'
@@ -256,32 +256,34 @@ def _other_versions(data: RunData, registration: Registration) -> Iterator[Devia
     for model in dict.fromkeys(row["model"] for row in rows):
         said = [f"{row['version']} ({how_many(row['n'], 'reply')})" for row in rows if row["model"] == model]
         if len(said) > 1:
-            yield Deviation("snapshots", f"{model} answered as {_names(said)}")
+            yield RunDeviation("snapshots", f"{model} answered as {_names(said)}")
 
 
-def _left_out(data: RunData) -> Iterator[Deviation]:
+def _left_out(data: RunData) -> Iterator[RunDeviation]:
     states = _states(data)
     unbegun = data.planned - sum(states.values())
     gone = {state: n for state, n in {**states, "not begun": unbegun}.items() if state != "done" and n}
     if gone:
         parts = ", ".join(f"{n} {state}" for state, n in gone.items())
-        yield Deviation("matches", f"{sum(gone.values())} of {data.planned} are left out ({parts})")
+        yield RunDeviation("matches", f"{sum(gone.values())} of {data.planned} are left out ({parts})")
     (row,) = data.records(
         "SELECT coalesce(sum(policies), 0) AS policy, coalesce(sum(missed_decisions), 0) AS missed FROM matches "
         "WHERE state = 'done'"
     )
     if row["policy"]:
-        yield Deviation(
+        yield RunDeviation(
             "policy", f"{how_many(int(row['policy']), 'answer')} by policy in place of a model's own"
         )
     if row["missed"]:
-        yield Deviation("missed", f"{how_many(int(row['missed']), 'decision')} not taken in time")
+        yield RunDeviation("missed", f"{how_many(int(row['missed']), 'decision')} not taken in time")
     (cached,) = data.records("SELECT count(*) AS n FROM calls WHERE source = 'cache'")
     if cached["n"]:
-        yield Deviation("cache", f"{how_many(int(cached['n']), 'reply')} from a cache, so from another run")
+        yield RunDeviation(
+            "cache", f"{how_many(int(cached['n']), 'reply')} from a cache, so from another run"
+        )
 
 
-def _looks(data: RunData) -> Iterator[Deviation]:
+def _looks(data: RunData) -> Iterator[RunDeviation]:
     folder = Folder(data.folder)
     parts = folder.parts if folder.exists else []
     places = dict.fromkeys((data.folder, *(part.path for part in parts)))
@@ -291,7 +293,7 @@ def _looks(data: RunData) -> Iterator[Deviation]:
     if counted:
         seen = ", ".join(f"{look.ended} of {look.planned} matches" for look in counted[:MOST_SHOWN])
         more = f" and {len(counted) - MOST_SHOWN} more" if len(counted) > MOST_SHOWN else ""
-        yield Deviation(
+        yield RunDeviation(
             "looks", f"{how_many(len(counted), 'look')} before it was complete (after {seen}{more})"
         )
 
@@ -342,7 +344,7 @@ def verdict(one: RegisteredContrast, support: Estimate, within: Estimate | None)
 
 
 @dataclass(frozen=True)
-class Question:
+class AskedContrast:
     """A difference that was asked for, to be held against the registered ones."""
 
     measure: str
@@ -351,7 +353,7 @@ class Question:
     level: float
 
 
-def standing(runs: Sequence[RunData], asked: Question | None = None) -> Standing:
+def standing(runs: Sequence[RunData], asked: AskedContrast | None = None) -> Standing:
     """What an answer about some runs must say of registrations; without a question it is exploratory."""
     bound = [one for one in map(registered_run, runs) if one is not None]
     if not bound:
@@ -377,11 +379,11 @@ class Standing:
         )
 
 
-def _several(kind: str, lines: Sequence[str]) -> Iterator[Deviation]:
+def _several(kind: str, lines: Sequence[str]) -> Iterator[RunDeviation]:
     for line in lines[:MOST_SHOWN]:
-        yield Deviation(kind, line)
+        yield RunDeviation(kind, line)
     if len(lines) > MOST_SHOWN:
-        yield Deviation(kind, f"and {len(lines) - MOST_SHOWN} more")
+        yield RunDeviation(kind, f"and {len(lines) - MOST_SHOWN} more")
 
 
 def _names(names: Sequence[str]) -> str:

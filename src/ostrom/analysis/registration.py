@@ -95,7 +95,7 @@ def read_contrast(text: str, option: str, smallest: float | None) -> RegisteredC
     return validate(RegisteredContrast, content, option)
 
 
-class Stated(_Part):
+class StudyStatement(_Part):
     """How the study was stated; `ostrom run --registered` states it the same way."""
 
     study: str
@@ -105,7 +105,7 @@ class Stated(_Part):
     seeds: int | None
 
 
-class Sample(_Part):
+class SampleSize(_Part):
     """How much is played, and what that can find."""
 
     seed: int = Field(ge=0)
@@ -139,11 +139,11 @@ class Registration(_Part):
     level: float = Field(ge=0.8, lt=1)
     multiplicity: str
     decisions: dict[str, str]
-    sample: Sample
+    sample: SampleSize
     models: tuple[str, ...]
     eligible: str | None
     exclusions: dict[str, str]
-    stated: Stated
+    stated: StudyStatement
     versions: Versions
     prompts: dict[str, str]
     study: dict[str, Any]

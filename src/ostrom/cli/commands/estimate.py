@@ -52,7 +52,7 @@ def estimate(
     `ostrom list measures` names the measures; a parameter follows a colon.
     """
     from ostrom.analysis.measure import measures
-    from ostrom.analysis.registered import Question, standing
+    from ostrom.analysis.registered import AskedContrast, standing
     from ostrom.analysis.stopping import stopping
     from ostrom.analysis.units import condition
     from ostrom.data.rundata import so_far
@@ -79,7 +79,7 @@ def estimate(
         columns = _columns(by)
         picked = condition(data, part, where or [])
         found = _estimates(data, part, columns, contrast, over, log, _columns(balance), picked, level)
-        asked = Question(measure, contrast, picked, level) if contrast and not (by or balance) else None
+        asked = AskedContrast(measure, contrast, picked, level) if contrast and not (by or balance) else None
         registered = standing(data, asked)
     rows = [
         {

@@ -25,9 +25,9 @@ from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
     from ostrom.analysis.registration import Registration
-    from ostrom.features.registering.plan import Terms
+    from ostrom.features.registering.plan import RegistrationTerms
 
-CONTRAST = '"MEASURE: FACTOR A - B < 0"'
+CONTRAST = "`MEASURE: FACTOR A - B < 0`"
 
 
 @with_play_options("prompts")
@@ -121,9 +121,9 @@ def register(
 def _terms(
     primary: list[str], secondary: list[str], smallest: float | None, level: float, eligible: str | None,
     pilot: str | None, runs: Path,
-) -> Terms:  # fmt: skip
+) -> RegistrationTerms:  # fmt: skip
     from ostrom.analysis.registration import read_contrast
-    from ostrom.features.registering.plan import Terms
+    from ostrom.features.registering.plan import RegistrationTerms
 
     if not 0.8 <= level < 1:
         raise UsageError(f"--level must lie between 0.8 and 1 (found {level:g})")
@@ -131,7 +131,7 @@ def _terms(
         raise UsageError(f"--smallest must be a number above 0 (found {smallest:g})")
     if eligible is not None and not eligible.strip():
         raise UsageError("--eligible must say in words how the model is picked")
-    return Terms(
+    return RegistrationTerms(
         tuple(read_contrast(text, "--primary", smallest) for text in primary),
         tuple(read_contrast(text, "--secondary", smallest) for text in secondary),
         level, eligible, pilot, runs,
@@ -139,12 +139,12 @@ def _terms(
 
 
 def _before(
-    study: str, terms: Terms, models: list[str], seeds: int | None, stop: str | None, preset: str | None,
+    study: str, terms: RegistrationTerms, models: list[str], seeds: int | None, stop: str | None, preset: str | None,
     changes: list[str], options: PlayOptions,
 ) -> Registration:  # fmt: skip
     import orjson
 
-    from ostrom.analysis.registration import Stated
+    from ostrom.analysis.registration import StudyStatement
     from ostrom.features.registering.plan import PLACEHOLDER, registration_for
     from ostrom.ground.yaml import in_words, read_yaml
     from ostrom.studies.resolve import resolve
@@ -166,11 +166,11 @@ def _before(
     found = resolve(study, preset=preset, changes=changes, models=asked, seeds=seeds, options=options)
     if found.plan.study.people is not None:
         raise UsageError(f"{study}: is a study with people; a registration is that of `ostrom run`")
-    stated = Stated(study=study, preset=preset, set=tuple(changes), models=tuple(models), seeds=seeds)
+    stated = StudyStatement(study=study, preset=preset, set=tuple(changes), models=tuple(models), seeds=seeds)
     return registration_for(found.plan, stated, terms)
 
 
-def _after(run: str, runs: Path, terms: Terms) -> Registration:
+def _after(run: str, runs: Path, terms: RegistrationTerms) -> Registration:
     from ostrom.features.registering.plan import registration_after
     from ostrom.studies.run import open_run
 

@@ -12,8 +12,8 @@ from ostrom.analysis.registration import (
     MOST_CONTRASTS,
     RegisteredContrast,
     Registration,
-    Sample,
-    Stated,
+    SampleSize,
+    StudyStatement,
     now,
     renamed,
 )
@@ -31,7 +31,7 @@ SIMULATIONS = 1000
 
 
 @dataclass(frozen=True)
-class Terms:
+class RegistrationTerms:
     """What a registration adds to a study."""
 
     primary: tuple[RegisteredContrast, ...]
@@ -43,21 +43,21 @@ class Terms:
     runs: Path = Path("runs")
 
 
-def registration_for(plan: StudyPlan, stated: Stated, terms: Terms) -> Registration:
+def registration_for(plan: StudyPlan, stated: StudyStatement, terms: RegistrationTerms) -> Registration:
     """The registration of a study that has not been played."""
     for one in (*terms.primary, *terms.secondary):
         _check_contrast(plan, one)
     return _written(plan, stated, terms, _sample(plan, stated, terms), None)
 
 
-def registration_after(plan: StudyPlan, folder: Folder, terms: Terms) -> Registration:
+def registration_after(plan: StudyPlan, folder: Folder, terms: RegistrationTerms) -> Registration:
     """The registration of a run that was played; nothing in it can be confirmatory."""
     for one in (*terms.primary, *terms.secondary):
         _check_contrast(plan, one)
     manifest = folder.manifest()
     study = manifest["study"]
-    stated = Stated(study=str(study["name"]), preset=None, set=(), models=(), seeds=None)
-    sample = Sample(
+    stated = StudyStatement(study=str(study["name"]), preset=None, set=(), models=(), seeds=None)
+    sample = SampleSize(
         seed=plan.study.seed, seeds=plan.study.seeds, stop=_rule(plan),
         interval="anytime" if plan.stop else "fixed", power=(),
         note="the run had been played: no power is stated",
@@ -90,7 +90,7 @@ def _rule(plan: StudyPlan) -> str | None:
     )  # fmt: skip
 
 
-def _sample(plan: StudyPlan, stated: Stated, terms: Terms) -> Sample:
+def _sample(plan: StudyPlan, stated: StudyStatement, terms: RegistrationTerms) -> SampleSize:
     sequential = plan.stop is not None
     power: list[dict[str, Any]] = []
     note = ""
@@ -100,13 +100,15 @@ def _sample(plan: StudyPlan, stated: Stated, terms: Terms) -> Sample:
         note = "a stopping rule: `ostrom power STUDY` simulates how many seeds it takes"
     else:
         power = [_power(plan, stated, terms, one) for one in terms.primary]
-    return Sample(
+    return SampleSize(
         seed=plan.study.seed, seeds=plan.study.seeds, stop=_rule(plan),
         interval="anytime" if sequential else "fixed", power=tuple(power), note=note,
     )  # fmt: skip
 
 
-def _power(plan: StudyPlan, stated: Stated, terms: Terms, one: RegisteredContrast) -> dict[str, Any]:
+def _power(
+    plan: StudyPlan, stated: StudyStatement, terms: RegistrationTerms, one: RegisteredContrast
+) -> dict[str, Any]:
     """What `ostrom power` says of a contrast at its smallest effect and the registered number of seeds."""
     from ostrom.api import commands
 
@@ -129,7 +131,11 @@ def _power(plan: StudyPlan, stated: Stated, terms: Terms, one: RegisteredContras
 
 
 def _written(
-    plan: StudyPlan, stated: Stated, terms: Terms, sample: Sample, played: dict[str, Any] | None
+    plan: StudyPlan,
+    stated: StudyStatement,
+    terms: RegistrationTerms,
+    sample: SampleSize,
+    played: dict[str, Any] | None,
 ) -> Registration:
     study, models = _plain(plan.resolved()), plan.models
     if terms.eligible is not None:
@@ -169,7 +175,7 @@ def _plain(content: Any) -> Any:
     return orjson.loads(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS))
 
 
-def decisions(level: float, sample: Sample) -> dict[str, str]:
+def decisions(level: float, sample: SampleSize) -> dict[str, str]:
     """What will count as which answer about a primary contrast."""
     kind = "the interval of `ostrom estimate`" if sample.interval == "fixed" else (
         "bounds that hold for every distribution and however often is looked"
