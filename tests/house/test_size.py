@@ -32,7 +32,7 @@ MOST: dict[str, Size] = {
     "memory": Size(9, 496),
     "framing": Size(17, 1_940),
     "models": Size(32, 3_737),
-    "agents": Size(32, 2_553),
+    "agents": Size(32, 2_556),
     "engine": Size(29, 5_138),
     "data": Size(5, 590),
     "analysis": Size(35, 4_305),
@@ -42,7 +42,7 @@ MOST: dict[str, Size] = {
     "api": Size(5, 533),
     "cli": Size(15, 1_192),
     "web": Size(5, 292),
-    "features": Size(126, 10_257),
+    "features": Size(126, 10_258),
     "people": Size(27, 3_290),
     "view": Size(22, 3_197),
     "probe": Size(17, 1_548),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=604, statements=57_345)
+WHOLE = Size(files=604, statements=57_349)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
