@@ -34,8 +34,8 @@ class CommandResult(dict[str, Any]):
         """The rows of the answer as a polars frame; what a row holds in a mapping has a dot in its column's name."""
         import polars as pl
 
-        key = self.rows_key or next((key for key, value in self.items() if _is_rows(value)), None)
-        rows = [dict(_flat(row)) for row in (() if key is None else self.get(key, ()))]
+        key = self.rows_key or next((key for key, value in self.items() if _is_rows(value)), "")
+        rows = [dict(_flat(row)) for row in self.get(key, ())]
         return pl.DataFrame(rows, infer_schema_length=None, strict=False)
 
     def to_dict(self) -> dict[str, Any]:

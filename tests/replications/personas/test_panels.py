@@ -240,7 +240,8 @@ def test_every_exhibit_takes_the_arms_of_the_paper_and_pools_no_instruction(cros
         ("hidden", "yes"): 100, ("visible", "yes"): 0, ("hidden", "no"): 100, ("visible", "no"): 0
     }  # fmt: skip
     page = (crossed.folder / "report" / "as-paper" / "index.html").read_text(encoding="utf-8")
-    assert "20 of 28 matches are not of the paper&#39;s arms (another instruction)" in page
+    folded = page[page.index("<h2>Careful (") :]
+    assert "20 of 28 matches are not of the paper&#39;s arms (another instruction)" in folded
     assert "32 model calls" in page
 
 
