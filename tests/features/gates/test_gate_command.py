@@ -314,7 +314,7 @@ def test_junit_and_markdown_say_the_same_and_no_text_breaks_them(call: Call) -> 
     )
     assert all(
         line.count("`") % 2 == 0 and line.replace("\\|", "").count("|") == 7
-        for line in text.splitlines()[2:6]
+        for line in text.splitlines()[4:8]
     )
 
 
