@@ -421,6 +421,9 @@ class Run:
         *,
         measure: str | None = None,
         by: str | None = None,
+        where: Sequence[str] | None = None,
+        margin: float | None = None,
+        lower_is_better: bool = False,
         level: float = 0.95,
         as_: Sequence[str] | None = None,
         reference: str | None = None,
@@ -428,7 +431,10 @@ class Run:
         """The figures of this run beside the published ones, or with ``old`` its differences to another run."""
         from ostrom.api.commands import returned
 
-        options = {"measure": measure, "by": by, "level": level, "as_": as_, "reference": reference}
+        options = {
+            "measure": measure, "by": by, "where": where, "margin": margin, "lower_is_better": lower_is_better,
+            "level": level, "as_": as_, "reference": reference,
+        }  # fmt: skip
         comparison: Any = returned("compare", self.path, old and str(old), **options)
         return comparison
 

@@ -31,7 +31,9 @@ def compare(
     measure: Annotated[
         str | None, typer.Option(help="With OLD: the measure (default: cooperation, else the score).")
     ] = None,
-    by: Annotated[str, typer.Option(help="With OLD: columns to compare by, such as game,agent.")] = "",
+    by: Annotated[
+        str | None, typer.Option(help="With OLD: columns to compare by, such as game,agent.")
+    ] = None,
     where: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,7 +74,7 @@ def compare(
         if margin is not None and not 0 < margin < math.inf:
             raise UsageError(f"--margin must be a positive number (found {margin:g})")
         how = {"level": level, "margin": MARGIN if margin is None else margin}
-        return _two_runs(run, old, measure, by, where or [], runs, how, lower_is_better, json=json)
+        return _two_runs(run, old, measure, by or "", where or [], runs, how, lower_is_better, json=json)
     if measure or by or where or margin is not None or lower_is_better:
         raise UsageError(
             "--measure, --by, --where, --margin and --lower-is-better need a second run: ostrom compare NEW OLD"
