@@ -152,7 +152,7 @@ UNTRANSLATED: list[tuple[dict[str, Any], str]] = [
     ({"agent": {"persona": "neutral"}}, "unknown persona (or write it out in words) 'neutral'"),
     ({"agent": {"system": "role_is_context"}}, "unknown system (or write it out in words) 'role_is_context'"),
     *(({"framing": {"story": name}}, f"prompt file {name} is not translated into de (translated: neutral)")
-      for name in ("cooking", "long", "pair", "project", "scenario")),
+      for name in ("cooking", "long", "pair", "project", "scenario", "textbook")),
     *(({"framing": {"payoffs": name}}, f"{name} is not translated into de (translated: rows, sentences)")
       for name in ("best_responses", "formula", "matrices", "own_sentences", "profiles", "prose", "words")),
     *(({"framing": {"goal": name}}, f"prompt file {name} is not translated into de (translated: total)")

@@ -43,7 +43,7 @@ MOST: dict[str, Size] = {
     "cli": Size(15, 1_192),
     "web": Size(5, 292),
     "features": Size(126, 10_258),
-    "people": Size(27, 3_290),
+    "people": Size(27, 3_291),
     "view": Size(22, 3_197),
     "probe": Size(17, 1_548),
     "replications": Size(43, 3_004),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=604, statements=57_349)
+WHOLE = Size(files=604, statements=57_350)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

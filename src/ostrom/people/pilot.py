@@ -70,9 +70,8 @@ def host_plan(
                 )
         ignore_register(folder.path)
         register = Register(folder.path, mark, create=True)
-        plan.arrivals = host = hosts(
-            plan, register, title=plan.people.title or plan.study.title or plan.name, test=test
-        )
+        title = plan.people.title or plan.study.title or plan.name
+        plan.arrivals = host = hosts(plan, register, title=title, test=test)
         hosted.append(host)
 
     async def watch(runner: Runner) -> None:
