@@ -54,6 +54,8 @@ ELSEWHERE = {
     "batches": "tests/features/batches/test_batch_command.py",
     "gate": "tests/features/gates/test_gate_command.py",
     "power": "tests/features/power/test_power_command.py",
+    "pool": "tests/features/pooling/test_pool.py",
+    "register": "tests/features/registering/test_register_command.py",
     "replicate": "tests/features/replicate/test_replicate.py",
     "profile": "tests/features/profile/test_profile_command.py",
     "join": "tests/features/joining",

@@ -41,6 +41,7 @@ RECORDS: Mapping[str, dict[str, Any]] = {
         "game": {"name": "public_goods", "n": 3},
     },
     "offer": {"mechanism": {"name": "negotiation", "turns": 2}},
+    "recognition": {"mechanism": {**REPEATED, "recognise": True}},
     "reply": {"mechanism": {"name": "negotiation", "turns": 2}},
     "private_message": {
         "mechanism": {**REPEATED, "talk": {"private": True}},

@@ -88,7 +88,7 @@ class CommandGroup(TyperGroup):
             for name in names:
                 formatter.write(f"  {name:{width}}  {one_line(first_line(name))}\n")
         if ctx.parent is None:
-            formatter.write(f"More\n  {len(further)} further commands, listed by `ostrom {MORE} --help`.\n")
+            formatter.write(f"More: {len(further)} further commands, listed by `ostrom {MORE} --help`.\n")
             formatter.write(f"\n{OPTIONS}\n")
 
 
