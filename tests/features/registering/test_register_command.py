@@ -59,6 +59,7 @@ def test_a_contrast_is_read_as_people_state_it() -> None:
     one = read_contrast("cooperation: history_length 80 - 2 < 0", "--primary", 0.05)
     assert one.query.pair == ("history_length", "80 - 2") and one.direction == "less" and one.smallest == 0.05
     assert one.words == "cooperation, history_length: 80 - 2 < 0"
+    assert read_contrast("cooperation: history_length 80 - 2 <0", "--primary", 0.05) == one
     two = read_contrast("delay:3: k=a-b != 0 where game=x,y and agent=z", "--primary", None)
     assert (two.measure, two.query.pair) == ("delay:3", ("k", "a-b"))
     assert two.where == {"game": ["x", "y"], "agent": ["z"]} and two.direction == "different"
