@@ -56,7 +56,7 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "pool": (
             "ostrom.features.pooling.command:pool",
-            "Pool runs of one study: the mean over labs, and how far labs lie apart.",
+            "Pool runs of one study by several labs: a mean over labs.",
         ),
         "gate": (
             "ostrom.features.gates.command:gate",

@@ -46,7 +46,7 @@ def pool(
     runs: Runs = Path("runs"),
     json: Json = False,
 ) -> CommandResult:
-    """Pool runs of one study: the mean over labs, and how far labs lie apart.
+    """Pool runs of one study by several labs: a mean over labs.
 
     A random-effects model (restricted maximum likelihood, intervals of Hartung and Knapp). Runs of different studies
     are refused, and the difference is shown.
