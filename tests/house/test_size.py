@@ -58,7 +58,7 @@ WHOLE = Size(files=604, statements=57_350)
 MEDIAN_LINES = (90, 160)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
-ROOM_LINES = {"studies": 4_000, "features": 20_000}
+ROOM_LINES = {"studies": 4_000, "features": 21_000}
 OTHER_ROOM_LINES = 9_000
 DOCUMENTED = 0.9819
 """The least share of public functions with a docstring: what 0.1 had (2,988 of 3,043)."""
