@@ -53,7 +53,6 @@ ELSEWHERE = {
     "pilot": "tests/people/test_pilot_command.py",
     "batches": "tests/features/batches/test_batch_command.py",
     "gate": "tests/features/gates/test_gate_command.py",
-    "pool": "tests/features/pooling/test_pool.py",
     "power": "tests/features/power/test_power_command.py",
     "pool": "tests/features/pooling/test_pool.py",
     "register": "tests/features/registering/test_register_command.py",

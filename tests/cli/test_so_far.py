@@ -208,6 +208,7 @@ def test_all_tables_of_a_live_run_tell_of_one_moment(tmp_path: Path) -> None:
         playing.join()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_says_it_too_and_a_finished_one_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

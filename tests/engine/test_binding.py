@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.mechanisms.catalog.repetition import Repetition
 from ostrom.mechanisms.protocol import Decision
+from ostrom.mechanisms.rounds import Rounds
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 
@@ -192,12 +194,15 @@ def test_a_decision_of_another_kind_or_form_is_refused_with_both(
     small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(small(), runs=runs, options=PlayOptions(arrays=False))
-    from ostrom.mechanisms import rounds
+    asks = Rounds.ask
 
-    def renamed(player: int, kind: str, view: Any, form: Any) -> Decision:
-        return Decision(player, "vote" if view.round == 2 else kind, view, form)
+    def renamed(rounds: Rounds, number: int, *rest: Any) -> list[Decision]:
+        return [
+            replace(asked, kind="vote" if number == 2 else asked.kind)
+            for asked in asks(rounds, number, *rest)
+        ]
 
-    monkeypatch.setattr(rounds, "Decision", renamed)
+    monkeypatch.setattr(Rounds, "ask", renamed)
     with pytest.raises(RunError, match=r'match 0, step 1, player 1: .*journaled \["act".*rebuilt \["vote"'):
         rows_of(runs / "small")
 

@@ -142,6 +142,7 @@ def test_every_member_is_told_its_own_instruction_and_plays_by_it() -> None:
     assert min(outcome.scores[1::2]) >= 1.0
 
 
+@pytest.mark.slow
 def test_selection_prefers_what_pays_drift_does_not_and_the_frozen_stay() -> None:
     bad: dict[str, int] = {}
     for arm in ("selected", "drift", "frozen"):

@@ -260,15 +260,19 @@ def test_every_service_has_its_own_key_and_only_those_on_this_machine_need_none(
     ]
 
 
+ALL_FORMS = {"choices", "schema", "logprobs", "prefill"}
+
+
 @pytest.mark.parametrize(
     ("dialect", "forms", "claims"),
     [
-        ("plain", {"schema", "logprobs"}, set()), ("openai", {"schema", "logprobs"}, {"schema", "logprobs"}),
-        ("vllm", {"choices", "schema", "logprobs", "prefill"}, {"choices", "schema", "logprobs", "prefill"}),
-        ("llamacpp", {"choices", "schema", "logprobs", "prefill"}, {"choices", "schema", "logprobs", "prefill"}),
-        ("ollama", {"schema", "logprobs"}, {"schema", "logprobs"}), ("deepseek", {"logprobs"}, {"logprobs"}),
-        ("mistral", {"schema", "prefill"}, {"schema", "prefill"}), ("no_logprobs", {"schema"}, set()),
-        ("transformers", set(), set()),
+        ("plain", {"schema", "logprobs", "tools"}, set()),
+        ("openai", {"schema", "logprobs", "tools"}, {"schema", "logprobs", "tools"}),
+        ("vllm", {*ALL_FORMS, "tools"}, ALL_FORMS), ("llamacpp", {*ALL_FORMS, "tools"}, ALL_FORMS),
+        ("ollama", {"schema", "logprobs", "tools"}, {"schema", "logprobs"}),
+        ("deepseek", {"logprobs", "tools"}, {"logprobs", "tools"}),
+        ("mistral", {"schema", "prefill", "tools"}, {"schema", "prefill", "tools"}),
+        ("no_logprobs", {"schema", "tools"}, set()), ("transformers", {"tools"}, set()),
     ],
 )  # fmt: skip
 def test_what_each_dialect_can_say_and_claims(dialect: str, forms: set[str], claims: set[str]) -> None:

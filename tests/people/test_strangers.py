@@ -130,6 +130,7 @@ def test_a_secret_link_brings_its_own_visit_back_and_so_does_one_of_the_research
     assert moved.title == "Consent" and moved.cookie == person.cookie
 
 
+@pytest.mark.slow
 def test_old_forms_and_places_of_others_change_nothing(server: Served) -> None:
     one, two = server.visitor(join=True), server.visitor(join=True)
     forms = []

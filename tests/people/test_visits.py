@@ -212,6 +212,7 @@ def test_declining_and_leaving_are_ends_with_their_pages(server: Served) -> None
     wait_for(lambda: "departed" in server.ostrom("people", "whole", "list").stdout)
 
 
+@pytest.mark.slow
 def test_news_reach_the_page_and_a_stranger_is_told_not_to_ask(server: Served) -> None:
     person = arrive(server, "news1")
     head = f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nCookie: {person.cookie}\r\n\r\n"

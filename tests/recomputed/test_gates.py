@@ -150,6 +150,7 @@ def test_gates_on_the_border_pass_wrongly_in_at_most_one_run_of_forty() -> None:
         assert max(wrong) <= 0.025, (name, wrong)
 
 
+@pytest.mark.slow
 def test_gates_that_are_looked_at_after_every_seed_are_wrong_in_at_most_one_run_of_forty() -> None:
     """At the border, looked at 296 times: a sample of the table in docs/gates.md."""
     for name, statement, passed, failed, _ in gate_cells.until(150):

@@ -19,6 +19,7 @@ def test_pooling_is_that_of_the_second_program(many: int) -> None:
         assert found.high - found.value == pytest.approx(reach[i], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_interval_of_few_labs_holds_the_mean_of_their_distribution() -> None:
     for name, shares in labs.coverage(1000):
         assert min(shares) >= 0.92, (name, shares)  # .93 is promised, and 1,000 sets are off by .01

@@ -88,6 +88,7 @@ def test_a_page_waits_for_its_figures_and_gets_them(folder: Path) -> None:
         assert "ostrom:" in missing and "nonsense" in missing
 
 
+@pytest.mark.slow
 @pytest.mark.pictures
 def test_the_chart_of_a_run_is_drawn_for_a_phone_as_well(folder: Path) -> None:
     (figure,) = answered({"asked": "chart", "folder": str(folder)})["figures"]

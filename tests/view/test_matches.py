@@ -153,6 +153,7 @@ def test_an_overview_offers_models_only_where_they_tell_more(tmp_path: Path) -> 
         assert list(answered({"asked": "first", "folder": str(folder)})["columns"]) == expected
 
 
+@pytest.mark.slow
 def test_a_page_that_was_drawn_too_early_is_drawn_anew_when_all_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -194,6 +194,7 @@ def test_the_list_shows_the_question_and_the_result_that_was_computed_last(tmp_p
         wait_for(lambda: shown not in server.page("/"))
 
 
+@pytest.mark.slow
 def test_a_result_is_kept_only_with_the_tables_it_was_made_from(tmp_path: Path) -> None:
     folder = talk(tmp_path, seeds=2)
     with open_run(folder) as run, run_data(run.rows, folder, run.manifest) as data:

@@ -99,6 +99,7 @@ def strip(text: str) -> str:
     return re.sub(r'"(id|call|latency|seconds|at|trace_id|entries)": [^,\n}]+', "", text)
 
 
+@pytest.mark.slow
 def test_tables_in_every_format(at_home: Call, home: Path) -> None:
     for format, name in (
         ("csv", "matches.csv"),

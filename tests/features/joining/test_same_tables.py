@@ -74,6 +74,7 @@ def test_matches_of_a_model_behind_a_failing_server(tmp_path: Path, of: int) -> 
     assert same(joined, undivided, tmp_path)
 
 
+@pytest.mark.slow
 def test_shards_that_ask_in_batches_give_the_tables_of_a_run_that_asks_call_by_call(tmp_path: Path) -> None:
     polling = PollingPolicy(first=0.01, longest=0.05)
     with LoopbackServer() as server:

@@ -252,6 +252,7 @@ def test_models_with_the_same_last_name_have_folders_and_figures_of_their_own(ca
     assert {one["model"], two["model"]} == {"scripted/team/same", "scripted/other/same"}
 
 
+@pytest.mark.slow
 def test_a_model_is_profiled_against_another(call: Call) -> None:
     found = profiled(call, "--against", "scripted/mixed", "--out", "p")
     assert found["against"] == "scripted/mixed" and "Holm" in found["control"]

@@ -112,6 +112,7 @@ def test_what_counts_as_support_absence_and_undecided(
         assert verdict(free, estimate(*support), None) != "absence"
 
 
+@pytest.mark.slow
 def test_everything_is_written_out_with_its_power(call: Call) -> None:
     more = (
         "--secondary",
@@ -227,6 +228,7 @@ def test_every_missing_field_is_named(call: Call) -> None:
     assert done.code == 2 and "created: must be a time such as" in done.err
 
 
+@pytest.mark.slow
 def test_every_output_says_what_it_is(call: Call) -> None:
     call("register", "s.yaml", *PRIMARY)
     call("run", "s.yaml", "--registered", "registration.yaml")
@@ -290,6 +292,7 @@ def test_a_rule_in_place_of_a_model(call: Call) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_stopping_rule_is_judged_by_bounds_that_know_of_looks(call: Call) -> None:
     rule = "{width: 0.4, at_least: 5, at_most: 40, every: 5}"
     assert call("register", "s.yaml", *PRIMARY, "--smallest", "0.1", "--stop", rule).code == 0

@@ -323,6 +323,7 @@ def test_wrong_use_is_one_line(arguments: list[str], problem: str, call: Call) -
     assert len(done.err.strip().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_run_of_another_paper_is_refused(
     call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
 ) -> None:

@@ -124,6 +124,7 @@ def test_whoever_follows_one_part_alone_has_no_other(
             assert found.value == 0 and 0 in found, name
 
 
+@pytest.mark.slow
 def test_the_best_response_is_a_script_that_follows_the_incentives_of_one_round(data: RunData) -> None:
     where = {"agent": "best_response", "wording": None}
     once = {"total": 1, "incentives": 1}

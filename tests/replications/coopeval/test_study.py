@@ -107,6 +107,7 @@ def test_designs_are_judged_and_belong_to_their_seat(tournament: Path) -> None:
     assert judged["trust", "contracting", "br"] == {(True, True)}
 
 
+@pytest.mark.slow
 def test_mechanisms_make_calculating_players_cooperate(tournament: Path) -> None:
     alone = [
         r for r in rows_of(tournament)

@@ -179,6 +179,7 @@ def test_rewards_of_certain_play_are_exact(tmp_path: Path) -> None:
         assert found.method == "exact" and (found.low, found.high) == (0.75, 0.75)
 
 
+@pytest.mark.slow
 def test_the_spread_over_seeds_is_that_of_independent_actions(sweep: RunData) -> None:
     where = {"agent": "random", "history_length": 0, "style": "direct"}
     (found,) = estimate(sweep, "memory_cooperation", ["agent"], where=where)
