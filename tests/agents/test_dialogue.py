@@ -149,6 +149,7 @@ def _own(present: str) -> str:
     return re.sub(r"The record of [\s\S]*?\n\n|.*[Pp]unish.* at the end of round .*\n", "", present)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", ["full", "window:1", "window:0"])
 def test_every_message_that_the_rules_tell_stands_once_in_the_chat(memory: str, tmp_path: Path) -> None:
     mechanism = {"name": "repetition", "rounds": 4, "talk": {"shown": "all", "turns": 2}}
@@ -223,6 +224,7 @@ def test_earlier_replies_stay_as_written_or_as_their_answers_alone(tmp_path: Pat
         assert all(bool(re.fullmatch(r"\[A\d\]", text)) == (how == "dropped") for text in said)
 
 
+@pytest.mark.slow
 def test_a_match_that_was_stopped_goes_on_with_the_same_chat(tmp_path: Path) -> None:
     data = study({"name": "cheap_talk", "rounds": 4}, "window:2", style="social")
     play(load_study(data), runs=tmp_path / "calm")
@@ -295,6 +297,7 @@ def test_what_has_no_meaning_is_refused_in_one_line(agent: dict[str, Any], why: 
     assert why in str(error.value) and "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("memory", ["full", "window:3"])
 @pytest.mark.parametrize(

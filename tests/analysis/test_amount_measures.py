@@ -86,6 +86,7 @@ def test_revenue_is_the_price_that_is_paid(game: str, price: int, tmp_path: Path
         assert values(data, "revenue") == {(): price}
 
 
+@pytest.mark.slow
 def test_a_stock_that_lasts_and_one_that_collapses(tmp_path: Path) -> None:
     rounds = {"name": "repetition", "rounds": 4}
     types = {f"p{seat}": f"proportional:{share}" for seat, share in enumerate((0.1, 0.1, 0.1, 0.1, 0.5))}

@@ -34,6 +34,7 @@ def measure(sql: str, **changes: Any) -> Measure:
     return Measure("own", "Own", changes.pop("scale", "share"), "A measure.", sql, **changes)
 
 
+@pytest.mark.slow
 def test_estimates_are_plain_means_over_matches_in_the_order_of_the_study(small: RunData) -> None:
     found = estimate(small, "cooperation", ["agent", "game"])
     assert [tuple(one.key.values()) for one in found][:3] == [
@@ -108,6 +109,7 @@ def test_players_of_one_match_are_paired_in_it_and_opponents_are_not_resampled(p
     assert found.low is not None and found.high is not None and found.high - found.low < 1
 
 
+@pytest.mark.slow
 def test_sides_that_differ_in_more_than_the_factor_say_so(play_run: PlayedRun) -> None:
     run = play_run()
     where = "(game = 'stag_hunt' AND k IN (1, 4)) OR (game = 'prisoners_dilemma' AND k = 16)"
@@ -258,6 +260,7 @@ def test_weights_and_units_of_a_measure(small: RunData) -> None:
     assert alone.low is None or alone.method == "exact"
 
 
+@pytest.mark.slow
 def test_unequal_memories_of_one_agent_are_not_pooled_in_silence(play_run: PlayedRun) -> None:
     run = play_run()
     rows = measure(

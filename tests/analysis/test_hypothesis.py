@@ -88,6 +88,7 @@ def test_players_of_one_match_are_pairs(run: RunData) -> None:
     assert factor.results["comparisons"][0]["t"] == pytest.approx(theirs.statistic)
 
 
+@pytest.mark.slow
 def test_anova_of_two_factors_is_statsmodels(run: RunData) -> None:
     import pandas as pd
     from statsmodels.formula.api import ols

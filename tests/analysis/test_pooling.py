@@ -128,6 +128,7 @@ def test_what_cannot_be_pooled_is_refused() -> None:
         pooled([0.5, 0.6], [0.1, -0.1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labs", [3, 5, 10])
 @pytest.mark.parametrize("shifted", [False, True])
 def test_the_interval_holds_the_mean_of_the_labs(labs: int, shifted: bool) -> None:

@@ -45,6 +45,7 @@ def reason_of(found: Answer | Invalid | Found) -> str:
     return found.reason
 
 
+@pytest.mark.slow
 @given(objects, objects, prose, prose, st.booleans(), st.sampled_from([None, 2]))
 def test_the_last_of_two_objects_is_found_whole_in_any_prose(
     first: dict[str, Any], last: dict[str, Any], before: str, after: str, ascii: bool, indent: int | None

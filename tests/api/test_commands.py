@@ -95,6 +95,7 @@ def test_study_and_play_take_what_run_takes() -> None:
         assert key in own and (own[key].default or None) == (parameter.default or None), key
 
 
+@pytest.mark.slow
 def test_functions_give_what_commands_print_also_inside_a_loop(tmp_path: Path) -> None:
     async def notebook() -> Any:
         return ostrom.commands.run("pd-tournament", preset="smoke", limit=1, runs=tmp_path)

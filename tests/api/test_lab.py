@@ -34,6 +34,7 @@ def calls(runs: Path) -> int:
         return int(run.journal.spent()["calls"])
 
 
+@pytest.mark.slow
 def test_a_script_states_plays_and_asks(tmp_path: Path) -> None:
     study = ostrom.study(STUDY, vary={"mechanism.rounds": [2, 4]}, seeds=2)
     assert study.factors == {"rounds": [2, 4]} and "varies rounds (2)" in repr(study)
@@ -81,6 +82,7 @@ def test_a_branch_is_played_inside_a_running_loop_too(tmp_path: Path) -> None:
     assert "1 of 1 match played" in repr(asyncio.run(notebook()))
 
 
+@pytest.mark.slow
 def test_a_comparison_is_that_of_the_command(tmp_path: Path) -> None:
     run = ostrom.play("pd-tournament", preset="smoke", runs=tmp_path, progress=False)
     made = run.compare()

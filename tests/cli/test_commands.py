@@ -61,6 +61,7 @@ def test_dry_run_bounds_calls_tokens_and_cost_and_plays_nothing(ostrom: Command,
     assert unknown["usd"] is None and unknown["unpriced"] == ["openai/unheard-of"]
 
 
+@pytest.mark.slow
 def test_export_writes_tidy_tables_in_three_formats(ostrom: Command, tmp_path: Path) -> None:
     ostrom("run", "memory", "--preset", "smoke", "--set", SCRIPTED)
     for kind in ("csv", "jsonl", "parquet"):
@@ -134,6 +135,7 @@ class Whole:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "command"), [("typer", ["--help"]), ("numpy", ["show", "game", "chicken"])]
 )
@@ -145,6 +147,7 @@ def test_ctrl_c_in_the_first_moments_of_a_command_is_one_line(
     assert (done.returncode, done.stderr) == (130, "ostrom: interrupted\n")
 
 
+@pytest.mark.slow
 def test_a_command_that_is_not_to_hear_ctrl_c_does_not(tmp_path: Path, ostrom_process: Command) -> None:
     (tmp_path / "numpy.py").write_text(INTERRUPTED + "raise ImportError('went on')")
     done = ostrom_process(
@@ -248,6 +251,7 @@ def test_version_and_help(ostrom: Command) -> None:
         assert ostrom(command, "--help").returncode == 0
 
 
+@pytest.mark.slow
 def test_words_are_matched_as_asked_for_and_the_rule_is_told(ostrom: Command) -> None:
     assert ostrom("run", "memory", "--preset", "smoke", "--set", SCRIPTED).returncode == 0
     done = ostrom("more", "traces", "memory", "--match", "inflected", "--match", "paranoia=prefix", "--json")

@@ -23,6 +23,7 @@ seeds: 3
 """
 
 
+@pytest.mark.slow
 def test_an_estimate_is_a_table_one_json_document_or_csv(call: Call) -> None:
     shown = call("estimate", "s", "cooperation", "--by", "agent,game")
     assert shown.code == 0 and "stag_hunt" in shown.out and "The share of a player's actions" in shown.out
@@ -38,6 +39,7 @@ def test_an_estimate_is_a_table_one_json_document_or_csv(call: Call) -> None:
     assert [row["agent"] for row in csv.DictReader(io.StringIO(safe))] == ["'=coin", "mostly"]
 
 
+@pytest.mark.slow
 def test_differences_slopes_and_several_runs(call: Call) -> None:
     found = json.loads(call("estimate", "s", "payoff", "--contrast", "k=4-1", "--json").out)
     assert [one["k"] for one in found["estimates"]] == ["4 - 1"]
@@ -82,6 +84,7 @@ def test_what_is_wrong_is_one_line(call: Call, arguments: str, words: str) -> No
     assert words in done.err
 
 
+@pytest.mark.slow
 def test_a_test_names_unit_design_and_assumptions(call: Call) -> None:
     shown = call("test", "s", "cooperation", "--factor", "game", "--second", "k")
     assert shown.code == 0

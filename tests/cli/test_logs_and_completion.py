@@ -25,6 +25,7 @@ def _quiet() -> Iterator[None]:
     logging.getLogger("ostrom").propagate = True
 
 
+@pytest.mark.slow
 def test_the_log_tells_calls_and_retries_and_no_secret(
     ostrom: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -41,6 +42,7 @@ def test_the_log_tells_calls_and_retries_and_no_secret(
     assert "averysecret" not in text and "\x1b" not in text
 
 
+@pytest.mark.slow
 def test_without_options_nothing_is_logged(ostrom: Command) -> None:
     with LoopbackServer(faults=Faults(first=("unavailable", "unavailable"))) as server:
         done = ostrom("run", "memory", *SMALL, "--model", server.model)

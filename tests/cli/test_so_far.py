@@ -95,6 +95,7 @@ def gate(call: Call, *rules: object, options: tuple[str, ...] = ()) -> Done:
     return call("gate", "live", "--gates", "gates.yaml", *options)
 
 
+@pytest.mark.slow
 def test_an_estimate_says_how_far_the_run_is_in_every_form(call: Call) -> None:
     text = call("estimate", "live", "cooperation")
     assert text.code == 0 and text.out.splitlines()[-1] == f"{FAR}, being played"
@@ -118,6 +119,7 @@ def test_a_test_says_it_among_its_warnings(call: Call) -> None:
     assert json.loads(call(*asked, "--json").out)["warnings"][0] == f"{FAR}, being played"
 
 
+@pytest.mark.slow
 def test_of_several_runs_the_one_that_is_not_at_its_end_is_named(call: Call) -> None:
     ostrom.play(
         {**STUDY, "name": "whole", "types": {"quick": "tit_for_tat", "slow": "defector"}}, runs="runs"
@@ -182,6 +184,7 @@ def test_an_export_says_it_and_its_json_stays_as_it_was(call: Call, tmp_path: Pa
     assert all(set(entry) == {"file", "rows"} for entry in json.loads(done.out).values())
 
 
+@pytest.mark.slow
 def test_all_tables_of_a_live_run_tell_of_one_moment(tmp_path: Path) -> None:
     run = Live(tmp_path)
     playing = threading.Thread(target=run.play)

@@ -98,6 +98,7 @@ def test_a_misspelled_key_is_named(ostrom: Call, tmp_path: Path, path: tuple[Any
         assert typo in done.err and "allowed" in done.err, done.err
 
 
+@pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 @given(path=st.sampled_from(PATHS), value=st.sampled_from(VALUES))
 def test_any_value_anywhere_is_taken_or_refused_alike(

@@ -228,6 +228,7 @@ def test_designs_are_no_matches(ostrom: Call, tmp_path: Path) -> None:
     assert (told["matches"], told["designs"]) == (2, 4)
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_whether_the_budget_suffices(ostrom: Call, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(GOOD.replace("tit_for_tat", MODEL))
     dry = ("run", "own.yaml", "--dry-run")

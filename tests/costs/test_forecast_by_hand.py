@@ -40,6 +40,7 @@ def study_of(model: str, changes: dict[str, Any]) -> StudyPlan:
     return StudyPlan(load_study(data))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_calls_tokens_and_prices_are_those_of_the_requests(name: str, tmp_path: Path) -> None:
     with LoopbackServer() as server:

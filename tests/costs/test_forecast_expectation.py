@@ -111,6 +111,7 @@ def test_a_collapse_names_its_assumption_and_a_played_run_takes_its_place() -> N
     assert any("common_pool depends on what the players do" in line for line in told.assumes)
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "changes",

@@ -17,6 +17,7 @@ from ostrom.studies.run import open_run, play
 from ostrom.testing.server import LoopbackServer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", ["mechanisms", "prediction", "personas"])
 def test_what_is_forecast_is_what_is_asked(study: str, tmp_path: Path) -> None:
     with LoopbackServer() as server:

@@ -229,6 +229,7 @@ STRANGE = (
 )
 
 
+@pytest.mark.slow
 def test_a_condition_of_a_stranger_is_one_condition_and_reads_matches_alone(tmp_path: Path) -> None:
     import polars as pl
 

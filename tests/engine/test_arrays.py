@@ -35,6 +35,7 @@ RULES: dict[str, dict[str, object]] = {
 GAMES = ["prisoners_dilemma:preset=coopeval", "trust", "stag_hunt:5.1,3.3,0.7"]
 
 
+@pytest.mark.slow
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("game", GAMES)

@@ -51,6 +51,7 @@ HOSTILE: dict[str, tuple[Callable[[], Answer], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_results_that_are_none_are_neither_believed_nor_paid_for_again(
@@ -152,6 +153,7 @@ def left_calls(service: Service, study: Any, runs: Path) -> list[Any]:
     return batch.requests
 
 
+@pytest.mark.slow
 def test_lines_that_the_service_refuses_fail_and_the_others_are_played(
     service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,7 @@ class Lag:
 KINDS = ["no counts", "no file", "counts of none", "not found", "some lines", "empty"]
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_results_that_lag_are_waited_for_and_billed_once(
@@ -135,6 +136,7 @@ def sendings(service: Service) -> Counter[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", ["no file", "counts of none", "some lines"])
 def test_results_that_never_come_are_asked_for_twice_and_no_more(
@@ -172,6 +174,7 @@ def test_a_line_that_can_never_be_read_is_asked_for_twice(
     assert sendings(service).total() == len(sendings(service)) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["expired", "cancelled"])
 def test_what_a_provider_broke_off_without_a_word_is_sent_once_more(
     how: str, service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch

@@ -69,6 +69,7 @@ def test_faults_and_kills_change_neither_tables_nor_bill(wire: str) -> None:
     assert found.verdict == "held", found
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", ["reset_after", "html"])
 def test_a_lost_answer_is_not_a_lost_batch(
@@ -80,6 +81,7 @@ def test_a_lost_answer_is_not_a_lost_batch(
     assert service.store.draws.met[f"exchange {kind}"]
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_is_asked_again(service: Service, small: Small, runs: Path) -> None:
     service.begin_faults(Plan(0.15, seed=4, hang=60, kinds=("hang",)))
     assert play(study_of(small, "openai", timeout=1), runs=runs, options=options()).complete
@@ -109,6 +111,7 @@ def test_a_batch_that_the_service_does_not_know_is_never_asked_again(
     assert billed_once(service, runs / "small")
 
 
+@pytest.mark.slow
 def test_a_full_queue_makes_batches_smaller_until_they_fit(
     service: Service, small: Small, runs: Path
 ) -> None:
@@ -120,6 +123,7 @@ def test_a_full_queue_makes_batches_smaller_until_they_fit(
     assert service.store.draws.met["batch too_much"] and 1 < max(sizes) < 12
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_too_large_for_any_queue_ends_with_a_line(
     service: Service, small: Small, runs: Path
 ) -> None:

@@ -97,6 +97,7 @@ def test_a_budget_holds_whatever_usage_says(small: Small, runs: Path, kind: str,
         assert f"with an upper estimate for {tally.assumed} calls" in str(result.why)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["true", "none"])
 def test_what_earlier_sessions_spent_counts_and_a_larger_budget_goes_on(
     small: Small, runs: Path, kind: str
@@ -147,6 +148,7 @@ def test_tries_that_may_have_been_billed_stay_reserved(small: Small, runs: Path,
             assert tally.assumed == server.fault_counts[fault] and tally.calls == server.count
 
 
+@pytest.mark.slow
 def test_a_call_that_was_cancelled_on_its_way_is_counted_and_journaled(small: Small, runs: Path) -> None:
     """Two interrupts leave at once; the calls under way may be billed all the same."""
 

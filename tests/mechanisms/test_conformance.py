@@ -279,6 +279,7 @@ FORMS: list[Form] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS, ids=lambda f: type(f).__name__)
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=40)

@@ -44,6 +44,7 @@ def test_a_matching_is_perfect_and_keeps_seats(types: int, seats: int) -> None:
         assert all(player % seats == seat for table in tables for seat, player in enumerate(table))
 
 
+@pytest.mark.slow
 def test_all_matchings_are_equally_likely() -> None:
     draws = 6000
     seen = Counter(frozenset(tables_of_round(6, 2, n, Streams(0, 0))) for n in range(draws))

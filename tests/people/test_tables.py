@@ -41,6 +41,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
         yield made
 
 
+@pytest.mark.slow
 def test_there_is_one_visit_per_person_with_cell_order_end_quiz_guesses_and_signals(data: RunData) -> None:
     visits = data.records("SELECT * FROM visits ORDER BY visit")
     assert len(visits) == PEOPLE == len({v["person"] for v in visits})

@@ -83,6 +83,7 @@ def test_the_three_arms_of_a_run(played: Command, tmp_path: Path) -> None:
     assert len(drops) == 24 and {d["stage"] for d in drops} == {"prefilter"}
 
 
+@pytest.mark.slow
 def test_scores_that_are_missing_leave_no_corpus_and_are_asked_for_again(
     played: Command, tmp_path: Path
 ) -> None:
@@ -96,6 +97,7 @@ def test_scores_that_are_missing_leave_no_corpus_and_are_asked_for_again(
     assert broken.returncode == 1 and not (tmp_path / "b").exists()
 
 
+@pytest.mark.slow
 def test_two_judges_agree_or_not(played: Command) -> None:
     asked = (
         "corpus",
@@ -128,6 +130,7 @@ def test_wrong_use_is_one_line(played: Command, more: tuple[str, ...], message: 
     assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_thresholds_shares_and_games_are_those_that_are_asked_for(played: Command) -> None:
     asked = ("corpus", "talk", "--judge", "scripted/judge", "--json", "--out")
     few = json.loads(played(*asked, "few", "--sample", "5", "--dry-run").stdout)

@@ -99,6 +99,7 @@ def test_nothing_of_the_user_is_there(way: str, tmp_path: Path, monkeypatch: pyt
     assert _run(way, walk.format(home=str(Path.home())))
 
 
+@pytest.mark.slow
 @needs_one
 @pytest.mark.parametrize("way", WAYS)
 def test_plain_programs_work(way: str) -> None:
@@ -109,6 +110,7 @@ def test_plain_programs_work(way: str) -> None:
     assert not _run(way, "raise SystemExit(0)") and not _run(way, "assert False") and not _run(way, "def")
 
 
+@pytest.mark.slow
 @needs_one
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(

@@ -118,6 +118,7 @@ def test_matches_that_are_all_alike_or_single_are_never_sure(call: Call) -> None
         assert single["answer"] == "undecided" and single["reason"], single
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [name for name, _, _ in gate_cells.GENERATORS])
 def test_the_verdict_of_the_second_program_is_ours_on_the_border_and_beyond(name: str) -> None:
@@ -145,6 +146,7 @@ def test_the_verdict_of_the_second_program_is_ours_on_the_border_and_beyond(name
         )
 
 
+@pytest.mark.slow
 def test_gates_on_the_border_pass_wrongly_in_at_most_one_run_of_forty() -> None:
     for name, wrong in gate_cells.border(500):
         assert max(wrong) <= 0.025, (name, wrong)

@@ -63,6 +63,7 @@ def test_no_library_that_draws_prints_anything_either(study: Path) -> None:
     assert (again.returncode, again.stdout, again.stderr) == (0, "runs/tiny/report/index.html\n", "")
 
 
+@pytest.mark.slow
 def test_a_failed_panel_makes_the_command_fail_but_the_page_is_there(
     study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

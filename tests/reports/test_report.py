@@ -263,6 +263,7 @@ def test_a_panel_that_fails_is_a_box_on_the_page_and_a_failure_of_the_report(pla
     assert "NOT DECIDED" in page.text
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.usefixtures("own_panels_only")
 @pytest.mark.parametrize(

@@ -158,6 +158,7 @@ def test_a_look_sees_whole_blocks_of_seeds_in_any_order(call: Call) -> None:
     assert again == looks("seq")
 
 
+@pytest.mark.slow
 def test_the_largest_number_of_seeds_ends_it(call: Call) -> None:
     assert call("run", "w.yaml", "--set", "stop.width=0.01", "--set", "stop.at_most=7").code == 0
     assert [look["seeds"] for look in looks("seq")] == [3, 6, 7]

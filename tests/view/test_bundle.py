@@ -129,6 +129,7 @@ def test_secrets_and_hostile_words_are_harmless_in_every_file(
     assert not re.findall(r"(?:src|href)=\"(?:https?:)?/", page)
 
 
+@pytest.mark.slow
 def test_a_bundle_is_a_choice_of_matches_and_replaces_only_a_bundle(tmp_path: Path) -> None:
     talk(tmp_path / "runs", hostile, seeds=2)
     made = bundle("talk", tmp_path / "runs", tmp_path / "out", per_cell=1, report=False)

@@ -23,6 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return talk(tmp_path_factory.mktemp("figures"), seeds=2)
 
 
+@pytest.mark.slow
 def test_a_heat_table_has_the_estimates_of_the_command(folder: Path) -> None:
     asked = {"asked": "heat", "folder": str(folder), "measure": "score", "rows": "rounds", "columns": "agent"}
     told = answered(asked)
@@ -39,6 +40,7 @@ def test_a_heat_table_has_the_estimates_of_the_command(folder: Path) -> None:
         answered({**asked, "rows": "no_such_column"})
 
 
+@pytest.mark.slow
 def test_the_first_screen_names_what_can_be_chosen(folder: Path) -> None:
     told = answered({"asked": "first", "folder": str(folder)})
     assert list(told["columns"]) == ["rounds", "agent"]

@@ -122,6 +122,7 @@ def test_an_index_that_was_only_begun_is_not_complete(tmp_path: Path) -> None:
         assert not opened.progress.complete
 
 
+@pytest.mark.slow
 def test_an_index_of_another_journal_or_from_elsewhere_is_made_anew(tmp_path: Path) -> None:
     folder = talk(tmp_path)
     indexed(folder).connection.close()

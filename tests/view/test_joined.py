@@ -46,6 +46,7 @@ def journals(folder: Path) -> list[Path]:
     return [part.journal for part in Folder(folder).parts]
 
 
+@pytest.mark.slow
 def test_its_state_is_that_of_the_undivided_run(runs: Path) -> None:
     gauges = [RunGauge(Folder(runs / name / "whole")) for name in ("many", "one")]
     joined, undivided = (gauge.look() for gauge in gauges)
@@ -121,6 +122,7 @@ def test_a_match_in_the_journal_of_another_shard_is_refused(runs: Path, tmp_path
         listed.update()
 
 
+@pytest.mark.slow
 def test_its_index_finds_words_in_all_shards(runs: Path) -> None:
     many, one = runs / "many" / "whole", runs / "one" / "whole"
     for folder in (many, one, runs / "many" / "whole.2-of-3"):
@@ -156,6 +158,7 @@ def test_its_index_finds_words_in_all_shards(runs: Path) -> None:
         assert joined.connection.execute("SELECT * FROM segments").fetchall() == before
 
 
+@pytest.mark.slow
 def test_an_index_follows_the_shards_that_a_run_is_joined_from(tmp_path: Path) -> None:
     with LoopbackServer() as server:
         shards = play_shards(asked(server.model), tmp_path, 2)

@@ -65,6 +65,7 @@ def test_the_list_tells_states_apart_and_a_damaged_run_has_the_line_of_the_comma
     wait_for(lambda: page.count("integrity check") == 0 or "journal checked" in server.page("/run/talk"))
 
 
+@pytest.mark.slow
 def test_a_match_shows_what_was_asked_and_marks_what_is_new(server: Viewed) -> None:
     page = server.page("/run/talk/match/0?step=1&player=1")
     assert "This is round 2" in page.replace("<ins>", "").replace("</ins>", "")

@@ -33,6 +33,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_pages_of_a_run_with_amounts(runs: Path) -> None:
     with viewed(runs) as server:
         page = server.page("/run/split/matches")
@@ -45,6 +46,7 @@ def test_pages_of_a_run_with_amounts(runs: Path) -> None:
         assert server.page("/run/split/beside/changed/0/0")
 
 
+@pytest.mark.slow
 def test_figures_speak_of_amounts(runs: Path) -> None:
     first = answered({"asked": "first", "folder": str(runs / "split")})
     assert first["findings"] == ["NO: agent: other − giver 0.00 (exact) (n = 1 match)."]

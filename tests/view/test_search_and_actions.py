@@ -118,6 +118,7 @@ def test_two_runs_pair_by_number_or_by_seed_and_cell(tmp_path: Path) -> None:
         assert pair.count("I <mark") + pair.count("I trust") >= 2 or "trust" in pair
 
 
+@pytest.mark.slow
 def test_a_reply_that_was_asked_for_again_is_told_apart_side_by_side(tmp_path: Path) -> None:
     talk(
         tmp_path, lambda r: Reply("[A0]" if len(r.messages) > 2 else "perhaps", usage=Usage(1, 1)), name="one"
@@ -185,6 +186,7 @@ def test_what_a_command_said_is_text() -> None:
     assert "\x1b" not in page and "\u202e" not in page
 
 
+@pytest.mark.slow
 def test_an_attribution_shows_its_strip(tmp_path: Path) -> None:
     with open_run(strategies(tmp_path, rounds=4)) as run:
         attribute(run, 1, 3, seat=1, method="flip", name="why", runs=tmp_path)

@@ -290,6 +290,7 @@ def test_waiting_for_a_script_gives_the_same_answer() -> None:
     assert asyncio.run(agent.answer(decision, context)) == agent.reply(decision, context)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6).filter(lambda w: sum(w) > 0.01), st.data())
 def test_percentages_are_whole_sum_to_a_hundred_and_keep_the_caps(weights: list[float], data: Any) -> None:
     odds = {f"a{i}": w / sum(weights) for i, w in enumerate(weights)}

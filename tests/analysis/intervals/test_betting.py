@@ -57,6 +57,7 @@ def wrong(found: Combination, truth: float, level: float = 0.95) -> tuple[bool, 
     return low > truth + 1e-12, high < truth - 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", GENERATORS)
 @pytest.mark.parametrize("n", [10, 30])
@@ -196,6 +197,7 @@ def test_the_middle_of_a_line_costs_its_slope_nothing() -> None:
     assert near[1] < -0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("low", "high"), [(0.9, 1.0), (-math.inf, 0.2), (0.4, 0.6), (0.8, 0.95)])
 def test_the_price_is_the_fewest_units_with_which_a_bound_can_decide(low: float, high: float) -> None:
     sample = mean_of([0.5] * 10, bounds=UNIT)

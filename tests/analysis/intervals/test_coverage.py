@@ -43,6 +43,7 @@ def test_means(row: str, n: int) -> None:
     assert held / SAMPLES >= least(n)
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("row", ROWS)
 def test_differences_and_slopes(row: str) -> None:
@@ -65,6 +66,7 @@ def test_differences_and_slopes(row: str) -> None:
         assert count / SAMPLES >= least(5 if name != "slope" else 3), name
 
 
+@pytest.mark.slow
 def test_the_interval_is_at_most_as_wide_as_it_may_be() -> None:
     from ostrom.analysis.intervals.limits import t_quantile
 

@@ -33,6 +33,7 @@ def declared(tmp_path: Path, text: str) -> dict[str, Measure]:
     return {one.name: one.part for one in declarations(path, "own")}
 
 
+@pytest.mark.slow
 def test_a_form_by_round_is_declared_once(tmp_path: Path, small: RunData) -> None:
     parts = declared(tmp_path, GOOD)
     match, rounds = parts["kindness"], parts["kindness_by_round"]

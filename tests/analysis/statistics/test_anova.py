@@ -23,6 +23,7 @@ def unbalanced() -> tuple[list[float], list[str], list[str]]:
     return y, a, b
 
 
+@pytest.mark.slow
 def test_one_factor_is_scipys_f_and_tukey() -> None:
     y, a, _ = unbalanced()
     made = anova(y, {"a": a}, unit="match")
@@ -59,6 +60,7 @@ def test_two_factors_are_statsmodels_table(kind: SumsOfSquares, number: int) -> 
     assert not made.balanced and made.sums_of_squares == kind
 
 
+@pytest.mark.slow
 def test_comparisons_of_two_factors_are_of_least_squares_means_with_the_error_of_the_model() -> None:
     from scipy.stats import studentized_range
 
@@ -76,6 +78,7 @@ def test_comparisons_of_two_factors_are_of_least_squares_means_with_the_error_of
     assert line.p == pytest.approx(studentized_range.sf(np.sqrt(2) * abs(difference) / se, 3, 44), abs=1e-8)
 
 
+@pytest.mark.slow
 def test_an_empty_combination_takes_the_interaction_out() -> None:
     y, a, b = unbalanced()
     kept = [i for i in range(50) if (a[i], b[i]) != ("z", "q")]

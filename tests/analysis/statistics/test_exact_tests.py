@@ -102,6 +102,7 @@ def test_bayes_factors_need_enough_units_and_keep_what_they_were_made_of() -> No
     assert jzs_two_sample(A, B[:5], unit="m").bf10 == jzs_from_t(pooled, 6, 5, unit="m").bf10
 
 
+@pytest.mark.slow
 def test_no_difference_at_all_is_evidence_for_none_that_grows_with_the_sample() -> None:
     factors = [1 / jzs_from_t(0.0, n, unit="m").bf10 for n in (5, 50, 500)]
     # t = 0: the factor is the integral of (1 + n r^2 g)^-1/2 over the inverse chi-square prior of g.

@@ -85,6 +85,7 @@ PAIRED: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRED)
 @given(first=samples, second=samples, seed=st.integers(0, 99))
 @example(first=[0.1] * 4, second=[0.0] * 4, seed=0)

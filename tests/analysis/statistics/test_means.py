@@ -130,6 +130,7 @@ def slow_factor(t: float, df: float, n: float, r: float, low: float, high: float
     return float(area / mass / stats.t.pdf(t, df))
 
 
+@pytest.mark.slow
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("t", "n1", "n2", "r"),

@@ -150,6 +150,7 @@ class TestModels:
         assert changes(found, "P2 flipped") == [pytest.approx(x) for x in (-0.2, 0.2, -0.2, 0.2, -0.2)]
         assert changes(found, "own flipped") == [pytest.approx(0)] * 5
 
+    @pytest.mark.slow
     def test_what_comes_after_reasoning_is_sampled_with_an_interval(self, tmp_path: Path) -> None:
         agent = {"model": "scripted/sampled", "style": "reasoned", "constrain": "never"}
         played(tmp_path, agent, "defect_once")

@@ -53,6 +53,7 @@ def test_a_branch_prints_what_became_of_it(ostrom: Command) -> None:
     assert ostrom("export", Path(data["run"]).name, "--format", "csv")[0] == 0
 
 
+@pytest.mark.slow
 def test_an_attribution_prints_table_and_strip(ostrom: Command) -> None:
     options = ("--match", "0", "--round", "7", "--method", "flip")
     code, out, err = ostrom("more", "attribute", "duel", *options, "--json")

@@ -166,6 +166,7 @@ def test_differences_in_protocol_are_said(sweep: Path) -> None:
     assert "mechanism.rounds = 6, the paper 500" in remarks
 
 
+@pytest.mark.slow
 def test_other_payoffs_are_not_compared_as_rewards(tmp_path: Path) -> None:
     study = load_study(
         "memory",
@@ -179,6 +180,7 @@ def test_other_payoffs_are_not_compared_as_rewards(tmp_path: Path) -> None:
     assert any("trust_symmetric" in remark for remark in made.remarks)
 
 
+@pytest.mark.slow
 def test_a_game_is_compared_by_its_payoffs_whatever_it_is_called(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
         "name: two_suspects\nactions: [talk, keep_still]\ncooperative: keep_still\npayoffs:\n"
@@ -198,6 +200,7 @@ def test_a_game_is_compared_by_its_payoffs_whatever_it_is_called(tmp_path: Path)
     assert any(remark.endswith(said) for remark in made.remarks)
 
 
+@pytest.mark.slow
 def test_mixed_tables_and_cleaned_pasts_meet_their_published_cells(tmp_path: Path) -> None:
     for name in ("memory-asymmetric", "memory-sanitized"):
         changes = ["types={kind: cooperator}", "mechanism.rounds=3"]
@@ -275,6 +278,7 @@ def test_answers_by_the_policy_are_a_doubt_about_the_own_figure(tmp_path: Path) 
     )
 
 
+@pytest.mark.slow
 def test_players_who_never_answered_are_left_out_and_counted(tmp_path: Path) -> None:
     scripted.register("mute", "Hm.")
     try:
@@ -336,6 +340,7 @@ def test_a_study_without_a_reference_says_so(tmp_path: Path) -> None:
         compared(tmp_path / "bare")
 
 
+@pytest.mark.slow
 def test_mechanisms_are_compared_by_mechanism_and_game(tmp_path: Path) -> None:
     study = load_study(
         "mechanisms",
@@ -378,6 +383,7 @@ def test_the_144_games_are_compared_by_family(tmp_path: Path) -> None:
     assert cells["win_win"].doubts and "released data" in cells["win_win"].doubts[0]
 
 
+@pytest.mark.slow
 def test_personas_are_compared_by_their_rates(tmp_path: Path) -> None:
     study = load_study(
         "personas",

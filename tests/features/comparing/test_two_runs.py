@@ -66,6 +66,7 @@ def test_runs_with_other_models_pair_and_are_judged(call: Call) -> None:
     assert less["differences"][0]["verdict"] == "better"
 
 
+@pytest.mark.slow
 def test_undecided_says_how_many_seeds_and_what_they_take(call: Call) -> None:
     made = told(call("compare", "same", "kind", "--by", "agent", "--json"))
     rows = {one["agent"]: one for one in made["differences"]}
@@ -85,6 +86,7 @@ def test_undecided_says_how_many_seeds_and_what_they_take(call: Call) -> None:
     assert wide["differences"][0]["verdict"] == "equivalent" and wide["margin"] == 0.6
 
 
+@pytest.mark.slow
 def test_a_measure_without_bounds_is_judged_approximately(call: Call) -> None:
     made = told(call("compare", "hard", "kind", "--measure", "score", "--where", "agent={model}", "--json"))
     assert made["differences"][0]["approximate"] and "for ordinary values" in made["control"]

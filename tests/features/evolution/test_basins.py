@@ -10,6 +10,7 @@ from ostrom.features.evolution.replicator import sample_basins
 from ostrom.ground.errors import UsageError
 
 
+@pytest.mark.slow
 def test_coordination_shares_cover_the_analytic_boundary() -> None:
     basins = sample_basins([[3.0, 0.0], [0.0, 1.0]], np.random.default_rng(4), samples=400, steps=3000)
     big, small = basins.attractors
@@ -69,6 +70,7 @@ def test_a_stay_near_a_saddle_is_no_rest() -> None:
     assert any(a.support == (0,) for a in found if a.kind == "unsettled")
 
 
+@pytest.mark.slow
 def test_the_same_stream_gives_the_same_basins() -> None:
     first, second = (sample_basins(RPS, np.random.default_rng(9), samples=10) for _ in range(2))
     assert np.array_equal(first.attractors[0].centre, second.attractors[0].centre)

@@ -51,6 +51,7 @@ def strictest_gains(table: Floats) -> Floats:
     return np.diff(np.array([0.0, *sums]))
 
 
+@pytest.mark.slow
 @given(tensors(types=(2, 3)))
 @example(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
 @settings(max_examples=20, deadline=None)
@@ -59,6 +60,7 @@ def test_ratings_are_the_strictest_gains_of_the_full_game(table: Floats) -> None
     assert ratings == pytest.approx(strictest_gains(table), abs=1e-5)
 
 
+@pytest.mark.slow
 @given(tensors(types=(2, 4)), st.permutations(range(4)))
 @settings(max_examples=20, deadline=None)
 def test_the_order_of_types_does_not_matter(table: Floats, order: list[int]) -> None:
@@ -79,6 +81,7 @@ def test_the_equilibrium_returned_attains_the_ratings(table: Floats) -> None:
     assert sorted(sum(rating.stages, ())) == list(range(len(table)))
 
 
+@pytest.mark.slow
 @given(tensors(types=(2, 3)), st.integers(0, 2))
 @settings(max_examples=15, deadline=None)
 def test_a_clone_changes_nobodys_rating(table: Floats, which: int) -> None:

@@ -42,6 +42,7 @@ def told(done: Done) -> dict[str, Any]:
     return made
 
 
+@pytest.mark.slow
 def test_a_study_is_played_until_its_gate_is_decided_and_gone_on_with(call: Call) -> None:
     asked = ("gate", "s.yaml", "--gates", "g.yaml", "--json")
     first = call(*asked)
@@ -72,6 +73,7 @@ def test_the_largest_number_of_seeds_ends_it_undecided(call: Call) -> None:
     assert "stopped: the largest number of seeds is reached (7 seeds)" in done.err
 
 
+@pytest.mark.slow
 def test_a_budget_of_calls_is_kept_and_whole_seeds_are_judged(call: Call) -> None:
     replies = iter(["[A0]", "[A0]", "[A1]"] * 1000)
     scripted.register("mixed", lambda request: next(replies))

@@ -131,6 +131,7 @@ def mixed_rounds(shares: dict[str, float], matches: int, error: float) -> list[s
     return lines
 
 
+@pytest.mark.slow
 def test_a_known_mixture_in_foreign_rounds_is_recovered_within_its_intervals(tmp_path: Path) -> None:
     shares = {"tit_for_tat": 0.5, "defector": 0.3, "grim": 0.2}
     (tmp_path / "map.yaml").write_text(

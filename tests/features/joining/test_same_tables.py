@@ -94,6 +94,7 @@ def test_shards_that_ask_in_batches_give_the_tables_of_a_run_that_asks_call_by_c
         assert len({number for number, *_ in events}) == sum(event == "planned" for _, _, event, *_ in events)
 
 
+@pytest.mark.slow
 def test_calls_are_the_same_and_have_numbers_of_their_own(tmp_path: Path) -> None:
     with LoopbackServer() as server:
         undivided = play_whole(asked(server.model), tmp_path / "one")
@@ -205,6 +206,7 @@ def generations(model: str, seeds: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_generations_are_played_by_one_shard(tmp_path: Path) -> None:
     with LoopbackServer() as server:
         study = generations(server.model, 2)

@@ -34,6 +34,7 @@ def played(call: Call, game: str = "chicken", kind: str = "grim", memory: str = 
     assert done.code == 0, done.err
 
 
+@pytest.mark.slow
 def test_a_study(call: Call) -> None:
     done = call("new", "study", "mine")
     assert done.code == 0 and "ostrom run mine.yaml" in done.err
@@ -95,6 +96,7 @@ def test_a_measure(call: Call, like: str | None) -> None:
         assert [row["value"] for row in own] == [row["value"] for row in theirs]
 
 
+@pytest.mark.slow
 def test_a_study_with_people(call: Call) -> None:
     assert call("new", "people", "visit").code == 0 and call("validate", "visit.yaml").code == 0
     done = call("pilot", "visit.yaml", "--people", "2", "--strategy", "random", "--json")
@@ -104,6 +106,7 @@ def test_a_study_with_people(call: Call) -> None:
     assert call("validate", "paper.yaml", "--preset", "script").code == 0
 
 
+@pytest.mark.slow
 def test_prompts_in_our_words(call: Call) -> None:
     assert call("new", "prompts", "words").code == 0 and list(Path("words").rglob("*.txt"))
     with LoopbackServer() as server:
@@ -172,6 +175,7 @@ def test_wrong_use_writes_nothing(call: Call, words: list[str], said: str) -> No
     assert done.code == 2 and said in done.err and not list(Path().iterdir()), done.err
 
 
+@pytest.mark.slow
 def test_figures_without_a_needed_column_are_one_line(call: Call, tmp_path: Path) -> None:
     assert call("new", "replication", "seventh").code == 0
     package = Path("seventh")

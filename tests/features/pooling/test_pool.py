@@ -83,6 +83,7 @@ def test_runs_of_one_study_with_other_models_are_pooled(call: Call) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_terminal_and_the_plot_say_the_same(call: Call) -> None:
     asked = ("pool", *CHANCES, "--by", "agent", "--level", "0.9")
     pools = told(call(*asked, "--json"))["pools"]
@@ -97,6 +98,7 @@ def test_the_terminal_and_the_plot_say_the_same(call: Call) -> None:
     assert "a further run" in page and "<svg" in page and f"{pools[1]['pooled']['tau']:.3f}" in page
 
 
+@pytest.mark.slow
 def test_different_studies_are_refused_and_the_difference_is_shown(call: Call) -> None:
     done = call("pool", "one", "two", "long")
     assert done.code == 2 and done.err.count("\n") == 1
@@ -108,6 +110,7 @@ def test_different_studies_are_refused_and_the_difference_is_shown(call: Call) -
     assert call("pool", "one", "two", "long", "--allow", "agent").code == 2
 
 
+@pytest.mark.slow
 def test_wrong_use_is_one_line(call: Call) -> None:
     for arguments, words in (
         (("one",), "needs two runs or more"),
@@ -127,6 +130,7 @@ def test_wrong_use_is_one_line(call: Call) -> None:
         assert done.code == 2 and words in done.err and done.err.count("\n") == 1, (arguments, done.err)
 
 
+@pytest.mark.slow
 def test_shared_runs_are_pooled_and_a_copy_is_refused(call: Call) -> None:
     for name in CHANCES:
         assert call("export", name, "--format", "shared", "--out", f"shared/{name}").code == 0

@@ -105,6 +105,7 @@ def test_equivalence_has_a_power_of_its_own_and_an_error_at_the_margin(call: Cal
     assert "a gate `within 0.2` on this difference needs at least 10 seeds" in found["gate"]
 
 
+@pytest.mark.slow
 def test_cost_grows_with_the_seeds_and_time_comes_from_the_pace(call: Call) -> None:
     asked = (
         "--model",
@@ -184,6 +185,7 @@ def test_a_level_at_a_bound_says_nothing_about_the_spread_of_the_other(call: Cal
     assert moved["assumed"]["sd"] == pytest.approx((share * 0.16) ** 0.5)
 
 
+@pytest.mark.slow
 def test_conditions_of_a_pilot_are_found_where_the_opponents_go_with_the_factor(call: Call) -> None:
     """Two models in self-play: the opponents are another name of the agent."""
     Path("self.yaml").write_text(
@@ -209,6 +211,7 @@ def test_conditions_of_a_pilot_are_found_where_the_opponents_go_with_the_factor(
     assert json.loads(done.out)["effect"] == pytest.approx(0.15, abs=0.03)
 
 
+@pytest.mark.slow
 def test_players_without_chance_do_not_count_in_the_spread(call: Call) -> None:
     """Level B alternates by rule; the spread is that of level A alone."""
     Path("half.yaml").write_text(
@@ -224,6 +227,7 @@ def test_players_without_chance_do_not_count_in_the_spread(call: Call) -> None:
     assert pilot["assumed"]["baseline"] == 0.5 and pilot["assumed"]["sd"] == pytest.approx((share / 4) ** 0.5)
 
 
+@pytest.mark.slow
 def test_few_pairs_do_not_say_how_they_go_together(call: Call) -> None:
     few = STUDY.replace("name: s", "name: few").replace("seeds: 60", "seeds: 2")
     Path("few.yaml").write_text(few)

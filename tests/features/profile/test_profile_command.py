@@ -131,6 +131,7 @@ def test_the_same_command_goes_on_and_pays_nothing_again(call: Call) -> None:
     assert other.code == 1 and "another battery or preset" in other.err
 
 
+@pytest.mark.slow
 def test_matches_without_a_valid_answer_are_told(call: Call) -> None:
     scripted.register("mute", lambda request: "...")
     study = Path("own.yaml")
@@ -143,6 +144,7 @@ def test_matches_without_a_valid_answer_are_told(call: Call) -> None:
     assert all(figure["error"] and not figure["estimates"] for figure in profile["figures"])
 
 
+@pytest.mark.slow
 def test_a_budget_makes_parts_smaller_then_leaves_the_last_ones_out(call: Call) -> None:
     Path("prices.yaml").write_text("openai/gpt-4o-mini: {input: 1000, output: 1000}\n")
     base = (
@@ -194,6 +196,7 @@ def test_a_budget_is_never_exceeded_while_it_is_played(call: Call) -> None:
         assert call(*asked, "--budget-usd", str(budget)).code == 1 and server.count == made
 
 
+@pytest.mark.slow
 def test_a_part_is_not_begun_with_less_than_a_call_may_take(call: Call) -> None:
     """Seven calls of 0.8 USD leave 0.9 of 6.5, and a prompt of some 1,100 bytes may cost 1.1."""
     usage = {"prompt_tokens": 700, "completion_tokens": 100, "total_tokens": 800}
@@ -205,6 +208,7 @@ def test_a_part_is_not_begun_with_less_than_a_call_may_take(call: Call) -> None:
         assert found["seeds"] == {"one": 2, "two": 2} and done.code == 1 and server.count == 7, found
 
 
+@pytest.mark.slow
 def test_what_no_server_reported_counts_for_the_parts_that_follow(call: Call) -> None:
     with LoopbackServer(lambda body: {**openai_document(body, answer(body)), "usage": None}) as server:
         Path("prices.yaml").write_text(f'"{server.model}": {{input: 1000, output: 1000}}\n')

@@ -216,6 +216,7 @@ def test_what_is_wrong_is_said_in_one_line(call: Call, given: tuple[str, ...], s
     assert not Path("registration.yaml").exists() and not Path("runs").exists()
 
 
+@pytest.mark.slow
 def test_every_missing_field_is_named(call: Call) -> None:
     call("register", "s.yaml", *PRIMARY)
     told = content()
@@ -269,6 +270,7 @@ def test_every_output_says_what_it_is(call: Call) -> None:
     assert reference["study_here"] == []
 
 
+@pytest.mark.slow
 def test_a_rule_in_place_of_a_model(call: Call) -> None:
     done = call("register", "open.yaml", *GAMES, "--eligible", "first model of NEW released after 2026-12-01")
     assert done.code == 0, done.err

@@ -96,6 +96,7 @@ def test_fitness_is_what_a_type_earns_in_the_population_that_is_left(alone: Comp
     assert everybody.own.value == pytest.approx(4.0) and everybody.value == 4.5
 
 
+@pytest.mark.slow
 def test_every_run_evolves_by_itself_and_the_spread_is_over_runs(tmp_path: Path) -> None:
     folder = played(tmp_path, [NONE, PD], seeds=5, types="r: 'random:0.3', d: defector")
     one = line(compared(folder), "r", "NoMechanism", "prisoners_dilemma", "", "fitness_after_replicator")
@@ -122,6 +123,7 @@ def test_what_evolves_without_chance_is_exact_and_designs_have_an_interval(
         assert 0 <= own.low <= own.value + 1e-9 and own.value - 1e-9 <= own.high <= 100
 
 
+@pytest.mark.slow
 def test_ranks_need_six_types_and_are_always_in_doubt(alone: Comparison, tmp_path: Path) -> None:
     assert not any(one.cell[-1] == "deviation_rating_rank" for one in alone.lines)
     assert any("ranks by deviation rating" in remark and "has 2" in remark for remark in alone.remarks)
@@ -138,6 +140,7 @@ def test_ranks_need_six_types_and_are_always_in_doubt(alone: Comparison, tmp_pat
     assert any("no public_goods, travelers_dilemma, trust_game" in remark for remark in made.remarks)
 
 
+@pytest.mark.slow
 def test_matches_in_which_all_delegate_or_sign(designed: Comparison) -> None:
     for mechanism, measure, two, three in (
         ("Mediation", "all_players_delegate_pct", 78.7, 45.1),
@@ -167,6 +170,7 @@ def test_designs_are_judged_by_game_and_averaged_over_the_four(designed: Compari
     assert any("amounts are bounded" in remark for remark in designed.remarks)
 
 
+@pytest.mark.slow
 def test_ablations_are_cells_of_their_own(tmp_path: Path) -> None:
     made = compared(played(tmp_path, [REPETITION.format(0.7), PD]))
     one = line(made, None, "Repetition", "prisoners_dilemma", "continuation 0.7", "mean_payoff")

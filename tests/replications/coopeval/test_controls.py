@@ -176,6 +176,7 @@ def test_an_independent_script_finds_the_same_parts_in_the_exported_tables(data:
             assert effects(runs / "csv", agent, mechanism) == pytest.approx(ours)
 
 
+@pytest.mark.slow
 def test_parts_sum_to_the_total_and_a_difference_is_that_of_contrast(data: RunData) -> None:
     where = {"agent": "scripted/words", "mechanism": "contracting", "wording": None}
     by_name = {

@@ -159,6 +159,7 @@ def test_a_release_becomes_a_run_with_scores_of_every_match(release: Path, tmp_p
     assert {r["cooperation"] for r in rows} == {None}
 
 
+@pytest.mark.slow
 def test_it_is_compared_reported_and_evolved_like_any_run(release: Path, tmp_path: Path) -> None:
     import_tournaments([release], "coopeval", name="in", runs=tmp_path / "runs")
     with open_run("in", tmp_path / "runs") as run, run_data(

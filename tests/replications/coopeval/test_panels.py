@@ -47,6 +47,7 @@ def rows_of(table: Table) -> list[dict[str, Any]]:
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
+@pytest.mark.slow
 def test_the_score_panel_shows_hand_computed_means_and_the_scale(played: Played) -> None:
     drawn = draw(played(**TOURNAMENT), "mechanisms_scores")
     assert [figure.name for figure in drawn.figures] == [
@@ -127,6 +128,7 @@ def test_panels_without_anything_to_show_say_so(played: Played) -> None:
         assert "has not been judged" in draw(data, name).notes[0]
 
 
+@pytest.mark.slow
 def test_every_panel_bears_a_run_in_which_nothing_is_finished(played: Played, tmp_path: Path) -> None:
     register("late", "I will not answer in the form that you want.")
     try:

@@ -66,6 +66,7 @@ def test_generations_follow_each_other_and_takers_spread_by_selection_alone(play
     assert gain.value < 0, "takers among themselves earn less"
 
 
+@pytest.mark.slow
 def test_genomes_are_inherited_and_changed_as_the_arms_say(played: RunData) -> None:
     arms = {
         row["match"]: row["arm"] for row in played.records("SELECT match, arm FROM matches WHERE player = 1")

@@ -154,6 +154,7 @@ def test_every_exhibit_of_the_sweep_is_made(cohorts: tuple[Run, RunData]) -> Non
     assert "| rising (ours) |" in table and "| Mistral-7B | cursed | cursed | cursed | cursed |" in table
 
 
+@pytest.mark.slow
 def test_conditions_accept_the_former_name_of_a_flat_regime(cohorts: tuple[Run, RunData]) -> None:
     def flat(levels: object) -> list[dict[str, object]]:
         found = estimate(cohorts[1], "memory_forward_ratio", ["regime"], where={"regime": levels})

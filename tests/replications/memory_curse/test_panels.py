@@ -100,6 +100,7 @@ def test_lengths_give_cooperation_and_rewards(sweep: RunData) -> None:
     assert all(r["sd_over_seeds"] == 0.0 for r in kind)
 
 
+@pytest.mark.slow
 def test_regimes_name_the_margin(sweep: RunData) -> None:
     found = rows(draw(sweep, "memory_regimes"), "memory_regimes")
     kind = [r for r in found if r["agent"] == "c"]
@@ -206,6 +207,7 @@ def test_a_run_of_strategies_has_no_traces_and_says_so(tmp_path: Path) -> None:
             assert not drawn.figures
 
 
+@pytest.mark.slow
 def test_direct_answers_have_no_traces_and_that_is_said(tmp_path: Path) -> None:
     with run_of("memory", tmp_path, "vary.style.to=[direct]", "mechanism.rounds=2") as data:
         assert "None of" in draw(data, "traces_forward").notes[0]

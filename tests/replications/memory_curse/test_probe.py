@@ -62,6 +62,7 @@ def data(run: Run) -> Iterator[RunData]:
         yield opened
 
 
+@pytest.mark.slow
 def test_every_adapter_is_an_arm_and_its_gain_is_over_the_base_model(data: RunData) -> None:
     assert arms(data) == ["forward", "placebo", "shuffled"]
     found = {change.agent: change for change in changes(data)}
@@ -158,6 +159,7 @@ def test_the_studies_beside_it_are_played_and_reported(name: str, tmp_path: Path
         assert not build_report(tables).failures
 
 
+@pytest.mark.slow
 def test_a_dry_run_names_the_adapters_that_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
         yield data
 
 
+@pytest.mark.slow
 def test_defectors_spread_from_neighbour_to_neighbour(played: RunData) -> None:
     found = {e.key["dose"]: e.value for e in estimate(played, "response", ["dose"])}
     assert found[0] == 1.0 > found[3]

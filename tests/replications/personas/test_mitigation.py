@@ -142,6 +142,7 @@ def test_a_stated_equilibrium_is_one_in_every_game(name: str) -> None:
         assert ("In every combination some player would gain" in text) == (not expected)
 
 
+@pytest.mark.slow
 def test_the_casts_have_two_to_six_roles_and_the_paper_size_plays_them_all() -> None:
     casts = {family: len(shipped_cast(family).roles) for family in families()}
     assert casts == {

@@ -104,6 +104,7 @@ def test_effects_and_the_interaction(data: RunData) -> None:
     assert any("separation" in note for note in drawn.notes)
 
 
+@pytest.mark.slow
 def test_an_error_that_does_not_exist_does_not_take_the_model_away(data: RunData) -> None:
     found = {r["term"]: r for r in rows(draw(data, "personas_interaction"), "personas_logistic")}
     # With hidden payoffs the persona changes nothing in any scenario: an estimate, but nothing to judge it by.
@@ -268,6 +269,7 @@ def test_a_condition_names_in_what_it_differs_from_the_paper(crossed: RunData) -
     )
 
 
+@pytest.mark.slow
 def test_a_run_without_the_factors_of_the_paper_has_none_of_its_arms(crossed: RunData) -> None:
     paper = references.build("personas")
     assert paper.of_arms(crossed).records("SELECT count(DISTINCT match) AS n FROM decisions") == [{"n": 8}]

@@ -472,6 +472,7 @@ def speaking() -> Iterator[None]:
         unregister(name)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("speaking")
 def test_models_answer_with_an_action_and_a_rationale(tmp_path: Path) -> None:
     both = ["vary.scenario.to.names=[debt_crisis, water_crisis]"]

@@ -170,6 +170,7 @@ def test_nine_wordings_of_which_two_cooperate(tmp_path: Path) -> None:
     assert any("9 framings" in remark for remark in again.remarks)
 
 
+@pytest.mark.slow
 def test_coordination_with_an_alternating_script(tmp_path: Path) -> None:
     types = "social: {model: scripted/firm, style: social}, alternate: alternator, always_j: 'constant:0'"
     made = compared(played(tmp_path, "bos-tournament", types, ["mechanism.rounds=5"]), "GPT-4")

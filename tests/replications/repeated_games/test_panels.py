@@ -205,6 +205,7 @@ def test_predictions_show_accuracy_and_the_first_right_round(played: Played) -> 
     assert (rows["turn", "turn"]["matches"], rows["turn", "turn"]["series"]) == (1, 2)
 
 
+@pytest.mark.slow
 def test_robustness_says_what_survives(played: Played) -> None:
     vary = {"story": {"set": "agent.framing.story", "to": ["neutral", "cooking"]}}
     study = {**TOURNAMENT, "types": {"kind": "cooperator", "hard": "defector"}, "vary": vary}
@@ -245,6 +246,7 @@ def test_the_matrices_of_the_families_show_what_the_games_pay(played: Played) ->
     assert "unfair: Hegemony (1)" in str(chosen.chart.to_dict())
 
 
+@pytest.mark.slow
 def test_wordings_are_drawn_by_model_and_not_pooled(played: Played) -> None:
     """Figure 4 is about one model: one that forgives and one that does not have a map each."""
     register("kind", lambda request: "[J]")
@@ -287,6 +289,7 @@ def test_wordings_are_the_factors_that_set_framings_alone() -> None:
     )
 
 
+@pytest.mark.slow
 def test_strategies_and_responses_are_shown(played: Played) -> None:
     spec = {"name": "inference_strategies", "resamples": 100, "strategies": ["tit_for_tat", "defector"]}
     drawn = draw(played(**TOURNAMENT), spec)
@@ -328,6 +331,7 @@ def test_three_players_make_no_heat_map_of_pairs(played: Played) -> None:
     assert not drawn.figures and "between two players" in drawn.notes[0]
 
 
+@pytest.mark.slow
 def test_pairs_have_intervals_where_chance_plays(played: Played) -> None:
     study = {**TOURNAMENT, "types": {"kind": "cooperator", "coin": "random:0.5"}, "seeds": 5}
     drawn = draw(played(**study), "games_pairs")

@@ -124,6 +124,7 @@ def test_folding_keeps_one_character_one_character_and_agrees_with_ignoring_case
                 assert fold(other) == folded, hex(point)
 
 
+@pytest.mark.slow
 def test_lists_with_more_letters_than_a_byte_can_hold_match_too() -> None:
     letters = [chr(0x4E00 + i) for i in range(400)]
     lists = [Lexicon("many", tuple(a + b for a, b in pairwise(letters)), "substring")]

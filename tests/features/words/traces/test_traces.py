@@ -252,6 +252,7 @@ def test_wrong_columns_and_clashing_lists_are_refused_by_name(tmp_path: Path) ->
 CAREFUL = "Carefully, they defected; defections are risky. Strategies of cooperators cooperate."
 
 
+@pytest.mark.slow
 def test_every_list_is_counted_under_every_rule(tmp_path: Path) -> None:
     with told(tmp_path, lambda request: f"{CAREFUL}\n\n[A0]") as data:
         found = {(one.words, one.match): one for one in sensitivity(data)}
