@@ -137,3 +137,11 @@ def test_what_would_decide_is_the_nearest_of_three_verdicts() -> None:
     level = estimated({}, mean_of([1.0, -1.0] * 5, bounds=(-1, 1)), 10, "match")
     stuck = _with_price(_verdict(level, 1e-9, 0.95, lower_is_better=False), level, 1e-9, 0.95, (6, 6), prices)
     assert stuck.seeds is None and stuck.words.endswith("no number of seeds can be named")
+
+
+def test_two_runs_are_compared_at_the_level_that_is_asked_for(call: Call) -> None:
+    ask = ("compare", "same", "kind", "--where", "agent={model}", "--json")
+    (usual,), (lower,) = (told(call(*ask, *level))["differences"] for level in ((), ("--level", "0.5")))
+    assert (usual["level"], lower["level"]) == (0.95, 0.5)
+    for end in ("", "verdict_"):  # the interval, and the wider bounds of the verdict
+        assert usual[f"{end}low"] < lower[f"{end}low"] <= lower[f"{end}high"] < usual[f"{end}high"]
