@@ -50,12 +50,14 @@ def foreign() -> Foreign:
             if importlib.util.find_spec(package) is None:
                 pytest.skip(f"{package} is not installed here: make interop")
             python = sys.executable
+        elif subprocess.run([python, "-c", f"import {package}"], capture_output=True, check=False).returncode:
+            pytest.skip(f"{package} is not installed for {python}")
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("HTTP", "http", "all_proxy"))}
         done = subprocess.run(
             [python, "-c", script], capture_output=True, text=True, timeout=300, check=False,
             env={**clean, "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"},
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     return run

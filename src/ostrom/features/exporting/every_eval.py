@@ -75,7 +75,10 @@ def _write(run: Run, data: RunData, model: str, out: Path, texts: bool) -> tuple
             "evaluator_relationship": "other",
         },
         "eval_library": {"name": "ostrom", "version": str(run.manifest["versions"].get("ostrom", "unknown"))},
-        "model_info": {"name": redact(model, ()), "id": f"{developer}/{name}", "developer": developer},
+        "model_info": {
+            "name": redact(model, ()), "id": f"{developer}/{name}", "developer": developer,
+            "additional_details": _deployment(model),
+        },
         "evaluation_results": results,
         "detailed_evaluation_results": {
             "format": "jsonl", "file_path": (folder / f"{uuid}_samples.jsonl").as_posix(), "hash_algorithm": "sha256",
@@ -117,6 +120,17 @@ def _result(run: Run, one: Estimate, measure: str, evaluation: str) -> dict[str,
             "additional_details": {"study_hash": study_hash(run.manifest), "seeds": str(study.seeds)}
         },
     }  # fmt: skip
+
+
+def _deployment(model: str) -> dict[str, str]:
+    """Who runs a model and whether its weights are open, as far as its name tells."""
+    provider = model.partition("/")[0]
+    ours = provider in ("embedded", "vllm", "llama-server", "transformers")
+    hosted = provider in ("openai", "anthropic")
+    return {
+        "deployment_type": "self_deployed" if ours else "externally_managed" if hosted else "unknown",
+        "model_availability": "open_weights" if ours else "closed_weights" if hosted else "unknown",
+    }
 
 
 def _lines(
