@@ -16,6 +16,7 @@ from ostrom.agents.tools import Scene, ToolFailed, calculated, tools, used
 from ostrom.analysis.estimate import estimate
 from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import run_data
+from ostrom.data.tables import export_rows
 from ostrom.features.transcript.transcript import transcript
 from ostrom.games import build_game
 from ostrom.ground.errors import MalformedReply, OstromError
@@ -189,6 +190,11 @@ def test_a_notebook_lasts_from_round_to_round(tmp_path: Path) -> None:
     assert kinds.count("tool") == 6 and kinds.count("act") == 3
     with open_run("run", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         assert {e.key["agent"]: e.value for e in estimate(data, "tool_calls", ["agent"])} == {"m": 6.0}
+        calls = data.records("SELECT * FROM tool_calls ORDER BY match, step")
+        assert [(row["round"], row["tool"]) for row in calls[:2]] == [(1, "write_note"), (1, "read_notes")]
+        assert calls[1]["result"] == "1. seen 1" and not calls[1]["failed"] and calls[1]["agent"] == "m"
+        written = export_rows(run.rows, "csv", tmp_path / "csv")
+        assert written["tool_calls"][1] == len(calls) == 6
         told = list(transcript(run, 0, player=1))
     assert [one["kind"] for one in told] == ["act"] * 3 and len(told[0]["calls"]) == 2
     assert told[0]["calls"][1]["part"] == "try0.after2"

@@ -33,8 +33,8 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_940),
     "models": Size(32, 3_737),
     "agents": Size(32, 2_556),
-    "engine": Size(29, 5_138),
-    "data": Size(5, 590),
+    "engine": Size(29, 5_145),
+    "data": Size(5, 592),
     "analysis": Size(35, 4_305),
     "reports": Size(32, 2_603),
     "studies": Size(18, 2_200),
@@ -42,7 +42,7 @@ MOST: dict[str, Size] = {
     "api": Size(5, 533),
     "cli": Size(15, 1_192),
     "web": Size(5, 292),
-    "features": Size(126, 10_258),
+    "features": Size(126, 10_263),
     "people": Size(27, 3_291),
     "view": Size(22, 3_197),
     "probe": Size(17, 1_548),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=604, statements=57_350)
+WHOLE = Size(files=604, statements=57_364)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -58,6 +58,7 @@ CALLS = (
     "run match id step player part try at model params reply reasoning reasoning_kind finish tokens_in "
     "tokens_out tokens_cached tokens_reasoning usd logprobs version latency source error status"
 )
+TOOL_CALLS = "run match step round player agent tool arguments result failed"
 
 
 def names_of(folders: Sequence[Path]) -> dict[Path, str]:
@@ -81,12 +82,12 @@ def columns(
     own = more.get(table, {})
     if table == "visits":
         return dict(own)
-    if table == "calls":
-        names = CALLS.split()
+    if table in ("calls", "tool_calls"):
+        names = (CALLS if table == "calls" else TOOL_CALLS).split()
     else:
         rest = {"matches": MATCHES, "decisions": DECISIONS}[table].split()
         names = list(dict.fromkeys([*HEAD.split(), *factors, *rest]))
-    types = {**TYPES, **(factors if table != "calls" else {})}
+    types = {**TYPES, **(factors if table not in ("calls", "tool_calls") else {})}
     return {**{name: types.get(name, str) for name in names}, **own}
 
 

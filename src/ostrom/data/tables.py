@@ -55,15 +55,16 @@ TYPES: Mapping[str, type] = {
     **dict.fromkeys(
         "score total expected_score cooperation payoff expected p_cooperate usd latency at".split(), float
     ),
-    **dict.fromkeys("cooperative invalid missed copied".split(), bool),
+    **dict.fromkeys("cooperative invalid missed copied failed".split(), bool),
     **RULE_COLUMNS,
 }
 """Columns that are no text. Factors take the type of their levels."""
 
 
 def table_names(rows: Rows) -> tuple[str, ...]:
-    """The tables of a run; with people there is a fourth."""
-    return (*TABLES, *(("visits",) if rows.people is not None else ()))
+    """The tables of a run; people and tools have one more each."""
+    tools = any(config.tools for config in rows.plan.agents)
+    return (*TABLES, *(("visits",) if rows.people is not None else ()), *(("tool_calls",) if tools else ()))
 
 
 def export_rows(

@@ -172,6 +172,18 @@ class Rows:
         for table in self.tables(match):
             yield from self.decision_rows(table)
 
+    def tool_calls(self) -> Iterator[Row]:
+        """One row per call of a tool within a decision: what was called, with what, and what it gave back."""
+        for row in self.decisions():
+            if row["kind"] == "tool":
+                call = load(row["answer"])
+                call = call if isinstance(call, dict) else {}
+                place = {name: row[name] for name in ("run", "match", "step", "round", "player", "agent")}
+                yield {
+                    **place,
+                    **{name: call.get(name) for name in ("tool", "arguments", "result", "failed")},
+                }
+
     def decision_rows(self, table: UnitTable) -> Iterator[Row]:
         """One row per decision of a match."""
         table = self.complete(table)
