@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,9 @@ KNOWN: dict[str, tuple[Any, str]] = {
 
 def reply(request: Request) -> str:
     last = request.messages[-1].content
+    if '"payments": a list' in last:
+        free = {"player_1": [], "player_2": []}
+        return json.dumps({"message": "Well.", "intend": [], "actions": free, "payments": []})
     if '"message"' in last.rpartition("\n\n")[2]:
         return '{"message": "Well."}'
     return "[A1]" if "[A1]" in last else "No."

@@ -30,7 +30,7 @@ MOST: dict[str, Size] = {
     "answers": Size(13, 907),
     "mechanisms": Size(40, 3_055),
     "memory": Size(9, 496),
-    "framing": Size(17, 1_940),
+    "framing": Size(17, 1_946),
     "models": Size(32, 3_737),
     "agents": Size(32, 2_556),
     "engine": Size(29, 5_145),
@@ -47,12 +47,12 @@ MOST: dict[str, Size] = {
     "view": Size(22, 3_197),
     "probe": Size(17, 1_548),
     "replications": Size(43, 3_004),
-    "testing": Size(15, 1_604),
+    "testing": Size(15, 1_612),
     "ostrom": Size(2, 31),
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=604, statements=57_364)
+WHOLE = Size(files=604, statements=57_378)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -163,7 +163,7 @@ def play_any(name: str, runs: Path) -> Path:
     if name in RUNS:
         return play_golden(name, runs)
     study = load_study(name, preset="smoke", changes=AMOUNTS.get(name, ()))
-    if not study.types:
+    if not study.types or study.seating == "versus":
         study = load_study(name, preset="smoke", models=["scripted/keeper"])
     if study.people is not None:
         pilot(plan_of(study), Crowd(4, AgentConfig(strategy="random")), name=name, runs=runs)

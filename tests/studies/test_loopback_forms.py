@@ -174,7 +174,8 @@ def test_every_built_in_study_is_rehearsed(
 ) -> None:
     if (name, preset) == ("probe", "small") or preset not in presets_of(name):
         pytest.skip("plays adapters that were trained before" if name == "probe" else "has no such preset")
-    study = load_study(name, preset=preset, models=[server.model])
+    able = ["agent.settings={abilities: [tools]}"] if name == "tools" else []
+    study = load_study(name, preset=preset, models=[server.model], changes=able)
     if study.people is not None:
         pytest.skip("played by people; a pilot is rehearsed below")
     play(study, runs=tmp_path, name="run")

@@ -28,10 +28,10 @@ from ostrom.framing.prompt import CachedPrompt, Prompt, alike, options_of, shift
 from ostrom.framing.rules import (
     FIRST,
     PAGE,
-    TALK_MESSAGES,
     question_file,
     record_file,
     rules_files,
+    talk_files,
     told_file,
 )
 from ostrom.framing.templates import mark, put_in, split_marks
@@ -373,7 +373,9 @@ class PromptRenderer:
             asked = self.library.fill(self._question_file(decision), values)
         if (file := self._told_file(decision)) is not None:
             asked = "\n\n".join(filter(None, (self.library.fill(file, values), asked)))
-        return self.library.fill(TALK_MESSAGES, {**values, "question": asked}) if "talk" in facts else asked
+        if "talk" not in facts:
+            return asked
+        return self.library.fill(talk_files(facts)[1], {**values, "question": asked})
 
     def _told_file(self, decision: Decision) -> str | None:
         view = decision.view

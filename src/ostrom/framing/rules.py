@@ -8,7 +8,14 @@ from ostrom.framing.library import Library
 from ostrom.mechanisms.protocol import View
 
 FILLER = "mechanisms/_filler.txt"
-TALK_RULES, TALK_MESSAGES = "talk/rules.txt", "talk/messages.txt"
+
+
+def talk_files(facts: Mapping[str, Any]) -> tuple[str, str]:
+    """The files of the rules of talk and of the messages that were heard; channels have their own."""
+    channel = "channel_" if "channels" in facts["talk"] else ""
+    return f"talk/{channel}rules.txt", f"talk/{channel}messages.txt"
+
+
 FIRST = ("predict", "best_response")
 """The questions that styles ask before an action: the player knows then what it knows when it acts."""
 PAGE = "page"
@@ -62,7 +69,7 @@ def rules_files(view: View, wording: str | None) -> Iterator[str]:
     if view.facts.get("sham"):
         yield f"mechanisms/{view.mechanism}.sham.txt"
     if "talk" in view.facts:
-        yield from (TALK_RULES, TALK_MESSAGES)
+        yield from talk_files(view.facts)
     if (other := view.facts.get("as_long_as")) is not None:
         yield from (FILLER, rules_file(other["mechanism"], wording))
 
@@ -83,7 +90,9 @@ def rules_text(library: Library, view: View, wording: str | None, values: Mappin
 
 def _with_talk(library: Library, rules: str, values: Mapping[str, Any]) -> str:
     """The rules, and those of the talk around them where there is any."""
-    return f"{rules}\n\n{library.fill(TALK_RULES, values)}" if "talk" in values["facts"] else rules
+    if "talk" not in values["facts"]:
+        return rules
+    return f"{rules}\n\n{library.fill(talk_files(values['facts'])[0], values)}"
 
 
 def tokens(text: str) -> int:

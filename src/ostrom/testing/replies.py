@@ -70,7 +70,7 @@ def answer(body: dict[str, Any]) -> str:
     if len(options) == 1:
         options = options[0].split(" or ")
     if "JSON" in last:
-        return _object(last, prompt, draw)
+        return _negotiated(last, draw) or _object(last, prompt, draw)
     plain = _PLAIN.search(last)
     if plain and not _BRACKETED.search(last):
         options = _BETWEEN.split(plain[1])
@@ -79,6 +79,22 @@ def answer(body: dict[str, Any]) -> str:
         return "Noted."
     label = f"[{options[draw % len(options)]}]"
     return f"I weigh what each of us would gain.\n{label}" if "First think" in last else label
+
+
+def _negotiated(last: str, draw: int) -> str | None:
+    """An offer that says nothing, or a reply to one; None where neither is asked for."""
+    if '"payments": a list' in last:
+        players = dict.fromkeys(re.findall(r'"(player_[0-9]+)"', last))
+        said = {
+            "message": "Noted.",
+            "intend": [],
+            "actions": {player: [] for player in players},
+            "payments": [],
+        }
+        return orjson.dumps(said).decode()
+    if '"accept"' in last and '"intend"' in last:
+        return orjson.dumps({"accept": draw % 2 == 0, "message": "Noted.", "intend": []}).decode()
+    return None
 
 
 def prompt_of(body: dict[str, Any]) -> str:

@@ -112,7 +112,7 @@ def test_a_wrong_declaration_is_one_line(entry: str, problem: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.sample(2)
-@pytest.mark.parametrize("name", sorted(replications()))
+@pytest.mark.parametrize("name", sorted({*replications()} & {*references.names()}))
 def test_every_declared_name_column_panel_and_study_exists(name: str) -> None:
     found = exhibits_of(name)
     check_exhibits(found, references.build(name), name)
