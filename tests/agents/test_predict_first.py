@@ -47,7 +47,7 @@ KNOWN: dict[str, tuple[Any, str]] = {
 def reply(request: Request) -> str:
     last = request.messages[-1].content
     if '"payments": a list' in last:
-        free = {"player_1": [], "player_2": []}
+        free: dict[str, list[str]] = {"player_1": [], "player_2": []}
         return json.dumps({"message": "Well.", "intend": [], "actions": free, "payments": []})
     if '"message"' in last.rpartition("\n\n")[2]:
         return '{"message": "Well."}'
