@@ -25,7 +25,9 @@ LATENCY = 0.004
 
 def small(name: str, model: str) -> dict[str, Any]:
     """A study's smoke preset, played by a model and its scripts."""
-    data: dict[str, Any] = load_study(name, preset="smoke", models=[model]).model_dump(mode="json")
+    able = ["agent.settings={abilities: [tools]}"] if name == "tools" else []
+    study = load_study(name, preset="smoke", models=[model], changes=able)
+    data: dict[str, Any] = study.model_dump(mode="json")
     return data
 
 
