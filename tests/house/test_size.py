@@ -25,24 +25,24 @@ class Size(NamedTuple):
 
 
 MOST: dict[str, Size] = {
-    "ground": Size(16, 1_176),
+    "ground": Size(16, 1_177),
     "games": Size(41, 2_582),
     "answers": Size(13, 907),
-    "mechanisms": Size(40, 3_055),
+    "mechanisms": Size(40, 3_050),
     "memory": Size(9, 496),
     "framing": Size(17, 1_946),
     "models": Size(32, 3_737),
-    "agents": Size(32, 2_556),
+    "agents": Size(32, 2_552),
     "engine": Size(29, 5_145),
-    "data": Size(5, 592),
-    "analysis": Size(35, 4_305),
+    "data": Size(5, 588),
+    "analysis": Size(35, 4_306),
     "reports": Size(32, 2_603),
     "studies": Size(18, 2_200),
     "costs": Size(8, 1_115),
     "api": Size(5, 533),
     "cli": Size(15, 1_192),
     "web": Size(5, 292),
-    "features": Size(126, 10_263),
+    "features": Size(126, 10_262),
     "people": Size(27, 3_291),
     "view": Size(22, 3_197),
     "probe": Size(17, 1_548),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=604, statements=57_378)
+WHOLE = Size(files=604, statements=57_366)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

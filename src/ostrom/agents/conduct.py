@@ -40,7 +40,7 @@ from ostrom.agents.bargains import (
 from ostrom.agents.strategies._by_action import favourite
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Choice, Form, Number, Record, Text
-from ostrom.games.amounts import Amounts, Options, Value
+from ostrom.games.amounts import Value
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.catalog.similarity import compared_game
 from ostrom.mechanisms.incentives import is_equilibrium
@@ -144,9 +144,8 @@ def offer(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:
     game, players = view.game, form.schema["properties"]["actions"]["required"]
     good = game.cooperative
     willing = kind(strategy, view) and not view.facts["agreements"]
-    names = game.actions[view.seat]
     actions = {
-        player: [_named(names, place)] if willing and place is not None else []
+        player: [game.value(view.seat, place)] if willing and place is not None else []
         for player, place in zip(players, good or (None,) * game.seats, strict=True)
     }
     return {"message": "", "intend": [], "actions": actions, "payments": []}
@@ -157,15 +156,11 @@ def reply(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa
     game, terms = view.game, view.facts["offer"]["offer"]
     bound = {one["seat"]: one.get("action", one.get("amount")) for one in terms["actions"]}
     wanted = {
-        seat: place if place is None or game.has_table else _named(game.actions[seat], place)
+        seat: place if place is None or game.has_table else game.value(seat, place)
         for seat, place in enumerate(game.cooperative)
     }
     free = all(payment["from"] != view.seat for payment in terms["payments"])
     return {"accept": kind(strategy, view) and free and bound == wanted, "message": "", "intend": []}
-
-
-def _named(options: Options, place: int) -> Any:
-    return options.value(place) if isinstance(options, Amounts) else options[place]
 
 
 def delegate(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG001

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from ostrom.games.parameters import shown
 from ostrom.ground.registry import Registry
-from ostrom.mechanisms.base import closed_object
+from ostrom.mechanisms.base import closed_object, seat_key
 from ostrom.mechanisms.protocol import View
 from ostrom.models.asking import arguments_of
 from ostrom.models.base import ToolSpec
@@ -41,6 +41,11 @@ class Scene:
         """The labels of the player's own options, in the order of the game; none where they are not shown."""
         names = () if not self.view.game.has_table else self.view.game.actions[self.view.seat]
         return [self.labels[name] for name in names if name in self.labels]
+
+    @property
+    def alike(self) -> bool:
+        """Whether all seats have as many actions, so that the labels of one name those of all."""
+        return len({len(names) for names in self.view.game.actions}) == 1
 
 
 Functions: TypeAlias = list[tuple[ToolSpec, Callable[..., str]]]
@@ -70,14 +75,14 @@ class Calculator(Tool):
         )
         offered: Functions = [(calculate, calculated)]
         game = scene.view.game
-        if scene.options and len({len(names) for names in game.actions}) == 1:
+        if scene.options and scene.alike:
             labels = ", ".join(scene.options)
             chances = {"type": "object", "description": f"percentages of {labels} that add up to 100"}
             expected = ToolSpec(
                 "expected_payoffs",
                 "Compute what each player receives on average if the players choose with these percentages. "
-                f"You are {_player(scene.view.seat)}.",
-                closed_object({_player(seat): chances for seat in range(game.seats)}),
+                f"You are {seat_key(scene.view.seat)}.",
+                closed_object({seat_key(seat): chances for seat in range(game.seats)}),
             )
             offered.append((expected, lambda **given: _expected(scene, given)))
         return offered
@@ -213,15 +218,11 @@ def _small(number: Fraction) -> Fraction:
     return number
 
 
-def _player(seat: int) -> str:
-    return f"player_{seat + 1}"
-
-
 def _expected(scene: Scene, given: Mapping[str, Any]) -> str:
     game, options = scene.view.game, scene.options
     mixtures = []
     for seat in range(game.seats):
-        stated = given.get(_player(seat))
+        stated = given.get(seat_key(seat))
         if isinstance(stated, str):
             stated = {stated: 100}
         numbers = isinstance(stated, dict) and all(
@@ -229,15 +230,15 @@ def _expected(scene: Scene, given: Mapping[str, Any]) -> str:
             for share in stated.values()
         )
         if not isinstance(stated, dict) or not numbers or not set(stated) <= set(options):
-            raise ToolFailed(f"{_player(seat)} needs percentages of {', '.join(options)}")
+            raise ToolFailed(f"{seat_key(seat)} needs percentages of {', '.join(options)}")
         shares = [Fraction(str(stated.get(option, 0))) for option in options]
         if sum(shares) != 100:
             raise ToolFailed(
-                f"the percentages of {_player(seat)} add up to {shown(float(sum(shares)))} and not to 100"
+                f"the percentages of {seat_key(seat)} add up to {shown(float(sum(shares)))} and not to 100"
             )
         mixtures.append([float(share / 100) for share in shares])
     paid = game.expected(mixtures)
-    return ", ".join(f"{_player(seat)}: {shown(round(value, 9))}" for seat, value in enumerate(paid))
+    return ", ".join(f"{seat_key(seat)}: {shown(round(value, 9))}" for seat, value in enumerate(paid))
 
 
 def _looked_back(scene: Scene, first: Any, last: Any) -> str:
@@ -250,7 +251,7 @@ def _looked_back(scene: Scene, first: Any, last: Any) -> str:
     for played in view.history:
         if first <= played.number <= last and not played.void:
             moves = [
-                f"{'you' if seat == view.seat else _player(seat)} {_label(scene, seat, place)} "
+                f"{'you' if seat == view.seat else seat_key(seat)} {_label(scene, seat, place)} "
                 f"({shown(round(paid, 9))})"
                 for seat, (place, paid) in enumerate(zip(played.actions, played.payoffs, strict=True))
             ]
@@ -259,6 +260,5 @@ def _looked_back(scene: Scene, first: Any, last: Any) -> str:
 
 
 def _label(scene: Scene, seat: int, place: int) -> str:
-    options, game = scene.options, scene.view.game
-    alike = len({len(names) for names in game.actions}) == 1
-    return options[place] if options and alike else str(game.actions[seat][place])
+    options = scene.options
+    return options[place] if options and scene.alike else str(scene.view.game.actions[seat][place])

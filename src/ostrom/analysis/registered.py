@@ -15,6 +15,7 @@ from ostrom.analysis.estimate import Estimate, contrast
 from ostrom.analysis.registration import (
     RegisteredContrast,
     Registration,
+    changed_prompts,
     registration_of,
     same_but_model,
     seconds,
@@ -237,8 +238,8 @@ def _other_design(data: RunData, registration: Registration) -> Iterator[RunDevi
     if seeds > most or (seeds < most and registration.sample.stop is None):
         extra = "; the registered tests take the registered seeds alone" if seeds > most else ""
         yield RunDeviation("seeds", f"{most} registered, {seeds} in the run{extra}")
-    changes = differences(registration.prompts, dict(data.manifest.get("prompts") or {}))
-    yield from _several("prompts", [f"{line.partition(':')[0]} is another text" for line in changes])
+    prompts = data.manifest.get("prompts") or {}
+    yield from _several("prompts", changed_prompts(registration.prompts, prompts))
 
 
 def _other_versions(data: RunData, registration: Registration) -> Iterator[RunDeviation]:

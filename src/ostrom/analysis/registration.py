@@ -8,6 +8,7 @@ hash: neither goes with another registration.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
@@ -18,6 +19,8 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostrom.analysis.estimate import Query
+from ostrom.data.manifests import renamed
+from ostrom.engine.folder import differences
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file
 from ostrom.ground.validation import validate
@@ -240,13 +243,14 @@ def check_for_new_run(registration: Registration, file: str) -> None:
 
 def same_but_model(study: dict[str, Any], models: tuple[str, ...]) -> dict[str, Any]:
     """A study with ``{eligible}`` in the place of its only model; as it is where it has several."""
-    return renamed(study, models[0]) if len(models) == 1 else study
+    return without_model(study, models[0]) if len(models) == 1 else study
 
 
-def renamed(value: Any, model: str) -> Any:
+def changed_prompts(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """The prompt files that are others than they were, one line each."""
+    return [f"{line.partition(':')[0]} is another text" for line in differences(dict(old), dict(new))]
+
+
+def without_model(study: Any, model: str) -> Any:
     """Plain data with ``{eligible}`` for the name of a model, in keys and texts."""
-    if isinstance(value, dict):
-        return {renamed(key, model): renamed(inner, model) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [renamed(inner, model) for inner in value]
-    return value.replace(model, ELIGIBLE) if isinstance(value, str) else value
+    return renamed(study, {model: ELIGIBLE})

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from ostrom.engine.folder import FREE_TO_CHANGE, MAY_GROW
+from ostrom.ground.values import flat
 
 MOST_SHOWN = 60
 """Characters of a value that is shown."""
@@ -30,7 +31,7 @@ def changes(new: Mapping[str, Any], old: Mapping[str, Any]) -> Iterator[tuple[st
         yield "models", shown(", ".join(names[0])), shown(", ".join(names[1]))
         new, old = _numbered(new), _numbered(old)
     for part in ("study", "models", "prompts", "versions"):
-        first, second = (dict(_flat(manifest.get(part) or {}, part)) for manifest in (new, old))
+        first, second = (dict(flat(manifest.get(part) or {}, part)) for manifest in (new, old))
         for key in sorted(first.keys() | second.keys()):
             if first.get(key) != second.get(key):
                 yield key.removeprefix("study."), shown(first.get(key, "-")), shown(second.get(key, "-"))
@@ -43,7 +44,7 @@ def _numbered(manifest: Mapping[str, Any]) -> dict[str, Any]:
         names[model]: {name: of for name, of in entry.items() if name not in SETTINGS}
         for model, entry in (manifest.get("models") or {}).items()
     }
-    return {**manifest, "study": _renamed(manifest.get("study") or {}, names), "models": entries}
+    return {**manifest, "study": renamed(manifest.get("study") or {}, names), "models": entries}
 
 
 def _numbers(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -62,8 +63,8 @@ def study_keys(manifest: Mapping[str, Any]) -> dict[str, Any]:
     {'types.{model 1}.model': '{model 1}'}
     """
     study = {name: value for name, value in manifest["study"].items() if name not in OTHER_LABS}
-    keys = dict(_flat(_renamed(study, _numbers(manifest)), ""))
-    return keys | dict(_flat(dict(manifest.get("prompts") or {}), "prompts"))
+    keys = dict(flat(renamed(study, _numbers(manifest)), ""))
+    return keys | dict(flat(dict(manifest.get("prompts") or {}), "prompts"))
 
 
 def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def settings_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     entries = {"models": _numbered(manifest)["models"]}
     grown = {name: manifest["study"].get(name) for name in (*MAY_GROW, "seed") if name in manifest["study"]}
     made = {"day": str(manifest.get("created") or "")[:10], "versions": dict(manifest.get("versions") or {})}
-    return {"model": ", ".join(models)} | dict(_flat({**grown, **entries, **made}, ""))
+    return {"model": ", ".join(models)} | dict(flat({**grown, **entries, **made}, ""))
 
 
 def study_hash(manifest: Mapping[str, Any], allowed: Sequence[str] = ()) -> str:
@@ -90,25 +91,16 @@ def is_allowed(key: str, allowed: Sequence[str]) -> bool:
     return any(key == name or key.startswith(f"{name}.") for name in allowed)
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+def renamed(value: Any, names: Mapping[str, str]) -> Any:
     """The same data with models renamed, wherever their names stand in a key or a text; the longest first."""
     if isinstance(value, Mapping):
-        return {_renamed(key, names): _renamed(inner, names) for key, inner in value.items()}
+        return {renamed(key, names): renamed(inner, names) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_renamed(inner, names) for inner in value]
+        return [renamed(inner, names) for inner in value]
     if isinstance(value, str):
         for name in sorted(names, key=len, reverse=True):
             value = value.replace(name, names[name])
     return value
-
-
-def _flat(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Every leaf of nested mappings with its path; study files are as deep as their readers allow."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{path}.{key}" if path else str(key))
-    else:
-        yield path, value
 
 
 def shown(value: Any) -> str:

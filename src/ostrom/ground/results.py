@@ -1,8 +1,10 @@
 """What a command answers, as Python gets it: the document of its ``--json``, with keys as attributes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
+
+from ostrom.ground.values import flat
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +37,7 @@ class CommandResult(dict[str, Any]):
         import polars as pl
 
         key = self.rows_key or next((key for key, value in self.items() if _is_rows(value)), "")
-        rows = [dict(_flat(row)) for row in self.get(key, ())]
+        rows = [dict(flat(row)) for row in self.get(key, ())]
         return pl.DataFrame(rows, infer_schema_length=None, strict=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,14 +86,6 @@ def html_table(rows: Sequence[Mapping[str, Any]]) -> str:
     )
     more = f"<p>and {len(rows) - MOST_ROWS:,} more rows</p>" if len(rows) > MOST_ROWS else ""
     return f"<table><tr>{head}</tr>{body}</table>{more}"
-
-
-def _flat(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in row.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{key}.")
-        else:
-            yield f"{before}{key}", value
 
 
 def _is_rows(value: Any) -> bool:

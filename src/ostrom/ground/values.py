@@ -1,8 +1,8 @@
 """What flows: plain data that nobody changes once it is made."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
 Key = TypeVar("Key", bound=Hashable)
@@ -18,6 +18,19 @@ def grouped(pairs: Iterable[tuple[Key, T]]) -> dict[Key, list[T]]:
     for key, one in pairs:
         groups.setdefault(key, []).append(one)
     return groups
+
+
+def flat(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every leaf of nested mappings with its path.
+
+    >>> dict(flat({"a": {"b": 1}, "c": [2]}))
+    {'a.b': 1, 'c': [2]}
+    """
+    if isinstance(data, Mapping):
+        for key, inner in data.items():
+            yield from flat(inner, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, data
 
 
 @dataclass_transform(frozen_default=True)

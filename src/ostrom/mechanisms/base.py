@@ -161,6 +161,15 @@ class Mechanism(ABC):
         return 0
 
 
+def seat_key(seat: int) -> str:
+    """What a seat is called in the keys and values of an answer.
+
+    >>> seat_key(0)
+    'player_1'
+    """
+    return f"player_{seat + 1}"
+
+
 def act(view: View, player: int | None = None) -> Decision:
     """The plain question: which action?"""
     seat = view.seat

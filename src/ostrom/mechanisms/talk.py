@@ -15,7 +15,15 @@ from ostrom.ground.errors import GameError, ParameterError, brief
 from ostrom.ground.parameters import Ge, InWords, Le, options_of
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay, unpredicting
+from ostrom.mechanisms.base import (
+    Around,
+    Asked,
+    Mechanism,
+    closed_object,
+    relay,
+    seat_key,
+    unpredicting,
+)
 from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.mechanisms.societies import pseudonyms
 
@@ -373,4 +381,4 @@ class _Floor:
         return speakers
 
     def _key(self, player: int) -> str:
-        return f"player_{player + 1}" if self.names is None else self.names[player]
+        return seat_key(player) if self.names is None else self.names[player]

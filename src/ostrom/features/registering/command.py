@@ -267,7 +267,7 @@ def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions, json
 
 def study_here(registration: Registration, options: PlayOptions) -> list[str]:
     """How the study that lies here differs from the registered one; empty where it does not."""
-    from ostrom.analysis.registration import renamed
+    from ostrom.analysis.registration import changed_prompts, without_model
     from ostrom.engine.folder import FREE_TO_CHANGE, differences
     from ostrom.features.registering.plan import PLACEHOLDER
     from ostrom.ground.errors import OstromError
@@ -290,8 +290,7 @@ def study_here(registration: Registration, options: PlayOptions) -> list[str]:
         return [f"the study cannot be read here: {error}"]
     before, after = (
         {key: value for key, value in study.items() if key not in FREE_TO_CHANGE}
-        for study in (registration.study, renamed(plan.resolved(), PLACEHOLDER))
+        for study in (registration.study, without_model(plan.resolved(), PLACEHOLDER))
     )
     lines = [f"study here: {line}" for line in differences(before, after)]
-    changed = differences(registration.prompts, dict(plan.prompts))
-    return lines + [f"prompt here: {line.partition(':')[0]} is another text" for line in changed]
+    return lines + [f"prompt here: {line}" for line in changed_prompts(registration.prompts, plan.prompts)]

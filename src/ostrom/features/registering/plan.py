@@ -15,7 +15,7 @@ from ostrom.analysis.registration import (
     SampleSize,
     StudyStatement,
     now,
-    renamed,
+    without_model,
 )
 from ostrom.engine.folder import Folder, identity
 from ostrom.ground.errors import OstromError, UsageError
@@ -139,7 +139,7 @@ def _written(
 ) -> Registration:
     study, models = _plain(plan.resolved()), plan.models
     if terms.eligible is not None:
-        study, models = renamed(study, PLACEHOLDER), ()
+        study, models = without_model(study, PLACEHOLDER), ()
     many = len(terms.primary)
     level = 1 - (1 - terms.level) / many
     content = {

@@ -11,7 +11,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Count, Ge, Le, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism, closed_object, match_score
+from ostrom.mechanisms.base import Mechanism, closed_object, match_score, seat_key
 from ostrom.mechanisms.catalog.contracting import default_bound
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.rounds import Rounds
@@ -230,7 +230,7 @@ class Negotiation(Mechanism):
         return default_bound(game) if self.bound is None else self.bound
 
     def _offer_form(self, game: Game, seat: int) -> Record:
-        players = [_key(other) for other in range(game.seats)]
+        players = [seat_key(other) for other in range(game.seats)]
         payment = {
             "from": {"type": "string", "enum": players},
             "to": {"type": "string", "enum": players},
@@ -259,7 +259,7 @@ class Negotiation(Mechanism):
         """What an offer says, None where it says nothing; and why it cannot be put forward."""
         actions = {}
         for other in range(game.seats):
-            for named in value["actions"][_key(other)]:
+            for named in value["actions"][seat_key(other)]:
                 if not _is_action(game, seat, named):
                     return OfferTerms({}), "no_action"
                 actions[other] = _as_done(game, seat, other, named)
@@ -312,10 +312,6 @@ def _events(log: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return events
 
 
-def _key(seat: int) -> str:
-    return f"player_{seat + 1}"
-
-
 def _seat(key: str) -> int:
     return int(key.removeprefix("player_")) - 1
 
@@ -342,10 +338,7 @@ def _is_action(game: Game, seat: int, named: Any) -> bool:
 
 def _as_done(game: Game, seat: int, other: int, named: Any) -> Value:
     """What another seat does by an action at the same place of its list as this one has in the own list."""
-    options = game.actions[seat]
-    if isinstance(options, Amounts):
-        return options.value(options.place(named))
-    return game.actions[other][options.index(named)]
+    return game.value(other, game.index(seat, named))
 
 
 def _intent(game: Game, seat: int, value: Mapping[str, Any]) -> Value | None:

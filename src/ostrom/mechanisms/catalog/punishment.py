@@ -9,7 +9,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Amount, Count, Ge, Le, PositiveShare, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism, act, closed_object, match_score, profile_of
+from ostrom.mechanisms.base import Mechanism, act, closed_object, match_score, profile_of, seat_key
 from ostrom.mechanisms.missing import missed_by, void_round
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 
@@ -86,7 +86,7 @@ class Punishment(Mechanism):
                 rounds.append(void_round(game, number, late, facts={"before": zeros, "punishments": done}))
             else:
                 units = [
-                    [0 if a.reading == "missed" else a.value.get(key_for(s), 0) for s in range(game.seats)]
+                    [0 if a.reading == "missed" else a.value.get(seat_key(s), 0) for s in range(game.seats)]
                     for a in answers
                 ]
                 done = [
@@ -125,14 +125,9 @@ class Punishment(Mechanism):
         return self.rounds - 1
 
 
-def key_for(seat: int) -> str:
-    """The key of a co-player in an answer."""
-    return f"player_{seat + 1}"
-
-
 def punishment_form(game: Game, seat: int, most: int) -> Record:
     """Units of punishment per co-player."""
-    keys = [key_for(s) for s in range(game.seats) if s != seat]
+    keys = [seat_key(s) for s in range(game.seats) if s != seat]
     return Record(
         "punishment", closed_object({key: {"type": "integer", "minimum": 0, "maximum": most} for key in keys})
     )
