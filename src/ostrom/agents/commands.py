@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import shutil
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Iterable, Mapping, Sequence
@@ -85,6 +86,9 @@ def allow_commands(named: Iterable[tuple[str, Any]], allowed: Sequence[str] | No
     if missing := {command: key for command, key in commands.items() if command not in given}:
         keys = ", ".join(dict.fromkeys(missing.values()))
         raise UsageError(f"{file}: {keys}: {_refusal(missing)}")
+    for command, key in commands.items():
+        if shutil.which(command[0]) is None:
+            raise UsageError(f"{file}: {key}: there is no program {shlex.quote(command[0])} here")
     _allowed.set(frozenset(given))
 
 

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import renderer_of, styles
+from ostrom.agents.tools import tools
 from ostrom.analysis.stopping import StopRule
 from ostrom.engine.folder import kind_of
 from ostrom.engine.journal import Journal
@@ -511,6 +512,8 @@ class StudyPlan(Plan):
             check_strategy_name(config.strategy, self.file)
         # A strategy uses no style, but an unknown style is refused there too.
         styles.build(config.style, key="agent.style", file=self.file)
+        for tool in config.tools:
+            tools.build(tool, key="agent.tools", file=self.file)
         check_prompts(config, library_of(config, self.library, self.file), self.file)
         check_params(config, self.file)
         memory = memories.build(config.memory, key="agent.memory", file=self.file)

@@ -49,9 +49,8 @@ def transcript(
         rows, tries = decided.get((step, who), []), calls.get((step, who), [])
         parts = [row["kind"] for row in rows if _is_part(row["kind"], tries)]
         rows = sorted(rows, key=lambda row: row["kind"] not in parts)
-        for row in [row for row in rows if row["kind"] != "tool"] or [
-            {}
-        ]:  # the next call quotes what tools gave
+        # What tools gave is quoted by the next call.
+        for row in [row for row in rows if row["kind"] not in ("tool", "offer")] or [{}]:
             kind = row.get("kind")
             own = [t for t in tries if _part_of(t["part"], parts) == (kind if kind in parts else None)]
             told = {name: row.get(name) for name in SAID}
