@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 from tests.agents.test_tools import called, study
+from tests.view.viewed import viewed
 
 import ostrom
 from ostrom.agents.config import AgentConfig
@@ -283,6 +284,21 @@ def test_a_server_that_is_written_wrongly_is_refused(tool: dict[str, Any], line:
 def test_a_tool_is_named_once() -> None:
     with pytest.raises(ValueError, match="names the same tool twice"):
         AgentConfig(model="openai/gpt-4o-mini", tools=[served("count"), served("count")])
+
+
+def test_calls_and_results_are_text_in_the_viewer_and_long_ones_are_folded(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>\u202e"
+
+    def script(request: Request) -> Reply | str:
+        return "[A0]" if results(request) else called(("write_note", {"text": evil}), ("count", {"n": 1}))
+
+    assert played(tmp_path, ["notes", served("long")], script).complete
+    with viewed(tmp_path) as server:
+        page = server.page("/run/run/match/0?step=0&player=1")
+    assert "<script>alert" not in page and "\u202e" not in page
+    assert "write_note {&#34;text&#34;: &#34;&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert '<details class="fold"><summary>All 4,020 characters</summary><div class="words">count {' in page
+    assert f"{SERVER} long\ncount</strong>" in page
 
 
 OFFICIAL = """
