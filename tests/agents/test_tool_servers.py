@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import shlex
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -26,6 +29,7 @@ from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
 from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run, play
+from ostrom.testing.small_run import tables
 
 SERVER = Path(__file__).with_name("tool_server.py")
 Script = Callable[[Request], Reply | str]
@@ -46,10 +50,11 @@ def played(
     rounds: int = 1,
     allowed: bool = True,
     calls: int | None = None,
+    seeds: int = 1,
     **more: Any,
 ) -> Result:
     """Play a study whose model answers by a script, with every command of it allowed."""
-    data = {**study(tools, rounds), "budget": {"calls": calls}}
+    data = {**study(tools, rounds), "budget": {"calls": calls}, "seeds": seeds}
     commands = [shlex.join(tool["mcp"]["command"]) for tool in tools if isinstance(tool, dict)]
     register("caller", script)
     try:
@@ -121,10 +126,28 @@ def test_a_command_of_a_study_runs_only_where_it_is_allowed(tmp_path: Path) -> N
     finally:
         unregister("caller")
     assert log.read_text() == "count 0\n"
+
+
+@pytest.mark.slow
+def test_looking_at_a_run_starts_no_command(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    assert played(tmp_path, [served("log", str(log))], calling(1)).complete
     log.unlink()
-    with open_run("run", tmp_path) as opened:
-        assert list(opened.rows.decisions())
-    assert run.report() and not log.exists()
+    run = ostrom.open_run(tmp_path / "run")
+    assert run.report() and run.export() and len(run.decisions)
+    with viewed(tmp_path) as server:
+        assert "logged 0" in server.page("/run/run/match/0?step=0&player=1")
+    assert not log.exists()
+
+
+def test_validate_shows_the_commands_and_starts_none(tmp_path: Path) -> None:
+    log, file = tmp_path / "log", tmp_path / "own.yaml"
+    named = command("log", str(log))
+    tools = orjson.dumps([{"mcp": {"command": named}}]).decode()
+    file.write_text(
+        f"name: own\ngame: chicken\ntypes: {{m: {{model: openai/gpt-4o-mini, tools: {tools}}}}}\n"
+    )
+    assert ostrom.commands.validate(str(file))["commands"] == shlex.join(named) and not log.exists()
 
 
 def test_a_call_that_was_journaled_is_not_made_again(tmp_path: Path) -> None:
@@ -333,6 +356,58 @@ def test_a_server_of_the_official_package_is_understood(tmp_path: Path) -> None:
     assert played(tmp_path, [{"mcp": {"command": [sys.executable, str(file)]}}], script).complete
     first, second, third = answers(tmp_path, "tool")
     assert first["result"] == "6" and second["failed"] and third["failed"]
+
+
+KILLS = 50
+
+
+def _play_or_die(runs: Path, kills: Path | None) -> None:
+    """Play; with ``kills``, die at one of the first three calls of a session that follow the result of a tool."""
+    calls = 0
+
+    def script(request: Request) -> Reply | str:
+        nonlocal calls
+        done = results(request)
+        if done and kills is not None and len(before := kills.read_bytes()) < KILLS:
+            calls += 1
+            if calls > len(before) % 3:
+                kills.write_bytes(before + b"x")
+                os.kill(os.getpid(), signal.SIGKILL)
+        if len(done) < 3:
+            return called(
+                [
+                    ("count", {"n": len(request.messages)}),
+                    ("write_note", {"text": f"{done} " + "x" * 300}),
+                    ("calculate", {"expression": f"{len(request.messages)}/7"}),
+                ][len(done)]
+            )
+        return "[A0]" if len(done[2]) % 2 else "[A1]"
+
+    tools = [served("twice"), "notes", "calculator"]
+    assert played(runs, tools, script, rounds=16, seeds=2).complete
+
+
+@pytest.mark.slow
+def test_fifty_kills_between_a_result_and_the_answer_leave_the_same_tables(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.agents.test_tool_servers", "mcp"])
+
+    def play_once(runs: Path, kills: Path | None) -> int | None:
+        process = context.Process(target=_play_or_die, args=(runs, kills))
+        process.start()
+        process.join(120)
+        return process.exitcode
+
+    assert play_once(tmp_path / "calm", None) == 0
+    kills = tmp_path / "kills"
+    kills.write_bytes(b"")
+    ends = [play_once(tmp_path / "killed", kills) for _ in range(KILLS)]
+    assert ends == [-signal.SIGKILL] * KILLS and len(kills.read_bytes()) == KILLS
+    assert play_once(tmp_path / "killed", kills) == 0
+    assert tables(tmp_path / "killed" / "run", tmp_path / "one") == tables(
+        tmp_path / "calm" / "run", tmp_path / "other"
+    )
+    assert not _running("twice")
 
 
 def _running(how: str) -> list[str]:

@@ -61,6 +61,8 @@ class Server:
             with self.log.open("a", encoding="utf-8") as file:
                 file.write(f"{given['name']} {n}\n")
             return text(f"logged {n}")
+        if self.how == "twice":  # knows nothing of earlier calls, so that a restart changes nothing
+            return text(str(2 * n))
         if self.how == "fail":
             return text("no luck\x1b[2J", failed=True)
         if self.how == "hang" and n != 1:
