@@ -261,13 +261,16 @@ def test_a_server_that_stays_is_killed_at_the_end_of_its_match(tmp_path: Path) -
     assert not _running("stay")
 
 
-def test_a_server_finds_none_of_our_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "opensesame")
+def test_a_server_finds_none_of_our_keys_and_brings_none_into_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "open-sesame-open")
     monkeypatch.setenv("PYTHONPATH", "anywhere")
     assert played(tmp_path, [served("environment")], calling(1)).complete
     (call,) = answers(tmp_path, "tool")
     assert "PATH" in call["result"].split() and "OPENAI_API_KEY" not in call["result"]
     assert "PYTHONPATH" not in call["result"]
+    assert call["result"].endswith("[key]")  # whatever it says is searched for them, too
 
 
 @pytest.mark.parametrize(

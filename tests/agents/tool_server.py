@@ -81,7 +81,7 @@ class Server:
         if self.how == "change":
             self.tools = [tool(f"other{self.calls}")]
         if self.how == "environment":
-            return text(" ".join(sorted(os.environ)))
+            return text(" ".join([*sorted(os.environ), "open-sesame-open"]))
         return text(f"{given['name']} {self.calls} {n}")
 
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ import orjson
 from pydantic import ValidationError
 
 from ostrom.agents.base import DecisionContext
-from ostrom.agents.commands import LONGEST_LINE, checked, end, start, written
+from ostrom.agents.commands import LONGEST_LINE, checked, end, start, without_keys, written
 from ostrom.agents.tools import LONGEST_RESULT, Functions, Scene, Tool, ToolFailed
 from ostrom.answers import Answer
 from ostrom.ground.errors import InvalidAnswers, UsageError
@@ -337,7 +337,7 @@ def _bounded(content: Sequence[Any]) -> str:
         else:
             kind = one_line(str(getattr(block, "mime_type", None) or getattr(block, "type", "")))[:60]
             parts.append(f"[{kind}: {len(getattr(block, 'data', '') or '')} characters, left out]")
-    text = "\n".join(parts).encode(errors="replace").decode().replace("\0", "\ufffd")
+    text = without_keys("\n".join(parts).encode(errors="replace").decode().replace("\0", "\ufffd"))
     if len(text) > LONGEST_RESULT:
         note = f"\n[cut: {len(text):,} characters]"
         text = text[: LONGEST_RESULT - len(note)] + note
