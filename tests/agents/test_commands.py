@@ -103,17 +103,17 @@ def test_a_process_finds_no_key_in_its_environment(tmp_path: Path, monkeypatch: 
     assert "OPENAI_API_KEY" not in line and "LAB_SECRET" not in line
 
 
-STUBBORN = """
+PARENT = """
 import signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 print(child.pid, flush=True)
-time.sleep(600)
 """
 
 
-def test_a_process_that_does_not_end_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
-    command = python(tmp_path, STUBBORN)
+@pytest.mark.parametrize("then", ["time.sleep(600)", "sys.stdin.read()"], ids=["stubborn", "obedient"])
+def test_a_process_that_does_not_end_is_killed_with_all_that_it_started(then: str, tmp_path: Path) -> None:
+    command = python(tmp_path, PARENT + then)
 
     async def run() -> list[int]:
         allow_commands([("agent.tools", command)], [shlex.join(command)], "s.yaml")
