@@ -386,14 +386,13 @@ def _play_or_die(runs: Path, kills: Path | None) -> None:
             if calls > len(before) % 3:
                 kills.write_bytes(before + b"x")
                 os.kill(os.getpid(), signal.SIGKILL)
-        if len(done) < 3:
-            return called(
-                [
-                    ("count", {"n": len(request.messages)}),
-                    ("write_note", {"text": f"{done} " + "x" * 300}),
-                    ("calculate", {"expression": f"{len(request.messages)}/7"}),
-                ][len(done)]
-            )
+        wanted: list[tuple[str, dict[str, Any]]] = [
+            ("count", {"n": len(request.messages)}),
+            ("write_note", {"text": f"{done} " + "x" * 300}),
+            ("calculate", {"expression": f"{len(request.messages)}/7"}),
+        ]
+        if len(done) < len(wanted):
+            return called(wanted[len(done)])
         return "[A0]" if len(done[2]) % 2 else "[A1]"
 
     tools = [served("twice"), "notes", "calculator"]

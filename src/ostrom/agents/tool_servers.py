@@ -56,7 +56,7 @@ class ToolServer(Tool):
         digest = hashlib.blake2b(orjson.dumps(self.command), digest_size=4).hexdigest()
         self._part = f"{OFFER}.{digest}"
         self._offer: Sequence[dict[str, Any]] = ()
-        self._connection: Connection | None = None
+        self._connection: ServerSession | None = None
 
     async def prepare(self, context: DecisionContext, taken: Collection[str]) -> None:
         """Learn what the server offers; in one match it is the same for the player from the first decision on."""
@@ -111,13 +111,13 @@ class ToolServer(Tool):
             raise ToolFailed(text or "the tool says no more")
         return text
 
-    def _connected(self) -> Connection:
+    def _connected(self) -> ServerSession:
         if self._connection is None:
-            self._connection = Connection(self.command)
+            self._connection = ServerSession(self.command)
         return self._connection
 
 
-class Connection:
+class ServerSession:
     """A server process and the session with it; a task of their own holds both, for a session ends where it began."""
 
     def __init__(self, command: Sequence[str]) -> None:

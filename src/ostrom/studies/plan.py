@@ -21,7 +21,6 @@ from pydantic import ValidationError
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import renderer_of, styles
-from ostrom.agents.tools import tools
 from ostrom.analysis.stopping import StopRule
 from ostrom.engine.folder import kind_of
 from ostrom.engine.journal import Journal
@@ -37,12 +36,12 @@ from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
 from ostrom.studies.baselines import split, with_shares
 from ostrom.studies.checks import (
+    check_asking,
     check_attributes,
     check_cell,
     check_divisible,
     check_framing_labels,
     check_memory,
-    check_params,
     check_prompts,
     check_strategy_name,
     library_of,
@@ -512,10 +511,8 @@ class StudyPlan(Plan):
             check_strategy_name(config.strategy, self.file)
         # A strategy uses no style, but an unknown style is refused there too.
         styles.build(config.style, key="agent.style", file=self.file)
-        for tool in config.tools:
-            tools.build(tool, key="agent.tools", file=self.file)
         check_prompts(config, library_of(config, self.library, self.file), self.file)
-        check_params(config, self.file)
+        check_asking(config, self.file)
         memory = memories.build(config.memory, key="agent.memory", file=self.file)
         if config.kind not in memory.readers:
             raise StudyError(
