@@ -18,7 +18,7 @@ from ostrom.agents.dialogue import Chat, turn_of, with_turn
 from ostrom.agents.language import Invalidity, LanguageAgent, renderer_of
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.agents.tools import LONGEST_RESULT
+from ostrom.agents.tools import LONGEST_RESULT, Scene
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, Record, Text
 from ostrom.answers.forms import answer_tokens
 from ostrom.answers.random_answers import filler, random_answer
@@ -130,7 +130,7 @@ class RehearsingAgent(LanguageAgent):
     def __init__(self, plan: Plan, config: AgentConfig, lengths: Lengths, *, longest: bool) -> None:
         super().__init__(config, _NoModel(), Invalidity(), renderer_of(config, plan.library))  # type: ignore[arg-type]
         self.reply_tokens, self.said, self.longest = lengths.reply(config), lengths.texts, longest
-        self.texts, self.bounded = config.conversation == "dialogue" or bool(config.tools), True
+        self.texts, self.bounded = config.conversation == "dialogue", True
         """Whether some prompt depends on the length of a text; whether all replies are bounded."""
         self.calls: list[tuple[str, int, float, float]] = []
         self.extreme: _Extreme | None = None
@@ -179,15 +179,23 @@ class RehearsingAgent(LanguageAgent):
         del think, lasting
         form = decision.form
         usual, most = self.lengths(form)
-        self.calls.append((part, _characters(messages), usual, most))
+        asked = _characters(messages) + self._characters_of_tools(decision, prompt)
+        self.calls.append((part, asked, usual, most))
         for call in range((self.config.tool_limit.calls if self.longest else 1) if self.tools else 0):
             more = (call + 1) * (LONGEST_RESULT if self.longest else TOOL_TURN)
-            self.calls.append((f"{part}.after{call + 1}", _characters(messages) + more, usual, most))
+            self.calls.append((f"{part}.after{call + 1}", asked + more, usual, most))
         answer = self.drawn(form, context.draw(f"answer:{part}"))
         tokens = most if self.longest else usual
         text = _written(answer, form, prompt)
         more = round(tokens * CHARACTERS) - len(text) - 1
         return (f"{filler(more)}\n{text}" if more > 0 and not isinstance(form, Text) else text), answer
+
+    def _characters_of_tools(self, decision: Decision, prompt: Prompt) -> int:
+        """Characters in which a model is told of its tools; those of a server are not known before play."""
+        scene = Scene(decision.view, prompt.labels)
+        specs = [spec for box in self.tools for spec, _ in box.functions(scene)]
+        told = sum(len(spec.name + spec.description) + len(orjson.dumps(spec.schema)) for spec in specs)
+        return told + sum(box.unknown for box in self.tools if self.longest)
 
     async def call(self, context: Any, request: Request, part: str) -> Reply:
         """A reply in which all options are equally likely."""
@@ -301,8 +309,8 @@ class _Match:
 
     @property
     def texts(self) -> bool:
-        """Whether prompts depend on the length of texts, or on how much memory happens to show."""
-        return self.steps > 1 and any(agent.texts for agent in self.agents.values())
+        """Whether prompts depend on the length of texts, on calls of tools, or on how much memory happens to show."""
+        return any(agent.tools or (self.steps > 1 and agent.texts) for agent in self.agents.values())
 
     def decisions(self, number: int) -> int:
         """How many decisions a rehearsal had."""
