@@ -358,19 +358,17 @@ def standing(runs: Sequence[RunData], asked: AskedContrast | None = None) -> Sta
     """What an answer about some runs must say of registrations; without a question it is exploratory."""
     bound = [one for one in map(registered_run, runs) if one is not None]
     if not bound:
-        return Standing((), "")
-    alone = len(runs) == 1 and asked is not None
-    return Standing(
-        tuple(bound), bound[0].label(runs[0], asked) if alone and asked is not None else "exploratory"
-    )
+        return Standing()
+    label = bound[0].label(runs[0], asked) if len(runs) == 1 and asked is not None else "exploratory"
+    return Standing(tuple(bound), label)
 
 
 @dataclass(frozen=True)
 class Standing:
     """What an answer says of the registrations of its runs; nothing where none is bound to one."""
 
-    bound: tuple[RegisteredRun, ...]
-    label: str
+    bound: tuple[RegisteredRun, ...] = ()
+    label: str = "exploratory"
 
     @property
     def document(self) -> dict[str, Any]:

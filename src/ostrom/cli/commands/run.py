@@ -34,11 +34,12 @@ from ostrom.cli.options import (
     say_allowed,
     with_play_options,
 )
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.output import print_json, print_standing, print_table, say
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
+    from ostrom.analysis.registered import Standing
     from ostrom.engine.folder import Folder
     from ostrom.engine.runner import Result
     from ostrom.studies.plan import StudyPlan
@@ -157,10 +158,15 @@ def play_found(found: Resolved, folder: Path, *, json: bool) -> Result:
     )
 
 
-def play_and_tell(found: Resolved, folder: Path, *, report: bool, json: bool) -> None:
-    """Play a plan into a folder, say how it ended, and leave with the exit code that says so too."""
+def play_and_tell(
+    found: Resolved, folder: Path, *, report: bool, json: bool, parent: Standing | None = None
+) -> None:
+    """Play a plan into a folder, say how it ended, and leave with the exit code that says so too.
+
+    ``parent`` is what is said of the registration of the run that the plan was made from.
+    """
     result = play_found(found, folder, json=json)
-    _finish(result, folder, json)
+    _finish(result, folder, json, parent)
     if (shard := found.plan.shard) is not None:
         name = folder.name.removesuffix(shard.folder(""))
         say(f"when all shards are played: ostrom join {name} {folder.with_name(name)}.*-of-{shard.of}")
@@ -227,7 +233,7 @@ def divided_budget(plan: StudyPlan) -> str:
     )  # fmt: skip
 
 
-def _finish(result: Result, folder: Path, json: bool) -> None:
+def _finish(result: Result, folder: Path, json: bool, parent: Standing | None) -> None:
     from ostrom.analysis.summary import summarise
     from ostrom.studies.run import open_run
 
@@ -241,6 +247,8 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
         say("results are not shown: the run is bound to a registration and not complete")
     elif bound:
         say(f"what is shown here is exploratory; the registered contrasts: ostrom report {folder}")
+    if parent is not None and not json:
+        print_standing(parent)
     if json:
         print_json(
             {
@@ -257,6 +265,7 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
                 "lost_workers": tally.lost_workers,
                 "batches_left": tally.batches_left,
                 "cells": [cell.as_dict() for cell in cells],
+                **({} if parent is None else parent.document),
             }
         )
     elif cells:

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.analysis.registered import RegisteredRun, registered_run
 from ostrom.data.manifests import models_of, study_hash
 from ostrom.data.tables import TYPES, factor_types, write_parquet
 from ostrom.engine.folder import MANIFEST, identity, kind_of, manifest_bytes
@@ -106,6 +107,14 @@ def _short(value: Any) -> Any:
     return "" if isinstance(value, str) and len(value) > LONGEST else value
 
 
+def _registration(registered: RegisteredRun | None) -> str:
+    """The registration of a shared run, whose main result is exploratory, in a few words."""
+    if registered is None:
+        return "none"
+    verdicts = ", ".join(one.verdict for one in registered.results if one.role == "primary")
+    return f"{registered.heading} Primary: {verdicts}. The main result is exploratory."
+
+
 def write_registry(folder: Path, out: Path) -> tuple[Path, int]:
     """A page over a folder of shared runs: what each is, and its main result; those that cannot be read say why."""
     from ostrom.analysis.estimate import estimate
@@ -125,13 +134,13 @@ def write_registry(folder: Path, out: Path) -> tuple[Path, int]:
                 hashed = study_hash(run.manifest)
                 rows.append([
                     place.name, run.plan.name, hashed, ", ".join(models_of(run.manifest)) or "none",
-                    run.plan.study.seeds, day, version, result,
+                    run.plan.study.seeds, day, version, result, _registration(registered_run(data)),
                 ])  # fmt: skip
         except OstromError as error:
             wrong.append(str(error))
     if not rows and not wrong:
         raise UsageError(f"{folder}: holds no shared run")
-    columns = ["run", "study", "hash", "models", "seeds", "day", "ostrom", "main result"]
+    columns = ["run", "study", "hash", "models", "seeds", "day", "ostrom", "main result", "registration"]
     section = Section("runs", "Shared runs")
     section.notes.append("Runs with one hash hold one study: `ostrom pool` adds them up.")
     section.tables.append(shown_table(Table("runs", columns, rows), "", always_open=True))
