@@ -24,7 +24,7 @@ from ostrom.analysis.statistics.result import fixed
 from ostrom.analysis.statistics.samples import ROUNDING
 from ostrom.analysis.stopping import first_seeds
 from ostrom.analysis.units import Where, observations
-from ostrom.data.early_looks import early_looks, goes_on
+from ostrom.data.early_looks import counted_looks, goes_on
 from ostrom.data.rundata import RunData
 from ostrom.engine.folder import FREE_TO_CHANGE, MAY_GROW, Folder, differences
 from ostrom.ground.errors import OstromError, RunError
@@ -245,7 +245,9 @@ def _other_design(data: RunData, registration: Registration) -> Iterator[RunDevi
 def _other_versions(data: RunData, registration: Registration) -> Iterator[RunDeviation]:
     wanted = registration.versions.ostrom
     versions = [str((data.manifest.get("versions") or {}).get("ostrom"))]
-    if Folder(data.folder).exists:
+    if (shared := data.manifest.get("shared")) is not None:
+        versions = shared.get("versions") or versions
+    elif Folder(data.folder).exists:
         with Folder(data.folder).open_journal(data.manifest, checked=False) as journal:
             versions = journal.versions or versions
     if others := [version for version in versions if version != wanted]:
@@ -285,13 +287,7 @@ def _left_out(data: RunData) -> Iterator[RunDeviation]:
 
 
 def _looks(data: RunData) -> Iterator[RunDeviation]:
-    folder = Folder(data.folder)
-    parts = folder.parts if folder.exists else []
-    places = dict.fromkeys((data.folder, *(part.path for part in parts)))
-    looks = [look for place in places for look in early_looks(place)]
-    # A look at a run of which nothing was open changes nothing unless playing went on.
-    counted = [look for look in looks if look.open or look.entries < data.entries]
-    if counted:
+    if counted := counted_looks(data.folder, data.manifest, data.entries):
         seen = ", ".join(f"{look.ended} of {look.planned} matches" for look in counted[:MOST_SHOWN])
         more = f" and {len(counted) - MOST_SHOWN} more" if len(counted) > MOST_SHOWN else ""
         yield RunDeviation(

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.engine.folder import Folder
 from ostrom.engine.rows import Rows
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import plain, read_plain
@@ -62,6 +63,16 @@ def record_early_look(folder: Path, rows: Rows, manifest: Mapping[str, Any]) -> 
             f"{path}: cannot be written ({error.strerror}): the run is registered and not complete, so looking at it "
             "is recorded there"
         ) from None
+
+
+def counted_looks(folder: Path, manifest: Mapping[str, Any], entries: int) -> list[EarlyLook]:
+    """The looks at a run, its shards included, after which playing went on or could have gone on."""
+    shared = manifest.get("shared")
+    if shared is not None:
+        return [_look(row) for row in shared.get("looks") or ()]
+    places = dict.fromkeys((folder, *(part.path for part in Folder(folder).shards(manifest))))
+    looks = [look for place in places for look in early_looks(place)]
+    return [look for look in looks if look.open or look.entries < entries]
 
 
 def early_looks(folder: Path) -> list[EarlyLook]:

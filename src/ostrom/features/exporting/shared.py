@@ -6,19 +6,21 @@ static page over a folder of such folders.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from ostrom.analysis.registered import RegisteredRun, registered_run
+from ostrom.data.early_looks import DECIDED, counted_looks
 from ostrom.data.manifests import models_of, study_hash
 from ostrom.data.tables import TYPES, factor_types, write_parquet
 from ostrom.engine.folder import MANIFEST, identity, kind_of, manifest_bytes
 from ostrom.engine.rows import Row
 from ostrom.engine.shared import digest
 from ostrom.ground.errors import OstromError, UsageError
-from ostrom.ground.files import draft_of, write_whole
+from ostrom.ground.files import draft_of, read_plain, write_whole
 from ostrom.models.redaction import redact
 from ostrom.studies.run import Run, open_run
 
@@ -67,6 +69,11 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
     # Keys never are in a manifest; what looks like one in a name or an address is taken out all the same.
     clean: dict[str, Any] = orjson.loads(redact(orjson.dumps(manifest).decode(), ()))
     clean["shared"] = {"of": identity(run.manifest), "tables": tables}
+    if manifest.get("registered"):
+        looks = counted_looks(run.folder.path, run.manifest, run.journal.entries)
+        clean["shared"] |= {"versions": run.journal.versions, "looks": [asdict(look) for look in looks]}
+    if (decided := run.folder.path / DECIDED).exists():
+        write_whole(out / DECIDED, read_plain(decided))
     write_whole(out / MANIFEST, manifest_bytes(clean))
     return {**written, "manifest": (out / MANIFEST, 1)}
 
