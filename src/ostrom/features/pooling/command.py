@@ -111,6 +111,9 @@ def _show(one: LabPool, words: str, level: float) -> None:
         f"pooled over {found.labs} runs: {found.value:.3f} [{found.low:.3f}, {found.high:.3f}], the mean of the "
         "distribution that the runs come from"
     )
+    if found.model_free is not None:
+        low, high = found.model_free
+        write(f"for labs of any distribution: {low:.3f} to {high:.3f}")
     further = found.prediction
     predicted = "" if further is None else f"; a further run: {further[0]:.3f} to {further[1]:.3f}"
     write(
