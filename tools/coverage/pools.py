@@ -55,11 +55,12 @@ class Kind:
         return np.sort(drawn, axis=1)
 
 
+SPREADS = {0.02: (0.5, SKEWED), 0.1: (0.5, SKEWED), 0.5: (0.3,), 0.95: (0.0, 0.5, SKEWED)}
 KINDS = tuple(
     Kind(mean, spread, rounds, matches)
     for rounds, matches in ((1, 5), (1, 20), (1, 100), (10, 20))
-    for mean in (0.02, 0.1, 0.5, 0.95)
-    for spread in ((0.0, 0.5, SKEWED) if mean != 0.5 else (0.0, 0.3))
+    for mean, spreads in SPREADS.items()
+    for spread in spreads
 )
 
 
@@ -99,15 +100,20 @@ def _covered(kind: Kind, labs: int, samples: int) -> tuple[float, float, tuple[f
     widths = np.zeros(2)
     for _ in range(samples):
         drawn = kind.draw(rng, labs)
-        variances = evened([_variance(tuple(values)) for values in drawn.tolist()], [kind.matches] * labs)
-        found = pooled(drawn.mean(axis=1), variances, bounds=(0.0, 1.0))
-        assert found.model_free is not None
-        low, high = found.model_free
-        model += found.low - 1e-9 <= kind.mean <= found.high + 1e-9
-        free += low - 1e-9 <= kind.mean <= high + 1e-9
-        widths += (found.high - found.low, high - low)
-    own, other = widths / samples
-    return model / samples, free / samples, (float(own), float(other))
+        ends = _ends(tuple(sorted(map(tuple, drawn.tolist()))))
+        (own, free_of) = (low - 1e-9 <= kind.mean <= high + 1e-9 for low, high in ends)
+        model, free = model + own, free + free_of
+        widths += [high - low for low, high in ends]
+    return model / samples, free / samples, (float(widths[0]) / samples, float(widths[1]) / samples)
+
+
+@lru_cache(maxsize=1 << 16)
+def _ends(labs: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The interval of the model and the one for labs of any distribution."""
+    variances = evened([_variance(values) for values in labs], [len(values) for values in labs])
+    found = pooled([sum(values) / len(values) for values in labs], variances, bounds=(0.0, 1.0))
+    assert found.model_free is not None
+    return (found.low, found.high), found.model_free
 
 
 @lru_cache(maxsize=1 << 16)

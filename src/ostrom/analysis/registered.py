@@ -26,7 +26,7 @@ from ostrom.analysis.stopping import first_seeds
 from ostrom.analysis.units import Where, observations
 from ostrom.data.early_looks import counted_looks, goes_on
 from ostrom.data.rundata import RunData
-from ostrom.engine.folder import FREE_TO_CHANGE, MAY_GROW, Folder, differences
+from ostrom.engine.folder import FREE_TO_CHANGE, MANIFEST, MAY_GROW, Folder, differences
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.ground.words import how_many, listed
 
@@ -38,6 +38,8 @@ LIMITS = (
 DESIGN = ("study", "prompts", "models")
 """Deviations after which something else was played than was registered."""
 MOST_SHOWN = 5
+MOST_RUNS = 1000
+"""So many folders beside a run are looked into for runs that are bound to the same registration."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,8 @@ class RegisteredRun:
     """Why nothing in it is confirmatory; empty where its registered contrasts are."""
     deviations: tuple[RunDeviation, ...]
     results: tuple[RegisteredResult, ...]
+    others: tuple[str, ...] = ()
+    """Further runs in the same folder that are bound to the same registration."""
 
     @property
     def status(self) -> str:
@@ -132,6 +136,7 @@ class RegisteredRun:
             self.heading,
             *(f"Exploratory because {reason}." for reason in self.reasons),
             *(f"Deviation ({one.kind}): {one.text}." for one in self.deviations),
+            *([f"Bound to the same registration too: {listed(list(self.others))}."] if self.others else []),
         ]
 
     def label(self, data: RunData, asked: AskedContrast) -> str:
@@ -154,7 +159,7 @@ class RegisteredRun:
             "run": self.run, "hash": self.registration.hash, "created": self.registration.created,
             "status": self.status, "complete": self.complete, "reasons": list(self.reasons),
             "deviations": [one.as_dict() for one in self.deviations],
-            "contrasts": [one.as_dict() for one in self.results], "limits": LIMITS,
+            "contrasts": [one.as_dict() for one in self.results], "others": list(self.others), "limits": LIMITS,
         }  # fmt: skip
 
 
@@ -185,7 +190,21 @@ def held_against(data: RunData, registration: Registration) -> RegisteredRun:
         reasons.append(f"something else was played than was registered ({listed(kinds)})")
     complete = not _open_matches(data)
     results = tuple(_results(data, registration, complete))
-    return RegisteredRun(data.name, registration, complete, tuple(reasons), deviations, results)
+    others = tuple(_others(data, registration))
+    return RegisteredRun(data.name, registration, complete, tuple(reasons), deviations, results, others)
+
+
+def _others(data: RunData, registration: Registration) -> Iterator[str]:
+    """Who plays a registered study several times can keep the run that he likes; those that lie here are named."""
+    for path in sorted(data.folder.parent.glob(f"*/{MANIFEST}"))[:MOST_RUNS]:
+        with suppress(OSError, OstromError):
+            if path.parent == data.folder or registration.hash.encode() not in path.read_bytes():
+                continue
+            other = Folder(path.parent).manifest()
+            apart = not (other.get("shard") or other.get("shared") or data.manifest.get("shard"))
+            same = other.get("joined") is not None and other.get("joined") == data.manifest.get("joined")
+            if apart and not same and (other.get("registered") or {}).get("hash") == registration.hash:
+                yield f"{path.parent.name} (created {other['created']})"
 
 
 def _begun(data: RunData) -> float:

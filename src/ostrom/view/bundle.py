@@ -343,13 +343,14 @@ class _Bundle:
     def _found(self) -> dict[str, Any]:
         """Findings and warnings of the run, and whether its report lies beside the page."""
         found: dict[str, Any] = {"registered": [], "findings": [], "warnings": []}
+        if self.run.manifest.get("registered"):
+            with run_data(self.run.rows, self.run.folder.path, self.run.manifest) as data:
+                found["registered"] = self.clean.data(registered_lines(data))
         if not self.without_report:
             try:
                 need_extras()
                 with run_data(self.run.rows, self.run.folder.path, self.run.manifest) as data:
-                    found = self.clean.data({
-                        "registered": registered_lines(data), "findings": findings(data), "warnings": warnings(data)
-                    })  # fmt: skip
+                    found |= self.clean.data({"findings": findings(data), "warnings": warnings(data)})
                     if data.study.get("people"):
                         self.without_report = "people took part, and it may tell one from another"
                     else:

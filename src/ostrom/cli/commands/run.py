@@ -235,13 +235,15 @@ def divided_budget(plan: StudyPlan) -> str:
 
 def _finish(result: Result, folder: Path, json: bool, parent: Standing | None) -> None:
     from ostrom.analysis.summary import summarise
+    from ostrom.data.early_looks import seeds_missing
     from ostrom.studies.run import open_run
 
     tally = result.tally
     with open_run(folder) as run:
         # Who sees results of a registered run before it is complete could go on by them.
         bound = run.manifest.get("registered")
-        blind = bool(bound) and not (result.complete and run.plan.shard is None)
+        whole = result.complete and run.plan.shard is None and not seeds_missing(run.manifest)
+        blind = bool(bound) and not whole
         cells = [] if blind else summarise(run.rows)
     if blind:
         say("results are not shown: the run is bound to a registration and not complete")
