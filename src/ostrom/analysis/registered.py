@@ -1,6 +1,6 @@
 """What a run that is bound to a registration may be called, how it deviates, and what its registered tests say.
 
-Reports, `estimate`, `test`, `gate` and `compare` ask here, so all of them say the same. Deviations are read from the
+Whatever prints figures of a run asks here, so all of it says the same. Deviations are read from the
 run: its manifest, its sealed journal and the record of looks. Nobody is asked.
 """
 
@@ -32,8 +32,8 @@ from ostrom.ground.words import how_many, listed
 
 LIMITS = (
     "No tool can see runs and registrations that were thrown away, a clock that was set back, another model behind the "
-    "same name, a look at a copy of the run or at single matches, a record of looks that was removed, or whether a "
-    "rule that picks a model was followed. The hash, where it was published, is the clock: compare it and its date."
+    "same name, a look at a copy of the run, at single matches or at files with other tools, a record of looks that was "
+    "removed, or whether a rule that picks a model was followed. The hash, where it was published, is the clock: compare it and its date."
 )
 DESIGN = ("study", "prompts", "models")
 """Deviations after which something else was played than was registered."""
