@@ -32,8 +32,9 @@ from ostrom.ground.words import how_many, listed
 
 LIMITS = (
     "No tool can see runs and registrations that were thrown away, a clock that was set back, another model behind the "
-    "same name, a look at a copy of the run, at single matches or at files with other tools, a record of looks that was "
-    "removed, or whether a rule that picks a model was followed. The hash, where it was published, is the clock: compare it and its date."
+    "same name, a look at a copy of the run, at single matches or at files with other tools, a record of looks that "
+    "was removed, or whether a rule that picks a model was followed. The hash, where it was published, is the clock: "
+    "compare it and its date."
 )
 DESIGN = ("study", "prompts", "models")
 """Deviations after which something else was played than was registered."""
