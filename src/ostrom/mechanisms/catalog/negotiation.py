@@ -75,7 +75,6 @@ class Negotiation(Mechanism):
 
     name: ClassVar[str] = "negotiation"
     any_game: ClassVar[bool] = True
-    for_people = False
 
     @checked
     def __init__(
