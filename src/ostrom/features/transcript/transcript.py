@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.engine.plan import Unit
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
 from ostrom.studies.run import Run
@@ -41,7 +42,8 @@ def transcript(
     """
     _check(run, match, player)
     calls = _calls(run, match)
-    agents = [seated.name for seated in run.plan.unit(match).players]
+    unit = run.plan.unit(match)
+    agents, channels = [seated.name for seated in unit.players], channels_of(unit)
     decided = grouped(((row["step"], row["player"]), row) for row in run.rows.decisions(match))
     if not decided and not calls and run.journal.ended(match) is None:
         raise UsageError(f"match {match} of {run.name} has not begun")
@@ -57,14 +59,32 @@ def transcript(
             told = {name: row.get(name) for name in SAID}
             if (player is None or who == player) and (number is None or told["round"] == number):
                 head = {"match": match, "step": step, "player": who, "agent": agents[who - 1]}
-                yield {**head, **told, "said": words_of(told["kind"], told["answer"]), "calls": own}
+                yield {
+                    **head,
+                    **told,
+                    "said": words_of(told["kind"], told["answer"], who, channels),
+                    "calls": own,
+                }
 
 
-def words_of(kind: str | None, answer: str | None) -> str | None:
-    """An answer as people read it: of a message its text, and to whom it went where it was private.
+Seats = tuple[int, ...]
+
+
+def channels_of(unit: Unit) -> Mapping[str, tuple[Seats, str]]:
+    """The seats that read each channel of a match, and whether it is overseen; none where talk has no channels."""
+    talk = getattr(unit.mechanism, "talk", None)
+    return {} if talk is None else talk.open_channels(unit.game)
+
+
+def words_of(
+    kind: str | None, answer: str | None, player: int = 0, channels: Mapping[str, tuple[Seats, str]] = {}
+) -> str | None:
+    """An answer as people read it: of a message its text, and who reads it where not all do.
 
     >>> words_of("message", '{"message":"Take 5.","to":"player_2"}'), words_of("act", "40")
     ('to player 2: Take 5.', '40')
+    >>> words_of("message", '{"message":"Take 5."}', 1, {"ring": ((0, 2), "secret")})
+    'on ring (players 1, 3, observers): Take 5.'
     >>> words_of("message", '{"message":""}')
     'no message'
     """
@@ -76,8 +96,18 @@ def words_of(kind: str | None, answer: str | None) -> str | None:
         return answer
     if not isinstance(found, dict) or not isinstance(found.get("message"), str):
         return answer
-    to = f"to {str(found['to']).replace('_', ' ')}: " if "to" in found else ""
-    return f"{to}{found['message']}" if found["message"].strip() else "no message"
+    if not found["message"].strip():
+        return "no message"
+    own = [name for name, (seats, _) in channels.items() if player - 1 in seats]
+    name = found.get("to", own[0] if own else None)
+    if name in channels:
+        seats, overseen = channels[name]
+        readers = ", ".join(
+            [*(str(seat + 1) for seat in seats), *(["observers"] if overseen != "no" else [])]
+        )
+        return f"on {name} (players {readers}): {found['message']}"
+    to = "" if name is None else f"to {str(name).replace('_', ' ')}: "
+    return f"{to}{found['message']}"
 
 
 def tried(call: Mapping[str, Any]) -> str:

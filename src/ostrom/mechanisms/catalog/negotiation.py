@@ -225,6 +225,12 @@ class Negotiation(Mechanism):
     ) -> View:
         return _seeing(View(game, seat, self.name, number, history, facts), table)
 
+    def bystander(self, view: View, seat: int) -> View:
+        """All players know what was said, signed and left to pay from."""
+        told = super().bystander(view, seat)
+        public = {key: view.facts[key] for key in ("bound", "log", "agreements", "has")}
+        return replace(told, facts={**told.facts, **public})
+
     def bound_in(self, game: Game) -> int:
         """The largest payment in a game."""
         return default_bound(game) if self.bound is None else self.bound
