@@ -224,15 +224,17 @@ def test_what_is_likely_with_tools_follows_a_run_that_called_more_of_them(tmp_pa
     assert again.likely_decisions == told.likely_decisions and not again.assumes
 
 
-def test_a_stock_that_may_be_used_up_is_no_fixed_end(tmp_path: Path) -> None:
-    """Whether the first rehearsal comes to the last round or not, the next ones may end before it."""
-    with CharacterServer() as server:
-        for n in range(2, 5):
-            game = {"name": "common_pool", "n": n}
-            study = {**own_study("a stock", server.model, 0).model_dump(exclude_unset=True), "game": game}
-            told = forecast(StudyPlan(load_study(study)))
-            assert told.likely_calls < told.calls
-            assert any("depends on what the players do" in line for line in told.assumes)
+def test_a_stock_that_may_be_used_up_is_no_fixed_end() -> None:
+    """Whether the first rehearsal comes to the last round or not, other matches may end before it."""
+    for seed in range(8):  # in some of them it does
+        study = {
+            "name": "stock", "game": {"name": "common_pool", "n": 2, "capacity": 100, "regrowth": 2, "collapse": 5},
+            "mechanism": {"name": "repetition", "rounds": 2}, "types": {"m": {"model": "openai/gpt-4o"}},
+            "seating": "self", "seeds": 1, "seed": seed, "agent": {"params": {"max_tokens": 50}},
+        }  # fmt: skip
+        told = forecast(StudyPlan(load_study(study)))
+        assert told.calls == 4 and 2 <= told.likely_calls < 4
+        assert any("depends on what the players do" in line for line in told.assumes)
 
 
 @slow
