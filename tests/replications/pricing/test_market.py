@@ -126,7 +126,9 @@ def test_the_price_of_theory_is_an_equilibrium_of_the_prices_that_may_be_named(
 ) -> None:
     game = build_game({"name": "logit_pricing", **params})
     assert isinstance(game, FunctionGame) and game.theory is not None
-    usual = game.index(0, game.theory(0, "price", {}))
+    named = game.theory(0, "price", {})
+    assert named is not None
+    usual = game.index(0, named)
     others = (usual,) * (game.seats - 1)
     levels = game.actions[0].levels  # type: ignore[union-attr]
     earned_by = [game.payoff((place, *others))[0] for place in range(levels)]

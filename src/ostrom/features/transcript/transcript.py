@@ -100,7 +100,7 @@ def words_of(
         return "no message"
     own = [name for name, (seats, _) in channels.items() if player - 1 in seats]
     name = found.get("to", own[0] if own else None)
-    if name in channels:
+    if name is not None and name in channels:
         seats, overseen = channels[name]
         readers = ", ".join(
             [*(str(seat + 1) for seat in seats), *(["observers"] if overseen != "no" else [])]
