@@ -30,7 +30,7 @@ MOST: dict[str, Size] = {
     "answers": Size(13, 907),
     "mechanisms": Size(40, 3_050),
     "memory": Size(9, 496),
-    "framing": Size(17, 1_946),
+    "framing": Size(17, 1_947),
     "models": Size(32, 3_745),
     "agents": Size(34, 2_886),
     "engine": Size(29, 5_156),
@@ -38,21 +38,21 @@ MOST: dict[str, Size] = {
     "analysis": Size(35, 4_328),
     "reports": Size(32, 2_611),
     "studies": Size(18, 2_216),
-    "costs": Size(8, 1_115),
+    "costs": Size(8, 1_141),
     "api": Size(5, 552),
     "cli": Size(15, 1_214),
     "web": Size(5, 292),
-    "features": Size(126, 10_331),
-    "people": Size(27, 3_296),
-    "view": Size(22, 3_201),
+    "features": Size(126, 10_346),
+    "people": Size(27, 3_364),
+    "view": Size(22, 3_202),
     "probe": Size(17, 1_550),
-    "replications": Size(43, 3_004),
+    "replications": Size(43, 3_007),
     "testing": Size(15, 1_612),
     "ostrom": Size(2, 31),
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=606, statements=57_912)
+WHOLE = Size(files=606, statements=58_026)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
