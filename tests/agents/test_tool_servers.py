@@ -99,7 +99,7 @@ def test_a_server_is_asked_like_any_tool(tmp_path: Path) -> None:
     # One process for the player and the match: it goes on counting in the second round.
     assert [call["result"] for call in calls] == ["count 1 0", "count 2 1", "count 3 0", "count 4 1"]
     assert [call["failed"] for call in calls] == [False] * 4
-    (offer,) = answers(tmp_path, "offer")
+    (offer,) = answers(tmp_path, "tool_list")
     assert offer["server"] == shlex.join(command("count")) and offer["left_out"] == []
     assert [(tool["name"], tool["schema"]["type"]) for tool in offer["tools"]] == [("count", "object")]
     with open_run("run", tmp_path) as run:
@@ -236,13 +236,13 @@ def test_hostile_names_and_schemas_are_renamed_or_left_out(tmp_path: Path) -> No
     assert "\x1b" not in told and "\u202e" not in told and len(told) <= 1000
     (call,) = answers(tmp_path, "tool")
     assert call["result"] == "calculate 1 0"  # the server's own, called by its own name
-    (offer,) = answers(tmp_path, "offer")
+    (offer,) = answers(tmp_path, "tool_list")
     assert [line.partition(":")[0] for line in offer["left_out"]] == ["huge"]
 
 
 def test_an_offer_is_bounded_as_a_whole(tmp_path: Path) -> None:
     assert played(tmp_path, [served("many")], calling(0)).complete
-    (offer,) = answers(tmp_path, "offer")
+    (offer,) = answers(tmp_path, "tool_list")
     assert len(offer["tools"]) < 64 and "more than 64 tools" in offer["left_out"][0]
     assert len(orjson.dumps(offer)) < 50_000
 

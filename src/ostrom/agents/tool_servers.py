@@ -42,7 +42,7 @@ UNREAD = -32099
 """The code of our own error for a message that was not read."""
 OWN_NAMES = frozenset({"calculate", "expected_payoffs", "write_note", "read_notes", "look_back"})
 """Functions of the built-in tools: no server can take their place."""
-OFFER = "offer"
+TOOL_LIST = "tool_list"
 """The kind of row that says what a server offered."""
 
 
@@ -50,12 +50,12 @@ class ToolServer(Tool):
     """The tools that a program of the study offers."""
 
     name: ClassVar[str] = "mcp"
-    unknown: ClassVar[int] = LONGEST_OFFER
+    unknown: ClassVar[int] = LONGEST_OFFER + 100 * MOST_TOOLS  # what a wire writes around each
 
     def __init__(self, command: Any, timeout: Annotated[float, Gt(0), Le(3600)] = 30.0) -> None:
         self.command, self.timeout = checked(command), float(timeout)
         digest = hashlib.blake2b(orjson.dumps(self.command), digest_size=4).hexdigest()
-        self._part = f"{OFFER}.{digest}"
+        self._part = f"{TOOL_LIST}.{digest}"
         self._offer: Sequence[dict[str, Any]] = ()
         self._connection: ServerSession | None = None
 

@@ -27,7 +27,7 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
-from ostrom.games import build_game
+from ostrom.games import build_game, game_files
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError, UsageError
 from ostrom.ground.validation import problem, validate
@@ -333,8 +333,8 @@ class StudyPlan(Plan):
 
     @cached_property
     def prompts(self) -> dict[str, str]:
-        """The prompt files that the study uses, with a hash of each."""
-        return prompts_of(self)
+        """The prompt files that the study uses and the game files that it names, with a hash of each."""
+        return {**prompts_of(self), **game_files([self.study.game, self.study.vary], self.file)}
 
     # -- cells ---------------------------------------------------------------------------------------
 
