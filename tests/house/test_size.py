@@ -28,15 +28,15 @@ MOST: dict[str, Size] = {
     "ground": Size(16, 1_177),
     "games": Size(41, 2_594),
     "answers": Size(13, 907),
-    "mechanisms": Size(40, 3_050),
+    "mechanisms": Size(40, 3_065),
     "memory": Size(9, 496),
     "framing": Size(17, 1_947),
-    "models": Size(32, 3_745),
-    "agents": Size(34, 2_888),
+    "models": Size(32, 3_799),
+    "agents": Size(34, 2_896),
     "engine": Size(29, 5_156),
     "data": Size(5, 602),
     "analysis": Size(35, 4_328),
-    "reports": Size(32, 2_611),
+    "reports": Size(32, 2_617),
     "studies": Size(18, 2_216),
     "costs": Size(8, 1_142),
     "api": Size(5, 552),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=606, statements=58_029)
+WHOLE = Size(files=606, statements=58_112)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
