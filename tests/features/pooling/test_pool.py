@@ -93,7 +93,8 @@ def test_the_terminal_and_the_plot_say_the_same(call: Call) -> None:
     assert (
         shown.code == 0 and "What differs between the runs" in shown.out and "(agent: {model})" in shown.out
     )
-    assert f"pooled over 3 runs: {pools[1]['pooled']['value']:.3f}" in shown.out
+    assert f"agent: {{model}}: pooled over 3 runs: {pools[1]['pooled']['value']:.3f}" in shown.out
+    assert shown.out.startswith("agent: b: pooled over 3 runs: ")
     page = Path("f.html").read_text()
     assert "a further run" in page and "<svg" in page and f"{pools[1]['pooled']['tau']:.3f}" in page
 

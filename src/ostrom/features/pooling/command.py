@@ -86,13 +86,18 @@ def pool(
 
 
 def _show(one: LabPool, words: str, level: float) -> None:
-    if one.moderators:
-        labs = [lab.name for lab in one.labs]
-        print_table(
-            "What differs between the runs",
-            ["key", *labs],
-            [[_keys(of.keys), *(of.values[name] for name in labs)] for of in one.moderators],
-        )
+    found = one.pooled
+    group = f"{one.title}: " if one.title else ""
+    write(
+        f"{group}pooled over {found.labs} runs: {found.value:.3f} [{found.low:.3f}, {found.high:.3f}], "
+        "the mean of the distribution that the runs come from"
+    )
+    further = found.prediction
+    predicted = "" if further is None else f"; a further run: {further[0]:.3f} to {further[1]:.3f}"
+    write(
+        f"between runs: tau {found.tau:.3f}, I2 {found.i2:.0%}, Q {found.q:.1f} on {found.labs - 1} df "
+        f"(p {'< 0.001' if found.p < 0.001 else f'{found.p:.3f}'}){predicted}"
+    )
     rest = one.without or (None,) * len(one.labs)
     print_table(
         f"{words}{f' ({one.title})' if one.title else ''}: runs ({level:.0%} intervals)",
@@ -103,17 +108,13 @@ def _show(one: LabPool, words: str, level: float) -> None:
             for lab, without in zip(one.labs, rest, strict=True)
         ],
     )  # fmt: skip
-    found = one.pooled
-    write(
-        f"pooled over {found.labs} runs: {found.value:.3f} [{found.low:.3f}, {found.high:.3f}], the mean of the "
-        "distribution that the runs come from"
-    )
-    further = found.prediction
-    predicted = "" if further is None else f"; a further run: {further[0]:.3f} to {further[1]:.3f}"
-    write(
-        f"between runs: tau {found.tau:.3f}, I2 {found.i2:.0%}, Q {found.q:.1f} on {found.labs - 1} df "
-        f"(p {'< 0.001' if found.p < 0.001 else f'{found.p:.3f}'}){predicted}"
-    )
+    if one.moderators:
+        labs = [lab.name for lab in one.labs]
+        print_table(
+            "What differs between the runs",
+            ["key", *labs],
+            [[_keys(of.keys), *(of.values[name] for name in labs)] for of in one.moderators],
+        )
     for of in one.moderators:
         if of.difference is not None:
             first, second, value, low, high = of.difference
