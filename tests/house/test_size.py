@@ -38,12 +38,12 @@ MOST: dict[str, Size] = {
     "analysis": Size(35, 4_328),
     "reports": Size(32, 2_617),
     "studies": Size(18, 2_216),
-    "costs": Size(8, 1_142),
+    "costs": Size(8, 1_144),
     "api": Size(5, 552),
-    "cli": Size(15, 1_214),
+    "cli": Size(15, 1_282),
     "web": Size(5, 292),
     "features": Size(126, 10_346),
-    "people": Size(27, 3_364),
+    "people": Size(27, 3_366),
     "view": Size(22, 3_202),
     "probe": Size(17, 1_550),
     "replications": Size(43, 3_007),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=606, statements=58_112)
+WHOLE = Size(files=606, statements=58_184)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
