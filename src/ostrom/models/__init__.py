@@ -180,7 +180,7 @@ def model_names() -> list[str]:
     from ostrom.models.embedded.weights import WEIGHTS
     from ostrom.models.services import SERVICES
 
-    special = {"embedded", "inspect", "python", "scripted"}
+    special = {"embedded", "inspect", "outside", "python", "scripted"}
     names = {f"{name}/<model>" for name in {*PROVIDERS.names(), *SERVICES} - special}
     names |= {f"embedded/{name}" for name in WEIGHTS}
     names |= {"embedded//path/to/model.gguf", "inspect/<provider>/<model>", "http://host:port/v1#<model>"}
