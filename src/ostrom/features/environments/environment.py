@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cached_property
@@ -75,8 +75,7 @@ class Environment:
     @cached_property
     def matches(self) -> tuple[int, ...]:
         """The numbers of the matches in which somebody is asked here: one for every seed, cell and seating."""
-        units = map(self.plan.unit, range(len(self.plan)))
-        return tuple(unit.index for unit in units if unit.kind == "match" and outside_players(unit))
+        return asked_matches(self.plan)
 
     def episode(self, match: int) -> Episode:
         """Begin a match; its questions come from iterating over the episode."""
@@ -118,7 +117,8 @@ class Environment:
             if (task := self._tasks.get(episode)) is not None:
                 task.cancel()
 
-        self._submit(cancel)
+        with suppress(EpisodeClosed):
+            self._submit(cancel)
 
     # -- on the thread of the engine -----------------------------------------------------------------
 
@@ -203,9 +203,7 @@ class Environment:
             done = await self._played(unit, Assignment(unit, resume=resume, again=ended is not None))
             if (state := _state(done.error)) is not None:
                 reason = None if done.error is None else str(done.error)
-                journal.finish(
-                    unit.index, state, reason, done.steps, done.scores, done.facts, done.rows
-                )
+                journal.finish(unit.index, state, reason, done.steps, done.scores, done.facts, done.rows)
                 await journal.flush()
                 if state != "failed":
                     self._ended.add(unit.index)
@@ -219,6 +217,12 @@ class Environment:
                 return UnitEnd(error=needed.error)
             facts.append(needed.facts or {})
         return await self._executor.play(replace(assignment, facts=facts or None))
+
+
+def asked_matches(plan: StudyPlan) -> tuple[int, ...]:
+    """The numbers of the matches in which somebody answers from outside."""
+    units = map(plan.unit, range(len(plan)))
+    return tuple(unit.index for unit in units if unit.kind == "match" and outside_players(unit))
 
 
 def _refuse_unsuited(plan: StudyPlan, *, kept: bool) -> None:
@@ -319,8 +323,3 @@ class OutsideExecutor(LocalExecutor):
     def _make_agents(self, session: Session) -> AgentFactory:
         usual = super()._make_agents(session)
         return OutsideAgents(usual.models, usual.library, usual.invalidity, usual.people, usual.trees)
-
-
-def policies(units: Sequence[Unit]) -> list[str]:
-    """The names of those who answer from outside, in order."""
-    return sorted({name for unit in units for name in outside_players(unit).values()})

@@ -51,7 +51,8 @@ class Question:
         if not isinstance(reply, str | Reply):
             raise UsageError(f"an answer is a text or a Reply, not {type(reply).__name__}")
         if self.reply.done():
-            raise UsageError(f"match {self.match}, player {self.player}: this question was answered")
+            why = "its episode was closed" if self.reply.cancelled() else "was answered"
+            raise UsageError(f"match {self.match}, player {self.player}: this question: {why}")
         self.reply.set_result(Reply(reply) if isinstance(reply, str) else reply)
 
 
