@@ -41,23 +41,23 @@ def openenv(
     OSTROM_ENVIRONMENT_PASSWORD.
     """
     from ostrom.api import Study
+    from ostrom.engine import loop
     from ostrom.features.environments import Environment
     from ostrom.studies.resolve import resolve
-    from ostrom.web.server import LOCAL, listen_on, password_in
 
     say_allowed(options.allow_key, model, set_)
     found = resolve(
         study, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options
     )
-    password = password_in(PASSWORD)
-    if host not in LOCAL and password is None:
-        raise UsageError(f"--host {host}: other machines can reach this address; set {PASSWORD}")
     try:
-        import uvicorn
+        from ostrom.web.server import LOCAL, listen_on, password_in, serve
 
+        password = password_in(PASSWORD)
+        if host not in LOCAL and password is None:
+            raise UsageError(f"--host {host}: other machines can reach this address; set {PASSWORD}")
         from ostrom.features.environments.integrations.openenv import application
     except ImportError as error:
-        raise UsageError(f"{error.name or error} is missing: pip install openenv") from None
+        raise UsageError(f"{error.name} is missing: pip install openenv") from None
     with (
         listen_on(host, port) as bound,
         Environment(Study(found.plan, found.options), name=name, runs=runs) as environment,
@@ -66,7 +66,4 @@ def openenv(
         hosts = {f"{local}:{number}" for local in ("127.0.0.1", "localhost", "[::1]")}
         app = application(environment, sessions, hosts=hosts if host in LOCAL else None, password=password)
         say(f"{found.plan.name}: {len(environment.matches):,} matches on http://{host}:{number}")
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, ws_max_size=LARGEST
-        )
-        uvicorn.Server(config).run(sockets=[bound])
+        loop.run(serve([(app, bound)], ws="auto", lifespan="on", ws_max_size=LARGEST))

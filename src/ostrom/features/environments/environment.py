@@ -89,8 +89,13 @@ class Environment:
         return episode
 
     def episodes(self) -> Iterator[Episode]:
-        """Every match once, in order; those that a run holds already are left out."""
-        return (self.episode(match) for match in self.matches if match not in self._ended)
+        """Every match once, also those in which nobody is asked; those that a run holds already are left out."""
+        units = map(self.plan.unit, range(len(self.plan)))
+        return (
+            self.episode(unit.index)
+            for unit in units
+            if unit.kind == "match" and unit.index not in self._ended
+        )
 
     def close(self) -> None:
         """End all episodes and close the run; whoever waits for a question gets an error."""
