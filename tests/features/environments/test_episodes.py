@@ -14,6 +14,7 @@ import ostrom
 from ostrom.features.environments import Environment, Episode, EpisodeClosed, Question, environment
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Reply
+from ostrom.studies.load import builtin_names, presets_of
 from ostrom.testing.replies import answer
 
 DUEL: dict[str, Any] = {
@@ -93,6 +94,15 @@ def test_tables_are_those_of_a_run_with_the_same_answers(tmp_path: Path) -> None
 )
 def test_every_kind_of_question_gives_the_tables_of_a_run(more: dict[str, Any], tmp_path: Path) -> None:
     assert_same_tables({**DUEL, "seeds": 1, **more}, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", builtin_names())
+def test_every_built_in_study_is_an_environment(name: str) -> None:
+    preset = "smoke" if "smoke" in presets_of(name) else None
+    with environment(name, preset=preset, models=["outside/policy"]) as env:
+        episode = played(env.episode(env.matches[0]))
+    assert (episode.state, episode.rewards.keys()) == ("done", episode.players.keys()), episode.reason
 
 
 def test_a_question_says_who_is_asked_what(tmp_path: Path) -> None:

@@ -30,10 +30,10 @@ def served(*options: str, password: str | None = None) -> Iterator[str]:
         *options,
     ]
     more = {} if password is None else {"OSTROM_ENVIRONMENT_PASSWORD": password}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **more}) as server:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **more}) as server:
         try:
-            assert server.stdout is not None
-            yield server.stdout.readline().split()[-1]
+            assert server.stderr is not None
+            yield server.stderr.readline().split()[-1]
         finally:
             server.terminate()
 
@@ -41,7 +41,10 @@ def served(*options: str, password: str | None = None) -> Iterator[str]:
 def play() -> dict[str, object]:
     rewards = []
     with served("--name", "outside", "--runs", RUNS) as url:
-        tasks = json.loads(urllib.request.urlopen(f"{url}/duel/tasks?split=matches").read())
+        asked = urllib.request.Request(
+            f"{url}/duel/tasks", b'{"split": "matches"}', {"Content-Type": "application/json"}
+        )
+        tasks = json.loads(urllib.request.urlopen(asked).read())["tasks"]
         with GenericEnvClient(base_url=url).sync() as client:
             for index in range(20):
                 result = client.reset(index=index)
