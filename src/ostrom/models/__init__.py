@@ -8,6 +8,7 @@
 ``http://host:port/v1#model``   any OpenAI-compatible server
 ``embedded/smollm2-135m``       a small model inside this process; also ``embedded//path/model.gguf``
 ``inspect/provider/model``      anything Inspect AI can reach
+``outside/name``                nobody here: ``ostrom.environment`` hands its questions out
 ==============================  =====================================================================
 """
 
