@@ -140,7 +140,8 @@ class StudyEnv(vf.Env[StudyEnvConfig]):  # type: ignore[valid-type]
             asked = vf.Task(vf.TaskData(idx=task.data.idx, prompt=question.messages))
             trace = await getattr(agents, f"player{question.player}").run(asked)
             if not trace.ok or not trace.assistant_messages:
-                raise RunError(f"match {episode.match}, player {question.player}: {trace.last_error}")
+                why = trace.last_error.message if trace.last_error else "the agent gave no reply"
+                raise RunError(f"match {episode.match}, player {question.player}: {why}")
             traces.append((question.player, trace))
             text = trace.assistant_messages[-1].content or ""
             question.answer(Reply(text, finish="length" if trace.is_truncated else "stop"))
@@ -149,6 +150,8 @@ class StudyEnv(vf.Env[StudyEnvConfig]):  # type: ignore[valid-type]
             async with asyncio.TaskGroup() as group:
                 async for question in episode:
                     group.create_task(answer(question))
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from None
         finally:
             episode.close()
         if episode.state != "done":
