@@ -20,6 +20,7 @@ from ostrom.testing.server import LoopbackServer
 
 STUDY = {
     **DUEL,
+    "agent": {"framing": {"labels": "draw"}},
     "vary": {"agent.style": ["direct", "reasoned"]},
     "types": {"llm": {"model": "outside/llm"}},
     "seating": "self",
@@ -58,7 +59,7 @@ def assert_twenty(runs: Path, rewards: list[list[Any]]) -> ostrom.Run:
     assert rows(own, "matches") == rows(usual, "matches") and len(own.matches) == 2 * 20
     assert rows(own, "decisions") == rows(usual, "decisions") != []
     scores = own.matches.select("match", "player", "score").rows()
-    assert sorted(map(tuple, rewards)) == sorted(scores)
+    assert sorted(map(tuple, rewards)) == sorted(scores) and len({score for *_, score in scores}) > 2
     return own
 
 

@@ -80,8 +80,6 @@ class Environment:
     def episode(self, match: int) -> Episode:
         """Begin a match; its questions come from iterating over the episode."""
         unit = self.plan.unit(match)
-        if unit.kind != "match":
-            raise UsageError(f"{self.plan.file}: {match} is no match but a {unit.kind}")
         if match in self._ended:
             raise UsageError(f"{self.path}: match {match} was played (another name begins another run)")
         episode = Episode(unit, self._abandon)
@@ -89,13 +87,13 @@ class Environment:
         return episode
 
     def episodes(self) -> Iterator[Episode]:
-        """Every match once, also those in which nobody is asked; those that a run holds already are left out."""
+        """Every match once, also those in which nobody is asked.
+
+        For a run that is kept, these are all units that it lacks, preparations included: then it is complete.
+        """
         units = map(self.plan.unit, range(len(self.plan)))
-        return (
-            self.episode(unit.index)
-            for unit in units
-            if unit.kind == "match" and unit.index not in self._ended
-        )
+        wanted = (unit for unit in units if unit.kind == "match" or self.path is not None)
+        return (self.episode(unit.index) for unit in wanted if unit.index not in self._ended)
 
     def close(self) -> None:
         """End all episodes and close the run; whoever waits for a question gets an error."""

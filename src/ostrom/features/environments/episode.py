@@ -80,8 +80,8 @@ class Episode:
 
     @property
     def rewards(self) -> dict[int, float]:
-        """The scores of the players that are asked here; empty where the match has none."""
-        return {} if self.scores is None else {player: self.scores[player] for player in self.players}
+        """The scores of the players that are asked here; who has none, such as an observer, is left out."""
+        return {player: score for player, score in (self.scores or {}).items() if player in self.players}
 
     def close(self) -> None:
         """Leave the match as it is; one that is kept in a run can be gone on with."""

@@ -1,4 +1,4 @@
-"""A study as an environment of PettingZoo: an agent is a player, observations and actions are texts."""
+"""A study as an environment of PettingZoo: an agent is a player, it observes a text and acts by one."""
 
 from itertools import count
 from typing import Any
@@ -31,7 +31,8 @@ class AnyText(gymnasium.Space[str]):
 class StudyAEC(AECEnv):
     """Plays matches of an environment, one question at a time; the rewards come at the end of a match.
 
-    ``infos[agent]`` has the ``messages`` and the ``form`` of the question; the observation is the last message.
+    The observation has the last message as ``text``; ``infos[agent]`` has all ``messages``, the ``form`` and, where the
+    answer is a choice, the choices as ``action_mask``.
     """
 
     metadata = {"name": "ostrom_v1", "is_parallelizable": False, "render_modes": []}  # noqa: RUF012
@@ -45,13 +46,14 @@ class StudyAEC(AECEnv):
         self.possible_agents = [_name(number) for number in sorted(numbers)]
         self.agents: list[str] = []
         self._space = AnyText()
+        self._observed = gymnasium.spaces.Dict({"text": AnyText()})
         self._order = count()
         self._episode: Episode | None = None
         self._question: Question | None = None
 
-    def observation_space(self, agent: str) -> AnyText:  # noqa: ARG002
+    def observation_space(self, agent: str) -> gymnasium.spaces.Dict:  # noqa: ARG002
         """Texts."""
-        return self._space
+        return self._observed
 
     def action_space(self, agent: str) -> AnyText:  # noqa: ARG002
         """Texts."""
@@ -78,9 +80,9 @@ class StudyAEC(AECEnv):
         self.agent_selection = self.agents[0]
         self._go_on()
 
-    def observe(self, agent: str) -> str:
+    def observe(self, agent: str) -> dict[str, str]:
         """What the agent was asked last."""
-        return self._texts[agent]
+        return {"text": self._texts[agent]}
 
     def step(self, action: str | None) -> None:
         """Answer for the selected agent."""
@@ -105,7 +107,10 @@ class StudyAEC(AECEnv):
         if question is not None:
             self.agent_selection = agent = _name(question.player)
             self._texts[agent] = question.messages[-1]["content"]
+            choices = question.form.get("choices")
             self.infos[agent] = {"messages": question.messages, "form": question.form}
+            if choices is not None:
+                self.infos[agent]["action_mask"] = choices
             return
         done = self._episode.state == "done"
         self.rewards = {_name(n): self._episode.rewards.get(n, 0.0) for n in self._episode.players}

@@ -156,5 +156,7 @@ class StudyEnv(vf.Env[StudyEnvConfig]):  # type: ignore[valid-type]
             episode.close()
         if episode.state != "done":
             raise RunError(f"match {episode.match}: {episode.state}: {episode.reason}")
+        rewards = episode.rewards
         for player, trace in traces:
-            trace.record_reward("score", episode.rewards[player])
+            if player in rewards:
+                trace.record_reward("score", rewards[player])
