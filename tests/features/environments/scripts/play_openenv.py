@@ -62,7 +62,7 @@ def play() -> dict[str, object]:
 def status(url: str, path: str = "/health", **headers: str) -> int:
     try:
         request = urllib.request.Request(url + path, headers=headers)
-        return urllib.request.urlopen(request).status
+        return int(urllib.request.urlopen(request).status)
     except urllib.error.HTTPError as error:
         return error.code
 
@@ -81,11 +81,11 @@ def strangers() -> dict[str, object]:
     with served("--sessions", "2") as url:
         with GenericEnvClient(base_url=url).sync() as one, GenericEnvClient(base_url=url).sync() as other:
             one.reset(index=3)
-            told["asked"] = [[1, other.state().get("match")]]
+            before = [1, other.state().get("match")]
             one.step({"text": "[A0]"})
             other.reset(index=5)
             assert (one.state()["match"], other.state()["match"]) == (3, 5)
-            told["asked"] += [[other.state()["step_count"], one.state()["step_count"]]]
+            told["asked"] = [before, [other.state()["step_count"], one.state()["step_count"]]]
             try:
                 with GenericEnvClient(base_url=url).sync() as third:
                     third.reset()

@@ -5,6 +5,7 @@ the messages of the study, so each trace is one prompt and one reply, rewarded w
 """
 
 import asyncio
+import ssl
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -27,8 +28,8 @@ MOST_PLAYERS = 32
 class StudyTasksetConfig(vf.TasksetConfig):
     """Which study is played, with the options of `ostrom run`."""
 
-    study: str
-    """A study file or the name of a built-in study."""
+    study: str = ""
+    """A study file or the name of a built-in study; there is no default."""
     preset: str | None = None
     models: list[str] = Field(default_factory=lambda: ["outside/policy"])
     """Models of the study; give an empty list where its types name ``outside/NAME`` themselves."""
@@ -59,6 +60,8 @@ class StudyTaskset(vf.Taskset[StudyTask, StudyTasksetConfig]):
     def study(self) -> Study:
         """The study, checked from end to end."""
         config = self.config
+        if not config.study:
+            raise UsageError("--env.taskset.study: give a study file or the name of a built-in study")
         return study(
             config.study, preset=config.preset, models=config.models, set=config.set, seeds=config.seeds
         )
@@ -83,6 +86,11 @@ class OneCall(vf.Harness[OneCallConfig]):
     EXECUTES_CODE = False
     NEEDS_CONTAINER = False
 
+    @cached_property
+    def tls(self) -> ssl.SSLContext:
+        """Made once: reading the certificates takes longer than a call."""
+        return ssl.create_default_context()
+
     async def launch(
         self,
         ctx: Any,
@@ -97,7 +105,7 @@ class OneCall(vf.Harness[OneCallConfig]):
         system, prompt = self.resolve_prompt(data)
         messages = [{"role": "system", "content": system}] if system else []
         messages += [message_to_wire(message) for message in prompt]
-        async with httpx.AsyncClient(timeout=None, trust_env=False) as client:
+        async with httpx.AsyncClient(timeout=None, trust_env=False, verify=self.tls) as client:
             reply = await client.post(
                 f"{endpoint}/chat/completions",
                 headers={"authorization": f"Bearer {secret}"},
