@@ -15,6 +15,7 @@ from ostrom.features.environments import Environment, Episode, EpisodeClosed, Qu
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Reply
 from ostrom.studies.load import builtin_names, presets_of
+from ostrom.studies.run import open_run
 from ostrom.testing.replies import answer
 
 DUEL: dict[str, Any] = {
@@ -73,6 +74,22 @@ def assert_same_tables(study: Mapping[str, Any], runs: Path, how: Answered = wri
         for run in (own, usual)
     ]
     assert calls[0] == calls[1] != []
+    assert prompts(own) == prompts(usual)
+
+
+def prompts(run: ostrom.Run) -> list[Any]:
+    """What was asked in each call, as it is kept."""
+    with open_run(run.path) as opened:
+        calls = opened.journal.call_rows("")
+        return [
+            [
+                [call[place] for place in ("match", "step", "player", "part")],
+                opened.journal.prompt(call["id"]),
+            ]
+            for call in sorted(
+                calls, key=lambda call: (call["match"], call["step"], call["player"], call["part"])
+            )
+        ]
 
 
 def test_tables_are_those_of_a_run_with_the_same_answers(tmp_path: Path) -> None:
@@ -178,7 +195,7 @@ def test_without_a_name_a_match_is_played_any_number_of_times(
         for episode, label in ((one, "[A0]"), (other, "[A1]")):
             assert episode._last is not None
             episode._last.answer(label)
-            played(episode, lambda _, label=label: label)  # type: ignore[misc]
+            played(episode, lambda _, label=label: label)
         assert (one.rewards, other.rewards) == ({1: 3.0}, {1: 3.0})
         assert (one.scores, other.scores) == ({1: 3.0, 2: 3.0}, {1: 3.0, 2: 0.5})
     assert list(tmp_path.iterdir()) == []

@@ -122,7 +122,7 @@ StudyEnvConfig = create_model("StudyEnvConfig", __base__=vf.EnvConfig, **_PLAYER
 """An agent for every player: all are the policy under training unless one is given another model."""
 
 
-class StudyEnv(vf.Env[StudyEnvConfig]):  # type: ignore[valid-type]
+class StudyEnv(vf.Env[StudyEnvConfig]):
     """Plays a match: its questions go to the agents, its scores come back as their rewards."""
 
     async def start(self) -> None:
