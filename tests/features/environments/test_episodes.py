@@ -11,7 +11,7 @@ import pytest
 from tests.cli.in_process import caller
 
 import ostrom
-from ostrom.features.environments import Environment, Episode, EpisodeClosed, Question, environment
+from ostrom.features.environments import Environment, Episode, EpisodeClosed, OutsideQuestion, environment
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Reply
 from ostrom.studies.load import builtin_names, presets_of
@@ -220,7 +220,7 @@ def test_a_kept_run_goes_on_where_it_was_left(tmp_path: Path) -> None:
     assert run.matches["match"].to_list() == [0, 0, 1, 1] and len(run.calls) == 4
 
 
-def _answered(episode: Episode, text: str) -> list[Question]:
+def _answered(episode: Episode, text: str) -> list[OutsideQuestion]:
     questions = []
     for question in episode:
         question.answer(text)
@@ -252,7 +252,7 @@ def test_players_who_move_together_are_asked_together() -> None:
     async def play(env: Environment) -> tuple[Episode, list[int]]:
         episode = env.episode(0)
         order: list[int] = []
-        held: list[Question] = []
+        held: list[OutsideQuestion] = []
         async for question in episode:
             held.append(question)
             if len(held) == 2:

@@ -7,10 +7,10 @@ from typing import Any
 from ostrom.api import Study
 from ostrom.api import study as state
 from ostrom.features.environments.environment import Environment
-from ostrom.features.environments.episode import Episode, EpisodeClosed, Question
+from ostrom.features.environments.episode import Episode, EpisodeClosed, OutsideQuestion
 from ostrom.ground.errors import UsageError
 
-__all__ = ["Environment", "Episode", "EpisodeClosed", "Question", "environment"]
+__all__ = ["Environment", "Episode", "EpisodeClosed", "OutsideQuestion", "environment"]
 
 
 def environment(

@@ -33,7 +33,7 @@ from ostrom.engine.gate import RunGate
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.runner import count_spent
-from ostrom.features.environments.episode import Episode, EpisodeClosed, Question, outside_players
+from ostrom.features.environments.episode import Episode, EpisodeClosed, OutsideQuestion, outside_players
 from ostrom.framing import Prompt
 from ostrom.ground.errors import InvalidAnswers, ModelError, ModelGivenUp, OstromError, UsageError
 from ostrom.ground.streams import Streams
@@ -299,7 +299,7 @@ class OutsideCaller(Caller):
         """One call, journaled like any other."""
         if not isinstance(model, OutsideModel):
             return await super().call(unit, step, player, part, model, request)
-        question = Question(
+        question = OutsideQuestion(
             unit.index, player + 1, unit.players[player].name, model.name.removeprefix(PREFIX), step, part,
             [{"role": m.role, "content": m.content} for m in request.messages], _FORM.get({}), request.params,
         )  # fmt: skip

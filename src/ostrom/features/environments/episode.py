@@ -21,7 +21,7 @@ from ostrom.models.providers.outside import PREFIX
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class OutsideQuestion:
     """One question to one player, in the words that a model would get."""
 
     match: int
@@ -71,10 +71,10 @@ class Episode:
         self.players = outside_players(unit)
         """The players that are asked here, with the NAME of ``outside/NAME``."""
         self._close, self._lock = close, threading.Lock()
-        self._ready: deque[Question] = deque()
-        self._waiting: deque[Future[Question | None]] = deque()
+        self._ready: deque[OutsideQuestion] = deque()
+        self._waiting: deque[Future[OutsideQuestion | None]] = deque()
         self._over, self._error = False, None
-        self._last: Question | None = None
+        self._last: OutsideQuestion | None = None
 
     _error: Exception | None
 
@@ -90,7 +90,7 @@ class Episode:
     def __iter__(self) -> Episode:
         return self
 
-    def __next__(self) -> Question:
+    def __next__(self) -> OutsideQuestion:
         if self._last is not None and not self._last.answered:
             raise UsageError(
                 f"match {self.match}, player {self._last.player}: answer the question before the next"
@@ -103,14 +103,14 @@ class Episode:
     def __aiter__(self) -> Episode:
         return self
 
-    async def __anext__(self) -> Question:
+    async def __anext__(self) -> OutsideQuestion:
         question = await asyncio.wrap_future(self._next())
         if question is None:
             raise StopAsyncIteration
         return question
 
-    def _next(self) -> Future[Question | None]:
-        future: Future[Question | None] = Future()
+    def _next(self) -> Future[OutsideQuestion | None]:
+        future: Future[OutsideQuestion | None] = Future()
         with self._lock:
             if self._ready:
                 future.set_result(self._ready.popleft())
@@ -124,7 +124,7 @@ class Episode:
 
     # -- what the environment calls, on its own thread ----------------------------------------------
 
-    async def ask(self, question: Question) -> Reply:
+    async def ask(self, question: OutsideQuestion) -> Reply:
         """Put a question and wait for its answer."""
         with self._lock:
             while self._waiting:

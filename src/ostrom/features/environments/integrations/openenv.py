@@ -12,7 +12,7 @@ from openenv.core.env_server.types import Action, ConcurrencyConfig, Environment
 from pydantic import Field
 
 from ostrom.features.environments.environment import Environment
-from ostrom.features.environments.episode import Episode, Question
+from ostrom.features.environments.episode import Episode, OutsideQuestion
 from ostrom.ground.errors import UsageError
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply
@@ -33,7 +33,7 @@ class AnswerAction(Action):
     cut: bool = Field(default=False, description="whether the text was cut at a limit of tokens")
 
 
-class Asked(Observation):
+class QuestionObservation(Observation):
     """A question to one player or, at the end, the rewards."""
 
     match: int
@@ -80,7 +80,7 @@ class StudyEnvironment(OpenEnvironment):
         super().__init__()
         self._order = order
         self._episode: Episode | None = None
-        self._question: Question | None = None
+        self._question: OutsideQuestion | None = None
         self._state = EpisodeState()
 
     def reset(
@@ -90,7 +90,7 @@ class StudyEnvironment(OpenEnvironment):
         split: str | None = None,
         index: int | None = None,
         **_: Any,
-    ) -> Asked:
+    ) -> QuestionObservation:
         """Begin the match of a task: ``index``, or ``seed``, counts them; without either the next one."""
         return self._seen(next(self._begin(seed, episode_id, split, index), None))
 
@@ -101,15 +101,17 @@ class StudyEnvironment(OpenEnvironment):
         split: str | None = None,
         index: int | None = None,
         **_: Any,
-    ) -> Asked:
+    ) -> QuestionObservation:
         """As ``reset``, without blocking other sessions."""
         return self._seen(await anext(self._begin(seed, episode_id, split, index), None))
 
-    def step(self, action: AnswerAction, timeout_s: float | None = None, **_: Any) -> Asked:  # noqa: ARG002
+    def step(self, action: AnswerAction, timeout_s: float | None = None, **_: Any) -> QuestionObservation:  # noqa: ARG002
         """Answer the open question; gives the next one, or the rewards."""
         return self._seen(next(self._answer(action), None))
 
-    async def step_async(self, action: AnswerAction, timeout_s: float | None = None, **_: Any) -> Asked:  # noqa: ARG002
+    async def step_async(
+        self, action: AnswerAction, timeout_s: float | None = None, **_: Any
+    ) -> QuestionObservation:  # noqa: ARG002
         """As ``step``, without blocking other sessions."""
         return self._seen(await anext(self._answer(action), None))
 
@@ -181,20 +183,22 @@ class StudyEnvironment(OpenEnvironment):
         self._state.step_count += 1
         return self._episode
 
-    def _seen(self, question: Question | None) -> Asked:
+    def _seen(self, question: OutsideQuestion | None) -> QuestionObservation:
         episode, self._question = self._episode, question
         assert episode is not None
         if question is not None:
-            return Asked(
+            return QuestionObservation(
                 match=episode.match, player=question.player, agent=question.agent, policy=question.policy,
                 messages=question.messages, form=dict(question.form),
             )  # fmt: skip
         rewards = episode.rewards
         mean = sum(rewards.values()) / len(rewards) if rewards else None
-        return Asked(match=episode.match, done=True, reward=mean, rewards=rewards, reason=episode.reason)
+        return QuestionObservation(
+            match=episode.match, done=True, reward=mean, rewards=rewards, reason=episode.reason
+        )
 
 
-class Guard:
+class RequestGuard:
     """Refuses what is not for this server: another host name, web pages of other sites, a wrong password."""
 
     def __init__(self, app: Any, hosts: set[str] | None, password: str | None) -> None:
@@ -222,16 +226,16 @@ class Guard:
 
 def application(
     environment: Environment, sessions: int, *, hosts: set[str] | None = None, password: str | None = None
-) -> Guard:
+) -> RequestGuard:
     """The server of an environment. Sessions are connections: none can be reached from another one."""
     order = MatchOrder(environment)
     app = create_fastapi_app(
         lambda: StudyEnvironment(order),
         AnswerAction,
-        Asked,
+        QuestionObservation,
         concurrency_config=ConcurrencyConfig(max_concurrent_envs=sessions, session_timeout=IDLE),
         env_name=environment.plan.name,
         state_cls=EpisodeState,
         mode="production",  # without /reset and /step over HTTP, which begin a match per request beside the sessions
     )
-    return Guard(app, hosts, password)
+    return RequestGuard(app, hosts, password)

@@ -7,7 +7,7 @@ import gymnasium
 from pettingzoo import AECEnv
 
 from ostrom.features.environments.environment import Environment
-from ostrom.features.environments.episode import Episode, Question, outside_players
+from ostrom.features.environments.episode import Episode, OutsideQuestion, outside_players
 
 
 class AnyText(gymnasium.Space[str]):
@@ -49,7 +49,7 @@ class StudyAEC(AECEnv):
         self._observed = gymnasium.spaces.Dict({"text": AnyText()})
         self._order = count()
         self._episode: Episode | None = None
-        self._question: Question | None = None
+        self._question: OutsideQuestion | None = None
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Dict:  # noqa: ARG002
         """Texts."""

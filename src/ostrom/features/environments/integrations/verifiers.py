@@ -17,7 +17,7 @@ from verifiers.v1.dialects.chat import message_to_wire
 
 from ostrom.api import Study, study
 from ostrom.features.environments.environment import Environment, asked_matches
-from ostrom.features.environments.episode import Question
+from ostrom.features.environments.episode import OutsideQuestion
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Reply
 
@@ -144,7 +144,7 @@ class StudyEnv(vf.Env[StudyEnvConfig]):
             raise UsageError(f"match {episode.match}: at most {MOST_PLAYERS} players may answer from outside")
         traces: list[tuple[int, Any]] = []
 
-        async def answer(question: Question) -> None:
+        async def answer(question: OutsideQuestion) -> None:
             asked = vf.Task(vf.TaskData(idx=task.data.idx, prompt=question.messages))
             trace = await getattr(agents, f"player{question.player}").run(asked)
             if not trace.ok or not trace.assistant_messages:
