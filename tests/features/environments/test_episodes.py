@@ -180,7 +180,7 @@ def test_a_text_that_was_cut_and_a_refusal_are_said_in_the_reply() -> None:
         for finish in ("length", "filter"):
             episode = env.episode(0)
             for question in episode:
-                question.answer(Reply("I choose\n[A0]", finish=finish))  # type: ignore[arg-type]
+                question.answer(Reply("I choose\n[A0]", finish=finish))
             assert episode.state == "failed"
             assert str(episode.reason).startswith("refused" if finish == "filter" else "no valid answer")
 
@@ -195,7 +195,7 @@ def test_without_a_name_a_match_is_played_any_number_of_times(
         for episode, label in ((one, "[A0]"), (other, "[A1]")):
             assert episode._last is not None
             episode._last.answer(label)
-            played(episode, lambda _, label=label: label)
+            played(episode, lambda _, label=label: label)  # type: ignore[misc]
         assert (one.rewards, other.rewards) == ({1: 3.0}, {1: 3.0})
         assert (one.scores, other.scores) == ({1: 3.0, 2: 3.0}, {1: 3.0, 2: 0.5})
     assert list(tmp_path.iterdir()) == []
