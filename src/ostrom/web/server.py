@@ -146,12 +146,13 @@ def listen_on(host: str, port: int) -> socket.socket:
 
 async def serve(
     apps: Sequence[tuple[Any, socket.socket]],
-    closing: Callable[[], None],
-    beside: Sequence[asyncio.Task[None]],
+    closing: Callable[[], None] = lambda: None,
+    beside: Sequence[asyncio.Task[None]] = (),
+    **settings: Any,
 ) -> None:
     """Serve until SIGINT or SIGTERM, or until a job ``beside`` fails; ``closing`` ends the streams that are open.
 
-    The jobs are cancelled at the end.
+    The jobs are cancelled at the end. ``settings`` are those of uvicorn that differ, such as WebSockets.
     """
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     with contextlib.suppress(*NO_SIGNALS):
@@ -162,7 +163,7 @@ async def serve(
         config = uvicorn.Config(
             app, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, access_log=False,
             log_level="critical", server_header=False, date_header=False, proxy_headers=False, http=BoundedConnection,
-            ws="none", lifespan="off", backlog=2048,
+            backlog=2048, **{"ws": "none", "lifespan": "off", **settings},
         )  # fmt: skip
         listeners.append((_Listener(config), bound))
     running = [asyncio.create_task(listener.serve(sockets=[bound])) for listener, bound in listeners]

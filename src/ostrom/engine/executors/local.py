@@ -349,9 +349,7 @@ class LocalExecutor:
             most = max(1, min(most, self._left // len(self.models)))
             self._open_gate(gate, model, most)
             caller.open(model)
-        rule = Invalidity(plan.retries, plan.policy, plan.refused)
-        agent_factory = AgentFactory(self.models, self.library, rule, plan.arrivals, plan.trees)
-        self._player = UnitPlayer(agent_factory, session.journal, caller, session.tally)
+        self._player = UnitPlayer(self._make_agents(session), session.journal, caller, session.tally)
         self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
         self._in_process = all(ceiling is not None for ceiling in ceilings)
 
@@ -371,6 +369,11 @@ class LocalExecutor:
             self._cache,
             self.options.rates,
         )
+
+    def _make_agents(self, session: Session) -> AgentFactory:
+        plan = session.plan
+        rule = Invalidity(plan.retries, plan.policy, plan.refused)
+        return AgentFactory(self.models, self.library, rule, plan.arrivals, plan.trees)
 
     def capacity(self) -> int:
         """As many matches as keep all places taken that there are by now."""
