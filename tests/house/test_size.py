@@ -31,9 +31,9 @@ MOST: dict[str, Size] = {
     "mechanisms": Size(40, 3_065),
     "memory": Size(9, 496),
     "framing": Size(17, 1_947),
-    "models": Size(32, 3_799),
+    "models": Size(33, 3_821),
     "agents": Size(34, 2_896),
-    "engine": Size(29, 5_156),
+    "engine": Size(29, 5_159),
     "data": Size(5, 602),
     "analysis": Size(35, 4_328),
     "reports": Size(32, 2_617),
@@ -42,17 +42,17 @@ MOST: dict[str, Size] = {
     "api": Size(5, 552),
     "cli": Size(15, 1_282),
     "web": Size(5, 292),
-    "features": Size(126, 10_346),
+    "features": Size(134, 11_014),
     "people": Size(27, 3_366),
     "view": Size(22, 3_202),
     "probe": Size(17, 1_550),
     "replications": Size(43, 3_007),
     "testing": Size(15, 1_612),
-    "ostrom": Size(2, 31),
+    "ostrom": Size(2, 34),
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=606, statements=58_184)
+WHOLE = Size(files=615, statements=58_880)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

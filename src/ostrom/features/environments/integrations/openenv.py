@@ -111,7 +111,7 @@ class StudyEnvironment(OpenEnvironment):
 
     async def step_async(
         self, action: AnswerAction, timeout_s: float | None = None, **_: Any
-    ) -> QuestionObservation:  # noqa: ARG002
+    ) -> QuestionObservation:
         """As ``step``, without blocking other sessions."""
         return self._seen(await anext(self._answer(action), None))
 
