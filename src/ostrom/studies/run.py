@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
+from ostrom.agents.base import OutsideSeats
 from ostrom.engine import loop
 from ostrom.engine.entries import answer_columns
 from ostrom.engine.folder import (
@@ -37,7 +39,7 @@ from ostrom.ground.files import plain
 from ostrom.ground.python_files import references
 from ostrom.models import open_model
 from ostrom.models.base import Model
-from ostrom.studies.extensions import plan_class
+from ostrom.studies.extensions import plan_class, seat_hosts
 from ostrom.studies.plan import StudyPlan, read_plan
 from ostrom.studies.prompts import home_of, refuse_other_prompts
 from ostrom.studies.schema import StudyFile
@@ -185,13 +187,31 @@ async def play_plan_async(
     folder = Folder(Path(runs) / check_name(name))
 
     async def play(part: Plan) -> Result:
+        part.seats = plan.seats
         return await _play_once(part, folder, runs, options, watch, open_models, begin)
 
-    if isinstance(plan, StudyPlan) and plan.stop is not None:
-        from ostrom.studies.design import play_looks
+    if plan.seats is None:
+        plan.seats = _outside_seats(plan, options or PlayOptions())
+    try:
+        if isinstance(plan, StudyPlan) and plan.stop is not None:
+            from ostrom.studies.design import play_looks
 
-        return await play_looks(plan, folder, play, _tables_of)
-    return await play(plan)
+            return await play_looks(plan, folder, play, _tables_of)
+        return await play(plan)
+    finally:
+        if plan.seats is not None:
+            await plan.seats.close()
+
+
+def _outside_seats(plan: Plan, options: PlayOptions) -> OutsideSeats | None:
+    """The seats of agents outside of this process, where the plan has any."""
+    players = (seated.config for unit in islice(plan.units(), 1) for seated in unit.players)
+    if all(config.mcp is None for config in plan.agents or players):
+        return None
+    if options.on_cluster or options.batch:
+        option = "--executor ray" if options.on_cluster else "--batch"
+        raise UsageError(f"{option}: agents at seats (mcp) are asked by this process, one decision at a time")
+    return seat_hosts.get("mcp")(plan, options)
 
 
 async def _play_once(
@@ -220,6 +240,8 @@ async def _play_once(
         _prepare(folder, plan)
         if begin is not None:
             await begin(folder)
+        if plan.seats is not None:
+            await plan.seats.open(folder.path)
         return await _watched(runner, watch)
     finally:
         if runner is not None:

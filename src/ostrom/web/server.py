@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -144,6 +144,28 @@ def listen_on(host: str, port: int) -> socket.socket:
     return made
 
 
+def _listener(app: Any) -> _Listener:
+    return _Listener(
+        uvicorn.Config(
+            app, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, access_log=False,
+            log_level="critical", server_header=False, date_header=False, proxy_headers=False, http=BoundedConnection,
+            ws="none", lifespan="off", backlog=2048,
+        )
+    )  # fmt: skip
+
+
+@contextlib.asynccontextmanager
+async def serving(app: Any, bound: socket.socket) -> AsyncIterator[None]:
+    """Serve beside other work of the loop; signals are left to that work."""
+    listener = _listener(app)
+    running = asyncio.create_task(listener.serve(sockets=[bound]))
+    try:
+        yield
+    finally:
+        listener.should_exit = True
+        await asyncio.gather(running, return_exceptions=True)
+
+
 async def serve(
     apps: Sequence[tuple[Any, socket.socket]],
     closing: Callable[[], None],
@@ -157,14 +179,7 @@ async def serve(
     with contextlib.suppress(*NO_SIGNALS):
         for number in ENDING:
             loop.add_signal_handler(number, over.set)
-    listeners = []
-    for app, bound in apps:
-        config = uvicorn.Config(
-            app, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, access_log=False,
-            log_level="critical", server_header=False, date_header=False, proxy_headers=False, http=BoundedConnection,
-            ws="none", lifespan="off", backlog=2048,
-        )  # fmt: skip
-        listeners.append((_Listener(config), bound))
+    listeners = [(_listener(app), bound) for app, bound in apps]
     running = [asyncio.create_task(listener.serve(sockets=[bound])) for listener, bound in listeners]
     waiting = asyncio.create_task(over.wait())
     try:
