@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -48,6 +49,13 @@ class OutsideSeat(BaseModel):
     @classmethod
     def _waiting(cls, data: Any) -> Any:
         return {} if data == "seat" else data
+
+    @field_validator("command")
+    @classmethod
+    def _checked(cls, command: list[str] | None) -> list[str] | None:
+        from ostrom.agents.commands import checked
+
+        return None if command is None else checked(command)
 
 
 class AgentConfig(BaseModel):
@@ -111,7 +119,8 @@ class AgentConfig(BaseModel):
         default="auto", description="bind the form of the answer where the model can do it"
     )
     tools: list[str | dict[str, Any]] = Field(
-        default_factory=list, description="what a model may call before it answers: calculator, notes, past"
+        default_factory=list,
+        description="what a model may call before it answers: calculator, notes, past, {mcp: {command: [...]}}",
     )
     tool_limit: ToolLimit = Field(default_factory=ToolLimit, description="how much of it in one decision")
     facts: dict[str, Any] = Field(default_factory=dict, description="own variables for prompt files")
@@ -119,6 +128,17 @@ class AgentConfig(BaseModel):
         default_factory=dict,
         description="what is known of it, such as size, thinking or an index: columns of the tables, told to nobody",
     )
+
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _named_tools(cls, tools: Any) -> Any:
+        """``{mcp: {command: [...]}}`` is a tool by its name, as every part can be written."""
+        return [
+            {"name": "mcp", **tool["mcp"]}
+            if isinstance(tool, dict) and list(tool) == ["mcp"] and isinstance(tool["mcp"], dict)
+            else tool
+            for tool in tools
+        ] if isinstance(tools, list) else tools  # fmt: skip
 
     @model_validator(mode="after")
     def _one_way(self) -> AgentConfig:
@@ -234,6 +254,15 @@ class AgentConfig(BaseModel):
         from ostrom.models import client_name
 
         return None if self.model is None else client_name(self.model, self.settings)
+
+    @property
+    def commands(self) -> list[tuple[str, Any]]:
+        """The commands that it would run, and the key that names each."""
+        return [
+            ("agent.tools", tool["command"])
+            for tool in self.tools
+            if isinstance(tool, dict) and "command" in tool
+        ] + ([] if self.mcp is None or self.mcp.command is None else [("agent.mcp", self.mcp.command)])
 
     @property
     def label(self) -> str:

@@ -13,6 +13,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from ostrom.agents.base import OutsideSeats
+from ostrom.agents.commands import allow_commands
 from ostrom.engine import loop
 from ostrom.engine.entries import answer_columns
 from ostrom.engine.folder import (
@@ -223,6 +224,7 @@ async def _play_once(
     open_models: OpenModels | None,
     begin: Callable[[Folder], Awaitable[None]] | None,
 ) -> Result:
+    _allow_commands(plan, options or PlayOptions())
     if any(config.tree is not None for config in plan.agents):
         plan_class("tree").provide(plan, Path(runs))
     if plan.trees and options is not None and options.on_cluster:
@@ -249,6 +251,16 @@ async def _play_once(
         for opened in models.values():
             await opened.close()
         folder.unlock()
+
+
+def _allow_commands(plan: Plan, options: PlayOptions) -> None:
+    """Refuse programs that the plan would run and the person did not allow, or that would run elsewhere."""
+    players = (seated.config for unit in islice(plan.units(), 1) for seated in unit.players)
+    commands = [named for config in plan.agents or players for named in config.commands]
+    allow_commands(commands, options.allow_command, plan.file)
+    if commands and (options.on_cluster or options.batch):
+        option = "--executor ray" if options.on_cluster else "--batch"
+        raise UsageError(f"{option}: the commands of a study run beside its matches, in this process alone")
 
 
 def _open(name: str, settings: Mapping[str, Any]) -> Model:

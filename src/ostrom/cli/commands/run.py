@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     "batch",
     "batch_waves",
     "allow_key",
+    "allow_command",
     "shard",
     "registered",
 )
@@ -110,6 +111,7 @@ def run(
     "batch",
     "batch_waves",
     "allow_key",
+    "allow_command",
 )  # fmt: skip
 def resume(
     run: RunName,
@@ -124,8 +126,8 @@ def resume(
     """Go on with a run where it stopped.
 
     It keeps the study and the options that it was begun with. Options given here replace the kept ones: a higher
-    budget, more seeds, a folder that was moved. Keys and --allow-key are never kept. Exit code: 0 complete, 1
-    incomplete, 2 wrong use, 130 interrupted.
+    budget, more seeds, a folder that was moved. Keys, --allow-key and --allow-command are never kept. Exit code: 0
+    complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.studies.resolve import resolve_run
 
