@@ -75,8 +75,8 @@ class OutsideSeats(Model, Protocol):
     async def ask(self, unit: int, step: int, player: int, part: str, request: Request) -> Reply:
         """Ask one question of a decision; raises Missed where no answer comes in time."""
 
-    def decided(self, unit: int, step: int, player: int, answer: Answer) -> None:
-        """A decision ends with this answer."""
+    def decided(self, unit: int, step: int, player: int, answer: Answer | None) -> None:
+        """A decision ends with this answer; None: the match ends, because there is none."""
 
     def ended(self, unit: int, scores: Sequence[float] | None) -> None:
         """A match ends, with these scores, or none where it broke off."""

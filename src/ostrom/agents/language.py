@@ -327,11 +327,13 @@ class OutsideAgent(LanguageAgent):
         order = context.draw("order") if self.config.framing.order == "shuffled" else None
         rules = self.renderer.rules(decision, self.shown(decision, context), order, self.config.facts)
         self.seats.begin(*place, self.config, rules)
+        answer: Answer | None = None
         try:
             answer = await super().answer(decision, context)
         except Missed as missed:
             answer = Answer(None, "missed", note=str(missed))
-        self.seats.decided(*place, answer)
+        finally:
+            self.seats.decided(*place, answer)
         return answer
 
 

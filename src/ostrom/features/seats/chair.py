@@ -90,6 +90,7 @@ class Chair:
         """Whether an agent is there: an empty seat waits, and its clock with it."""
         self.over: str | None = None
         """Set when there will be no more decisions."""
+        self.closed = asyncio.Event()
         self.told_over = False
         self._turns: dict[int, Turn | None] = {}
         """By match, in the order in which they began; None between two decisions."""
@@ -124,14 +125,14 @@ class Chair:
         finally:
             turn.question = None
 
-    def decided(self, unit: int, answer: Answer) -> None:
-        """A decision of a match has its answer."""
+    def decided(self, unit: int, answer: Answer | None) -> None:
+        """A decision of a match has its answer, or the match ends without one."""
         turn = self._turns[unit]
         assert turn is not None
-        turn.end, self._turns[unit] = answer, None
+        turn.end, self._turns[unit] = answer or Answer(None, "policy"), None
         if turn.clock is not None:
             turn.clock.cancel()
-        if answer.reading == "missed" and not self.own_match:
+        if turn.end.reading == "missed" and not self.own_match:
             self.heard = False  # the next match waits for somebody
         self._changed()
 
@@ -155,6 +156,7 @@ class Chair:
         if self.over is not None:
             return
         self.over = why
+        self.closed.set()
         for turn in self._turns.values():
             if turn is not None and turn.clock is not None:
                 turn.clock.cancel()
@@ -234,7 +236,7 @@ class Chair:
             return Told("refused", "Too late: the decision counts as missed.")
         if reading in ("policy", "refused"):
             return Told(
-                "refused", "None of your answers could be read: the study's rule decided in your place."
+                "refused", "None of your answers could be read: the study says what happens now. Call look."
             )
         return Told("taken", "Taken. Call look for what comes next.")
 

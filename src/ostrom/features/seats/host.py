@@ -3,12 +3,14 @@
 import asyncio
 import json
 import os
+from asyncio.subprocess import Process
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ostrom.agents.commands import end, start, written
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
 from ostrom.engine.plan import Plan
@@ -20,12 +22,15 @@ from ostrom.models.base import Abilities, Reply, Request
 
 FILE = "seats.json"
 """Where the address and the tokens of a run that is being played lie, for this user alone."""
+URL, TOKEN = "OSTROM_SEAT_URL", "OSTROM_SEAT_TOKEN"
+"""What the process of an agent finds in its environment."""
 FEW_UNITS = 1000
 """So many units are looked at for seats that wait for an agent; others are found when they are played."""
 FAREWELL = 5.0
 """Seconds for agents to hear that the run is over."""
 AT_ONCE = 4
 """Matches in play at a time, where each has processes of its own."""
+ONE_MATCH = "This seat was for one match, which is over."
 FINISHED = "The run is over: there are no more matches."
 
 
@@ -52,6 +57,7 @@ class SeatHost:
         """Seats that wait for an agent, by number."""
         self._own: dict[tuple[int, int], Chair] = {}
         """Chairs of agents with processes, by match and player."""
+        self._processes: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._folder: Path | None = None
         self._server = SeatServer(self._chairs, port)
         self._stack = AsyncExitStack()
@@ -77,6 +83,9 @@ class SeatHost:
         """End the seats once all agents that are there have heard of it."""
         self.stop(FINISHED)
         await asyncio.gather(*(chair.told(FAREWELL) for chair in self._chairs()))
+        for process in self._processes.values():
+            process.cancel()
+        await asyncio.gather(*self._processes.values(), return_exceptions=True)
         await self._stack.aclose()
         if self._folder is not None:
             with suppress(OSError):
@@ -85,13 +94,15 @@ class SeatHost:
     def begin(self, unit: int, step: int, player: int, config: AgentConfig, rules: str) -> None:
         """A decision begins."""
         assert config.mcp is not None
+        if config.mcp.command is not None and (unit, player) not in self._own:
+            self._start(unit, player, config.mcp.command)
         self._chair_at(unit, player).begin(unit, step, config.mcp.time, rules)
 
     async def ask(self, unit: int, step: int, player: int, part: str, request: Request) -> Reply:  # noqa: ARG002
         """Ask one question of a decision."""
         return await self._chair_at(unit, player).ask(unit, part, request)
 
-    def decided(self, unit: int, step: int, player: int, answer: Answer) -> None:  # noqa: ARG002
+    def decided(self, unit: int, step: int, player: int, answer: Answer | None) -> None:  # noqa: ARG002
         """A decision ends."""
         self._chair_at(unit, player).decided(unit, answer)
 
@@ -99,6 +110,10 @@ class SeatHost:
         """A match ends: every agent in it hears its own score."""
         for seat, chair in self._waiting.items():
             chair.ended(unit, None if scores is None or seat > len(scores) else scores[seat - 1])
+        for (match, player), chair in self._own.items():
+            if match == unit:
+                chair.ended(unit, None if scores is None else scores[player])
+                chair.close(ONE_MATCH)
 
     def stop(self, why: str = "The run was stopped. It may go on later.") -> None:
         """Ask nothing more."""
@@ -141,6 +156,41 @@ class SeatHost:
         found = self.plan.unit(unit)
         return (found.seat if found.kind == "preparation" else player) + 1
 
+    # -- processes -----------------------------------------------------------------------------------
+
+    def _start(self, unit: int, player: int, command: Sequence[str]) -> None:
+        """Start the process of an agent for one match."""
+        chair = self._own[unit, player] = Chair(self._seat(unit, player), own_match=True)
+        task = self._processes[unit, player] = asyncio.create_task(self._run(chair, command))
+
+        def forget(_: asyncio.Task[None]) -> None:
+            self._own.pop((unit, player), None)
+            self._processes.pop((unit, player), None)
+
+        task.add_done_callback(forget)
+
+    async def _run(self, chair: Chair, command: Sequence[str]) -> None:
+        """Run a process until its match is over; if it ends before, the agent has left."""
+        try:
+            process = await start(command, {URL: self.url, TOKEN: chair.token})
+        except (OSError, UsageError) as error:
+            chair.leave(f"{written(command)}: cannot be started: {error}")
+            await chair.closed.wait()
+            return
+        exit_ = asyncio.create_task(_exit(process))
+        try:
+            over = asyncio.create_task(chair.closed.wait())
+            await asyncio.wait({exit_, over}, return_when=asyncio.FIRST_COMPLETED)
+            if not over.done():
+                chair.leave(
+                    f"{written(command)}: ended with status {exit_.result()} before the match was over"
+                )
+                await over
+            await asyncio.wait({exit_}, timeout=FAREWELL)
+        finally:
+            exit_.cancel()
+            await end(process)
+
     def _write(self) -> None:
         if self._folder is None:
             return
@@ -151,6 +201,14 @@ class SeatHost:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123
             json.dump({"url": self.url, "tokens": tokens}, file)
+
+
+async def _exit(process: Process) -> int:
+    """Wait for the end of a process; what it prints is read and dropped, so that it can go on."""
+    assert process.stdout is not None
+    while await process.stdout.read(65_536):
+        pass
+    return await process.wait()
 
 
 def waiting_seats(plan: Plan) -> list[int]:
