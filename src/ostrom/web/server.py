@@ -67,6 +67,7 @@ class BoundedConnection(HttpToolsProtocol):
     _waiting: asyncio.TimerHandle | None = None
     _head = 0
     """Bytes that came since the last request had its whole head."""
+    _last = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timeout for the first request."""
@@ -82,7 +83,9 @@ class BoundedConnection(HttpToolsProtocol):
         """Count the bytes of a request's head; refuse one that is too large."""
         between = self.cycle is None or self.cycle.response_complete
         if between:
-            self._head += len(data)
+            end = (self._last + data).find(b"\r\n\r\n")  # what follows is the body, which is bounded elsewhere
+            self._head += len(data) if end < 0 else end
+            self._last = data[-3:]
             if self._waiting is None:
                 self._wait()
         if self._head > MOST_HEAD:

@@ -1,12 +1,14 @@
 """The MCP server of seats: four tools, over stdio or over HTTP on this machine with one token for each seat."""
 
+import asyncio
 import hmac
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, TextIO
 
 import anyio.to_thread
+import httpx2
 import mcp_types as types
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -14,20 +16,20 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.shared._httpx_utils import create_mcp_http_client
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from ostrom.features.seats.chair import LONGEST_WAIT, USUAL_WAIT, Chair, Told
 from ostrom.ground.version import __version__
-from ostrom.web.security import Gatekeeper, Refused
+from ostrom.web.security import SLOWEST, Gatekeeper, Refused
 from ostrom.web.server import listen_on, serving
 
 PATH = "/mcp"
 MOST_BYTES = 128 * 1024
 """The largest body of a request."""
 MOST_LINE = 32 * 1024 * 1024
-"""Characters of one message on stdio; a longer one is dropped."""
+"""Characters of one message on stdio, bytes of a refused body that are read: what is longer is dropped."""
 CHAIR = "ostrom.chair"
 INSTRUCTIONS = (
     "You play one seat of a game. Call `look`: it waits until there is something to decide and returns what a player "
@@ -163,18 +165,23 @@ class SeatServer:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serve as long as the context lasts."""
-        async with self._manager.run(), serving(self._app, self._socket):
+        async with self._manager.run(), serving(self, self._socket):
             yield
 
-    async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request that names this machine and shows the token of a seat."""
         try:
             request = Request(scope, receive)
             self._gatekeeper.check(request)
             if request.url.path != PATH:
                 raise Refused(404, "There is no such page.")
             chair = self._chair_of(request)
+            await _bounded(request)
         except Refused as refused:
-            await refused.response()(scope, receive, send)
+            # A JSON-RPC error: clients show its text.
+            error = {"code": types.INVALID_REQUEST, "message": refused.reason}
+            response = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, refused.status)
+            await response(scope, receive, send)
             return
         await self._manager.handle_request({**scope, CHAIR: chair}, receive, send)
 
@@ -185,6 +192,21 @@ class SeatServer:
         if not found:
             raise Refused(401, "This seat needs its token: send it as `Authorization: Bearer TOKEN`.")
         return found[0]
+
+
+async def _bounded(request: Request) -> None:
+    """Refuse a body that is too large; it is read first, within bounds, or its sender would not hear why."""
+    length = request.headers.get("content-length", "0")
+    if length.isascii() and length.isdigit() and len(length) < 12 and int(length) <= MOST_BYTES:
+        return
+    read = 0
+    with suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(SLOWEST):
+            async for piece in request.stream():
+                read += len(piece)
+                if read > MOST_LINE:
+                    break
+    raise Refused(413, f"A request has at most {MOST_BYTES:,} bytes.")
 
 
 class _Lines:
@@ -214,8 +236,6 @@ async def serve_stdio(call: Call) -> None:
 @asynccontextmanager
 async def remote_seats(url: str, tokens: Mapping[int, str]) -> AsyncIterator[Call]:
     """Calls at seats that another process of this machine serves."""
-    from contextlib import AsyncExitStack
-
     calls: dict[int, Call] = {}
     async with AsyncExitStack() as stack:
         for seat, token in tokens.items():
@@ -224,10 +244,15 @@ async def remote_seats(url: str, tokens: Mapping[int, str]) -> AsyncIterator[Cal
         yield at_seats(calls)
 
 
-def connected(url: str, token: str) -> AbstractAsyncContextManager[Client]:
+@asynccontextmanager
+async def connected(url: str, token: str) -> AsyncIterator[Client]:
     """A client of a seat."""
-    http = create_mcp_http_client(headers={"Authorization": f"Bearer {token}"})
-    return Client(streamable_http_client(url, http_client=http))
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=2 * LONGEST_WAIT) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        yield client
 
 
 def _forwarding(client: Client) -> Call:
