@@ -191,6 +191,7 @@ async def play_plan_async(
         part.seats = plan.seats
         return await _play_once(part, folder, runs, options, watch, open_models, begin)
 
+    _allow_commands(plan, options or PlayOptions())
     if plan.seats is None:
         plan.seats = _outside_seats(plan, options or PlayOptions())
     try:
@@ -202,6 +203,7 @@ async def play_plan_async(
     finally:
         if plan.seats is not None:
             await plan.seats.close()
+            plan.seats = None
 
 
 def _outside_seats(plan: Plan, options: PlayOptions) -> OutsideSeats | None:
@@ -224,7 +226,6 @@ async def _play_once(
     open_models: OpenModels | None,
     begin: Callable[[Folder], Awaitable[None]] | None,
 ) -> Result:
-    _allow_commands(plan, options or PlayOptions())
     if any(config.tree is not None for config in plan.agents):
         plan_class("tree").provide(plan, Path(runs))
     if plan.trees and options is not None and options.on_cluster:

@@ -208,7 +208,8 @@ def test_an_agent_killed_with_its_server_goes_on_and_the_tables_are_equal(tmp_pa
     for count, name in ((None, "whole"), (1, "killed"), (4, "killed"), (2, "killed"), (None, "killed")):
         with started(tmp_path, "seat", "s.yaml", "--http", "--json", "--name", name) as process:
             assert process.stdout is not None
-            (seat,) = json.loads(process.stdout.readline())["seats"]
+            text = "".join(iter(process.stdout.readline, "}\n"))
+            (seat,) = json.loads(text + "}")["seats"]
             assert seat["seat"] == 1
             if count is not None:
                 assert http_agent(seat["url"], seat["token"], count)[-1] == "decide"
@@ -252,6 +253,7 @@ def test_an_interrupted_run_stops_cleanly_while_a_seat_waits(tmp_path: Path) -> 
     write(tmp_path)
     with started(tmp_path, "run", "s.yaml") as process:
         while not (tmp_path / "runs" / "s" / "seats.json").exists():
+            assert process.poll() is None
             time.sleep(0.05)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)

@@ -87,6 +87,7 @@ class SeatHost:
             process.cancel()
         await asyncio.gather(*self._processes.values(), return_exceptions=True)
         await self._stack.aclose()
+        self._server.close()
         if self._folder is not None:
             with suppress(OSError):
                 (self._folder / FILE).unlink()

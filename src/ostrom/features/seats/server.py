@@ -162,6 +162,10 @@ class SeatServer:
         """Where clients connect to."""
         return f"http://127.0.0.1:{self.port}{PATH}"
 
+    def close(self) -> None:
+        """Free the port."""
+        self._socket.close()
+
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serve as long as the context lasts."""
