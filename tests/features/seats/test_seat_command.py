@@ -157,6 +157,18 @@ def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+def shown_seat(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """The one seat that a process with --json shows first."""
+    assert process.stdout is not None and process.stderr is not None
+    text = ""
+    while not text.endswith("\n}\n"):
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        text += line
+    (seat,) = json.loads(text)["seats"]
+    return dict(seat)
+
+
 async def _cooperate(client: Client, most: int = 10**6) -> list[str]:
     """Cooperate so often, or until the run is over; the states on the way."""
     states, acted = [], 0
@@ -206,10 +218,8 @@ def test_an_agent_killed_with_its_server_goes_on_and_the_tables_are_equal(tmp_pa
     noisy = {"name": "repetition", "rounds": 5, "noise": 0.3}
     write(tmp_path, mechanism=noisy, seeds=2)
     for count, name in ((None, "whole"), (1, "killed"), (4, "killed"), (2, "killed"), (None, "killed")):
-        with started(tmp_path, "seat", "s.yaml", "--http", "--json", "--name", name) as process:
-            assert process.stdout is not None
-            text = "".join(iter(process.stdout.readline, "}\n"))
-            (seat,) = json.loads(text + "}")["seats"]
+        with started(tmp_path, "seat", "s.yaml", "--http", "--json", "--runs", name) as process:
+            seat = shown_seat(process)
             assert seat["seat"] == 1
             if count is not None:
                 assert http_agent(seat["url"], seat["token"], count)[-1] == "decide"
@@ -217,8 +227,17 @@ def test_an_agent_killed_with_its_server_goes_on_and_the_tables_are_equal(tmp_pa
             else:
                 assert http_agent(seat["url"], seat["token"])[-1] == "run_over"
                 assert process.wait(60) == 0
-    whole, killed = (tables(tmp_path / "runs" / name) for name in ("whole", "killed"))
-    assert whole == killed
+    whole, killed = (
+        tables(tmp_path / name / "s", tmp_path / f"{name}-tables") for name in ("whole", "killed")
+    )
+    assert whole == killed and said_in(tmp_path / "whole") == said_in(tmp_path / "killed")
+
+
+def said_in(runs: Path) -> list[tuple[Any, ...]]:
+    """What was asked and answered at seats, without the clocks."""
+    with open_run(runs / "s") as run:
+        calls = sorted(run.rows.calls(), key=lambda call: (call["match"], call["step"], call["player"]))
+        return [(call["match"], call["step"], call["part"], call["reply"]) for call in calls]
 
 
 @pytest.mark.slow
@@ -229,10 +248,15 @@ def test_a_second_agent_joins_the_run_that_another_process_plays(tmp_path: Path)
             assert process.poll() is None
             time.sleep(0.05)
         shown = subprocess.run(
-            [*OSTROM, "seat", "s", "--seat", "2", "--http", "--json"], cwd=tmp_path, capture_output=True, text=True
+            [*OSTROM, "seat", "s", "--seat", "2", "--http", "--json"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
         )
         (second,) = json.loads(shown.stdout)["seats"]
-        refused = subprocess.run([*OSTROM, "seat", "s", "--seat", "3"], cwd=tmp_path, capture_output=True, text=True)
+        refused = subprocess.run(
+            [*OSTROM, "seat", "s", "--seat", "3"], cwd=tmp_path, capture_output=True, text=True
+        )
         assert refused.returncode == 2 and "--seat 3: allowed: 1, 2" in refused.stderr
 
         async def both() -> list[str]:

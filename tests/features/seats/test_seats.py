@@ -127,7 +127,10 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_decision(tmp_pa
 
     rules = {"name": "repetition", "rounds": 3, "missed": "mark"}
     result, [told] = play(plan_of(types=SILENT, mechanism=rules), tmp_path, late)
-    assert result.complete and told == ("refused", "You have not read what there is to decide: call look first.")
+    assert result.complete and told == (
+        "refused",
+        "You have not read what there is to decide: call look first.",
+    )
     assert {row["reading"] for row in decisions(tmp_path) if row["player"] == 1} == {"missed"}
 
 
@@ -213,7 +216,11 @@ def test_calls_after_the_end_are_answered(tmp_path: Path) -> None:
                 told.append(await said(client, "look"))
                 if told[-1][0] == "decide":
                     told.append(await said(client, "act", answer="[A0]"))
-            return [await said(client, "act", answer="[A0]"), await said(client, "rules"), await said(client, "look")]
+            return [
+                await said(client, "act", answer="[A0]"),
+                await said(client, "rules"),
+                await said(client, "look"),
+            ]
 
     result, [told] = play(plan_of(), tmp_path, lingering)
     assert result.complete and [state for state, _ in told] == ["refused", "refused", "run_over"]
@@ -239,7 +246,10 @@ def test_only_requests_with_the_token_from_this_machine_are_served(tmp_path: Pat
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
     async def strange(host: SeatHost) -> list[int]:
-        own = {"authorization": f"Bearer {host.chair(1).token}", "accept": "application/json, text/event-stream"}
+        own = {
+            "authorization": f"Bearer {host.chair(1).token}",
+            "accept": "application/json, text/event-stream",
+        }
         cases: list[dict[str, str]] = [
             own,
             {**own, "authorization": "Bearer " + "x" * 43},
