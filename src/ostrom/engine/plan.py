@@ -201,7 +201,7 @@ class Plan(ABC):
     factors: Sequence[Varied] = ()
     trees: Trees = MappingProxyType({})
     """The answers of precomputed types, loaded before the plan is played."""
-    seats: OutsideSeats | None = None
+    outside: OutsideSeats | None = None
     """The seats of agents outside of this process, while the plan is played."""
     arrivals: Arrivals | None = None
     """The participants, while they are hosted."""

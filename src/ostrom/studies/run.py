@@ -188,12 +188,12 @@ async def play_plan_async(
     folder = Folder(Path(runs) / check_name(name))
 
     async def play(part: Plan) -> Result:
-        part.seats = plan.seats
+        part.outside = plan.outside
         return await _play_once(part, folder, runs, options, watch, open_models, begin)
 
     _allow_commands(plan, options or PlayOptions())
-    if plan.seats is None:
-        plan.seats = _outside_seats(plan, options or PlayOptions())
+    if plan.outside is None:
+        plan.outside = _outside_seats(plan, options or PlayOptions())
     try:
         if isinstance(plan, StudyPlan) and plan.stop is not None:
             from ostrom.studies.design import play_looks
@@ -201,9 +201,9 @@ async def play_plan_async(
             return await play_looks(plan, folder, play, _tables_of)
         return await play(plan)
     finally:
-        if plan.seats is not None:
-            await plan.seats.close()
-            plan.seats = None
+        if plan.outside is not None:
+            await plan.outside.close()
+            plan.outside = None
 
 
 def _outside_seats(plan: Plan, options: PlayOptions) -> OutsideSeats | None:
@@ -243,8 +243,8 @@ async def _play_once(
         _prepare(folder, plan)
         if begin is not None:
             await begin(folder)
-        if plan.seats is not None:
-            await plan.seats.open(folder.path)
+        if plan.outside is not None:
+            await plan.outside.open(folder.path)
         return await _watched(runner, watch)
     finally:
         if runner is not None:

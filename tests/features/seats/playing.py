@@ -51,7 +51,7 @@ async def _play(
     plan: StudyPlan, runs: Path, visits: Sequence[Visit], options: PlayOptions | None
 ) -> tuple[Result, list[Any]]:
     host = SeatHost(plan, options, quiet=True)
-    plan.seats = host
+    plan.outside = host
     playing = asyncio.create_task(play_plan_async(plan, name="s", runs=runs, options=options))
     visiting = [asyncio.ensure_future(visit(host)) for visit in visits]
     try:

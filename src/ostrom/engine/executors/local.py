@@ -352,9 +352,9 @@ class LocalExecutor:
             self._open_gate(gate, model, most)
             caller.open(model)
         rule = Invalidity(plan.retries, plan.policy, plan.refused)
-        self._outside = plan.seats
-        agent_factory = AgentFactory(self.models, self.library, rule, plan.arrivals, plan.trees, plan.seats)
-        calls = caller if plan.seats is None else SeatCalls(caller, plan.seats, session.journal)
+        self._outside = plan.outside
+        agent_factory = AgentFactory(self.models, self.library, rule, plan.arrivals, plan.trees, plan.outside)
+        calls = caller if plan.outside is None else SeatCalls(caller, plan.outside, session.journal)
         self._player = UnitPlayer(agent_factory, session.journal, calls, session.tally)
         self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
         self._in_process = all(ceiling is not None for ceiling in ceilings)

@@ -124,7 +124,7 @@ async def _play(
             f"--seat {wrong[0]}: {found.plan.file} has no seat {wrong[0]} for an agent ({there})"
         )
     host = SeatHost(found.plan, found.options, port=port, quiet=set(open_) <= set(seats))
-    found.plan.seats = host
+    found.plan.outside = host
     running: list[Runner] = []
     watch = watch_with(json=not http)
 
