@@ -45,7 +45,7 @@ class Told:
 
 
 @dataclass(slots=True, eq=False)
-class Question:
+class OpenQuestion:
     """One question of a decision."""
 
     part: str
@@ -61,13 +61,13 @@ class Question:
 
 
 @dataclass(slots=True, eq=False)
-class Turn:
+class OpenDecision:
     """One decision: its questions come one after another and share its time."""
 
     step: int
     seconds: float
     rules: str
-    question: Question | None = None
+    question: OpenQuestion | None = None
     clock: asyncio.TimerHandle | None = None
     deadline: float | None = None
     late: str | None = None
@@ -92,7 +92,7 @@ class Chair:
         """Set when there will be no more decisions."""
         self.closed = asyncio.Event()
         self.told_over = False
-        self._turns: dict[int, Turn | None] = {}
+        self._turns: dict[int, OpenDecision | None] = {}
         """By match, in the order in which they began; None between two decisions."""
         self._begun: set[int] = set()
         """Matches in which the agent has been asked."""
@@ -104,7 +104,7 @@ class Chair:
 
     def begin(self, unit: int, step: int, seconds: float, rules: str) -> None:
         """A decision of a match begins."""
-        turn = self._turns[unit] = Turn(step, seconds, rules)
+        turn = self._turns[unit] = OpenDecision(step, seconds, rules)
         if unit in self._left:
             turn.miss(self._left[unit])
         self._start_clock()
@@ -118,7 +118,7 @@ class Chair:
         if turn.late is not None:
             raise Missed(turn.late)
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        turn.question = Question(part, request.messages, future)
+        turn.question = OpenQuestion(part, request.messages, future)
         self._changed()
         try:
             return Reply(await future, usage=Usage(0, 0))
@@ -226,7 +226,7 @@ class Chair:
 
     # -- within --------------------------------------------------------------------------------------
 
-    def _verdict(self, turn: Turn) -> Told:
+    def _verdict(self, turn: OpenDecision) -> Told:
         again = turn.question
         if turn.end is None and again is not None and _AGAIN.search(again.part):
             again.shown = True
@@ -240,7 +240,7 @@ class Chair:
             )
         return Told("taken", "Taken. Call look for what comes next.")
 
-    def _current(self) -> Turn | None:
+    def _current(self) -> OpenDecision | None:
         """The decision of the match that is being played here; other matches wait for their turn."""
         return next(iter(self._turns.values()), None)
 
