@@ -8,11 +8,12 @@ import os
 import re
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -233,11 +234,64 @@ def test_an_agent_killed_with_its_server_goes_on_and_the_tables_are_equal(tmp_pa
     assert whole == killed and said_in(tmp_path / "whole") == said_in(tmp_path / "killed")
 
 
+def begun(journal: Path) -> bool:
+    """Whether the journal of a run that is being played has an answer."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as db:
+        return bool(db.execute("SELECT count(*) FROM calls").fetchone()[0])
+    return False
+
+
 def said_in(runs: Path) -> list[tuple[Any, ...]]:
     """What was asked and answered at seats, without the clocks."""
     with open_run(runs / "s") as run:
         calls = sorted(run.rows.calls(), key=lambda call: (call["match"], call["step"], call["player"]))
         return [(call["match"], call["step"], call["part"], call["reply"]) for call in calls]
+
+
+@pytest.mark.slow
+def test_a_run_with_agents_of_its_own_is_killed_and_gives_the_same_tables(tmp_path: Path) -> None:
+    command = [sys.executable, str(EXAMPLE)]
+    types = {"one": {"mcp": {"command": command}}, "two": {"mcp": {"command": command}}}
+    write(tmp_path, types=types, seeds=4, mechanism={"name": "repetition", "rounds": 4, "noise": 0.3})
+    allowed = ["--allow-command", shlex.join(command)]
+    whole = subprocess.run(
+        [*OSTROM, "run", "s.yaml", "--runs", "whole", *allowed], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert whole.returncode == 0, whole.stderr
+    refused = subprocess.run(
+        [*OSTROM, "resume", "whole/s", "--seeds", "5"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert refused.returncode == 2 and "--allow-command" in refused.stderr
+    with started(tmp_path, "run", "s.yaml", "--runs", "killed", *allowed) as process:
+        while not begun(tmp_path / "killed" / "s" / "journal.db"):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+    assert len(said_in(tmp_path / "killed")) < len(said_in(tmp_path / "whole"))
+    with started(tmp_path, "resume", "killed/s", *allowed) as process:
+        assert process.wait(120) == 0
+    assert tables(tmp_path / "whole" / "s", tmp_path / "a") == tables(
+        tmp_path / "killed" / "s", tmp_path / "b"
+    )
+    assert said_in(tmp_path / "whole") == said_in(tmp_path / "killed")
+
+
+@pytest.mark.slow
+def test_a_huge_message_on_stdio_is_answered_with_one_line(tmp_path: Path) -> None:
+    write(tmp_path)
+
+    async def visit() -> list[tuple[str, str]]:
+        arguments = [*OSTROM[1:], "seat", "s.yaml"]
+        server = StdioServerParameters(command=OSTROM[0], args=arguments, cwd=tmp_path, env=dict(os.environ))
+        async with Client(server) as client:
+            await said(client, "look")
+            huge = await said(client, "act", answer="A" * 10_000_000)
+            return [huge, await said(client, "act", answer="[A0]")]
+
+    assert asyncio.run(visit()) == [
+        ("refused", "An answer has at most 20,000 characters (found 10,000,000)."),
+        ("taken", "Taken. Call look for what comes next."),
+    ]
 
 
 @pytest.mark.slow

@@ -136,15 +136,15 @@ class Chair:
             self.heard = False  # the next match waits for somebody
         self._changed()
 
-    def ended(self, unit: int, score: float | None) -> None:
-        """A match is over; the agent hears of it before anything else."""
+    def ended(self, unit: int, score: float | None, *, tell: bool = True) -> None:
+        """A match is over; an agent that played in it hears of it before anything else."""
         if unit not in self._turns:
             return
         turn = self._turns.pop(unit)
         if turn is not None and turn.clock is not None:
             turn.clock.cancel()
         self._left.pop(unit, None)
-        if unit in self._begun and (score is not None or self.over is None):
+        if tell and unit in self._begun and (score is not None or self.over is None):
             paid = "It was broken off." if score is None else f"Your score: {score:g} (points per round)."
             self._endings.append(Told("match_over", f"The match is over. {paid}", {"score": score}))
         self._begun.discard(unit)

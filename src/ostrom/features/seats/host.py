@@ -108,12 +108,13 @@ class SeatHost:
         self._chair_at(unit, player).decided(unit, answer)
 
     def ended(self, unit: int, scores: Sequence[float] | None) -> None:
-        """A match ends: every agent in it hears its own score."""
+        """A match ends: every agent in it hears its own score. The end of a preparation is told to nobody."""
+        tell = self.plan.unit(unit).kind == "match"
         for seat, chair in self._waiting.items():
-            chair.ended(unit, None if scores is None or seat > len(scores) else scores[seat - 1])
+            chair.ended(unit, None if scores is None or seat > len(scores) else scores[seat - 1], tell=tell)
         for (match, player), chair in self._own.items():
             if match == unit:
-                chair.ended(unit, None if scores is None else scores[player])
+                chair.ended(unit, None if not scores else scores[player], tell=tell)
                 chair.close(ONE_MATCH)
 
     def stop(self, why: str = "The run was stopped. It may go on later.") -> None:
