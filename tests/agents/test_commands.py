@@ -16,23 +16,24 @@ import pytest
 from ostrom.agents.commands import allow_commands, checked, end, start
 from ostrom.ground.errors import OstromError, UsageError
 
-DICE = ["python", "my dice.py", "--sides", "6"]
+DICE = ["sh", "my dice.py", "--sides", "6"]
+OTHER = ["sh", "x"]
 
 
 def test_a_command_runs_only_where_it_was_given_back_word_for_word() -> None:
     with pytest.raises(UsageError) as refused:
-        allow_commands([("agent.tools", DICE), ("types.b.mcp", ["npx", "x"])], None, "s.yaml")
+        allow_commands([("agent.tools", DICE), ("types.b.mcp", OTHER)], None, "s.yaml")
     line = str(refused.value)
     assert line.startswith("s.yaml: agent.tools, types.b.mcp: ") and "\n" not in line
     words = shlex.split(line)
     given = [words[place + 1] for place, word in enumerate(words) if word == "--allow-command"]
-    assert [shlex.split(text) for text in given] == [DICE, ["npx", "x"]]  # what is shown can be pasted
-    allow_commands([("agent.tools", DICE), ("types.b.mcp", ["npx", "x"])], given, "s.yaml")
-    for other in ("python my dice.py --sides 6", "python 'my dice.py' --sides 7", "python", "''"):
+    assert [shlex.split(text) for text in given] == [DICE, OTHER]  # what is shown can be pasted
+    allow_commands([("agent.tools", DICE), ("types.b.mcp", OTHER)], given, "s.yaml")
+    for other in ("sh my dice.py --sides 6", "sh 'my dice.py' --sides 7", "sh", "''"):
         with pytest.raises(UsageError, match="read what it would run"):
             allow_commands([("agent.tools", DICE)], [other], "s.yaml")
     with pytest.raises(UsageError, match="is no command"):
-        allow_commands([("agent.tools", DICE)], ["python 'my"], "s.yaml")
+        allow_commands([("agent.tools", DICE)], ["sh 'my"], "s.yaml")
 
 
 @pytest.mark.parametrize(
@@ -48,15 +49,23 @@ def test_a_command_runs_only_where_it_was_given_back_word_for_word() -> None:
         (["python", "dice\u202eyp.ecid"], "control characters"),
         (["python", "a\nb"], "control characters"),
         (["fetch", "http://me:secret@example.org"], "passwords"),
-        (["serve", "--key", "sk-abcdefghijkl"], "must not hold a key"),
+        (["serve", "--key", "open-sesame-open"], "must not hold a key"),
     ],
 )
-def test_a_command_that_cannot_be_shown_as_it_is_is_refused(command: Any, line: str) -> None:
+def test_a_command_that_cannot_be_shown_as_it_is_is_refused(
+    command: Any, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_KEY", "open-sesame-open")
     with pytest.raises(ValueError, match=line):
         checked(command)
     with pytest.raises(OstromError, match=line) as refused:
         allow_commands([("agent.tools", command)], None, "s.yaml")
     assert "\x1b" not in str(refused.value) and "\u202e" not in str(refused.value)
+
+
+def test_a_program_that_is_not_here_is_said_before_play() -> None:
+    with pytest.raises(UsageError, match="there is no program no-such-program here"):
+        allow_commands([("agent.tools", ["no-such-program"])], ["no-such-program"], "s.yaml")
 
 
 def test_a_study_names_few_commands() -> None:
@@ -94,17 +103,17 @@ def test_a_process_finds_no_key_in_its_environment(tmp_path: Path, monkeypatch: 
     assert "OPENAI_API_KEY" not in line and "LAB_SECRET" not in line
 
 
-STUBBORN = """
+PARENT = """
 import signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 print(child.pid, flush=True)
-time.sleep(600)
 """
 
 
-def test_a_process_that_does_not_end_is_killed_with_all_that_it_started(tmp_path: Path) -> None:
-    command = python(tmp_path, STUBBORN)
+@pytest.mark.parametrize("then", ["time.sleep(600)", "sys.stdin.read()"], ids=["stubborn", "obedient"])
+def test_a_process_that_does_not_end_is_killed_with_all_that_it_started(then: str, tmp_path: Path) -> None:
+    command = python(tmp_path, PARENT + then)
 
     async def run() -> list[int]:
         allow_commands([("agent.tools", command)], [shlex.join(command)], "s.yaml")

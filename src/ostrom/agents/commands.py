@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import shutil
 import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +22,8 @@ from pydantic import AfterValidator
 
 from ostrom.ground.errors import StudyError, UsageError, brief
 from ostrom.ground.terminal import visible
-from ostrom.models.redaction import redact
+from ostrom.models.grants import variables
+from ostrom.models.redaction import redactor
 from ostrom.models.serving.keeper import parent_death_signal
 
 MOST_WORDS, LONGEST_WORD, MOST_COMMANDS = 64, 1000, 16
@@ -51,9 +53,15 @@ def checked(command: Any) -> list[str]:
             raise ValueError(
                 f"command must be what is shown of it, without control characters or passwords, found {brief(word)}"
             )
-        if word != redact(word, ()):
-            raise ValueError("command is kept with the run, so it must not hold a key")
+        if word != without_keys(word):
+            raise ValueError("command is kept with the run, so it must not hold a key of the environment")
     return words
+
+
+def without_keys(text: str) -> str:
+    """A text in which no key of the environment stands."""
+    names = {name for name in os.environ if name.endswith(("_KEY", "_TOKEN", "_SECRET"))} | variables()
+    return redactor(tuple(sorted(os.environ[name] for name in names if os.environ.get(name)))).clean(text)
 
 
 Command = Annotated[list[str], AfterValidator(checked)]
@@ -85,6 +93,9 @@ def allow_commands(named: Iterable[tuple[str, Any]], allowed: Sequence[str] | No
     if missing := {command: key for command, key in commands.items() if command not in given}:
         keys = ", ".join(dict.fromkeys(missing.values()))
         raise UsageError(f"{file}: {keys}: {_refusal(missing)}")
+    for command, key in commands.items():
+        if shutil.which(command[0]) is None:
+            raise UsageError(f"{file}: {key}: there is no program {shlex.quote(command[0])} here")
     _allowed.set(frozenset(given))
 
 

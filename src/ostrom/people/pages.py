@@ -11,6 +11,7 @@ import jinja2
 from ostrom.answers import Choice
 from ostrom.games.amounts import IDLE
 from ostrom.mechanisms.protocol import Round
+from ostrom.mechanisms.recognition import RECOGNISE
 from ostrom.people.claims import fill
 from ostrom.people.forms import fields_of, sheet_fields
 from ostrom.people.host import Host
@@ -160,9 +161,12 @@ class Pages:
         assert prompt is not None
         view = decision.view
         rounds = view.facts.get("rounds")
-        title = (
-            w.round_of.format(round=view.round, rounds=rounds) if rounds else w.round.format(round=view.round)
-        )
+        if decision.kind == RECOGNISE or (rounds and view.round > rounds):  # asked when all has been decided
+            title = w.match_over
+        elif rounds:
+            title = w.round_of.format(round=view.round, rounds=rounds)
+        else:
+            title = w.round.format(round=view.round)
         left = (
             None
             if entry.deadline is None

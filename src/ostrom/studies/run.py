@@ -227,6 +227,8 @@ async def _play_once(
     begin: Callable[[Folder], Awaitable[None]] | None,
 ) -> Result:
     if any(config.tree is not None for config in plan.agents):
+        if plan.registered is None and folder.exists:
+            plan.registered = folder.manifest().get("registered")
         plan_class("tree").provide(plan, Path(runs))
     if plan.trees and options is not None and options.on_cluster:
         raise UsageError("--executor ray: a study with trees is played in this process, which holds them")

@@ -6,18 +6,21 @@ static page over a folder of such folders.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from ostrom.analysis.registered import RegisteredRun, registered_run
+from ostrom.data.early_looks import DECIDED, counted_looks
 from ostrom.data.manifests import models_of, study_hash
 from ostrom.data.tables import TYPES, factor_types, write_parquet
 from ostrom.engine.folder import MANIFEST, identity, kind_of, manifest_bytes
 from ostrom.engine.rows import Row
 from ostrom.engine.shared import digest
 from ostrom.ground.errors import OstromError, UsageError
-from ostrom.ground.files import draft_of, write_whole
+from ostrom.ground.files import draft_of, read_plain, write_whole
 from ostrom.models.redaction import redact
 from ostrom.studies.run import Run, open_run
 
@@ -66,6 +69,11 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
     # Keys never are in a manifest; what looks like one in a name or an address is taken out all the same.
     clean: dict[str, Any] = orjson.loads(redact(orjson.dumps(manifest).decode(), ()))
     clean["shared"] = {"of": identity(run.manifest), "tables": tables}
+    if manifest.get("registered"):
+        looks = counted_looks(run.folder.path, run.manifest, run.journal.entries)
+        clean["shared"] |= {"versions": run.journal.versions, "looks": [asdict(look) for look in looks]}
+    if (decided := run.folder.path / DECIDED).exists():
+        write_whole(out / DECIDED, read_plain(decided))
     write_whole(out / MANIFEST, manifest_bytes(clean))
     return {**written, "manifest": (out / MANIFEST, 1)}
 
@@ -106,6 +114,14 @@ def _short(value: Any) -> Any:
     return "" if isinstance(value, str) and len(value) > LONGEST else value
 
 
+def _registration(registered: RegisteredRun | None) -> str:
+    """The registration of a shared run, whose main result is exploratory, in a few words."""
+    if registered is None:
+        return "none"
+    verdicts = ", ".join(one.verdict for one in registered.results if one.role == "primary")
+    return f"{registered.heading} Primary: {verdicts}. The main result is exploratory."
+
+
 def write_registry(folder: Path, out: Path) -> tuple[Path, int]:
     """A page over a folder of shared runs: what each is, and its main result; those that cannot be read say why."""
     from ostrom.analysis.estimate import estimate
@@ -125,13 +141,13 @@ def write_registry(folder: Path, out: Path) -> tuple[Path, int]:
                 hashed = study_hash(run.manifest)
                 rows.append([
                     place.name, run.plan.name, hashed, ", ".join(models_of(run.manifest)) or "none",
-                    run.plan.study.seeds, day, version, result,
+                    run.plan.study.seeds, day, version, result, _registration(registered_run(data)),
                 ])  # fmt: skip
         except OstromError as error:
             wrong.append(str(error))
     if not rows and not wrong:
         raise UsageError(f"{folder}: holds no shared run")
-    columns = ["run", "study", "hash", "models", "seeds", "day", "ostrom", "main result"]
+    columns = ["run", "study", "hash", "models", "seeds", "day", "ostrom", "main result", "registration"]
     section = Section("runs", "Shared runs")
     section.notes.append("Runs with one hash hold one study: `ostrom pool` adds them up.")
     section.tables.append(shown_table(Table("runs", columns, rows), "", always_open=True))

@@ -49,9 +49,8 @@ def transcript(
         rows, tries = decided.get((step, who), []), calls.get((step, who), [])
         parts = [row["kind"] for row in rows if _is_part(row["kind"], tries)]
         rows = sorted(rows, key=lambda row: row["kind"] not in parts)
-        for row in [row for row in rows if row["kind"] != "tool"] or [
-            {}
-        ]:  # the next call quotes what tools gave
+        # What tools gave is quoted by the next call.
+        for row in [row for row in rows if row["kind"] not in ("tool", "offer")] or [{}]:
             kind = row.get("kind")
             own = [t for t in tries if _part_of(t["part"], parts) == (kind if kind in parts else None)]
             told = {name: row.get(name) for name in SAID}
@@ -61,23 +60,32 @@ def transcript(
 
 
 def words_of(kind: str | None, answer: str | None) -> str | None:
-    """An answer as people read it: of a message its text, and to whom it went where it was private.
+    """An answer as people read it: of a message its text, of a tool the call and what it gave back.
 
     >>> words_of("message", '{"message":"Take 5.","to":"player_2"}'), words_of("act", "40")
     ('to player 2: Take 5.', '40')
     >>> words_of("message", '{"message":""}')
     'no message'
+    >>> words_of("tool", '{"tool":"read_notes","arguments":"{}","result":"there are no notes"}')
+    'read_notes {} gave there are no notes'
     """
-    if kind != "message" or answer is None:
+    if kind not in ("message", "tool", "offer") or answer is None:
         return answer
     try:
         found = orjson.loads(answer)
-    except orjson.JSONDecodeError:
+        if kind == "tool":
+            return f"{found['tool']} {found['arguments']} gave {found['result']}"
+        if kind == "offer":
+            return "\n".join(
+                [found["server"], *(tool["name"] for tool in found["tools"]), *found["left_out"]]
+            )
+        said, to = found["message"], found.get("to")
+    except (orjson.JSONDecodeError, KeyError, TypeError):
         return answer
-    if not isinstance(found, dict) or not isinstance(found.get("message"), str):
+    if not isinstance(said, str):
         return answer
-    to = f"to {str(found['to']).replace('_', ' ')}: " if "to" in found else ""
-    return f"{to}{found['message']}" if found["message"].strip() else "no message"
+    to = "" if to is None else f"to {str(to).replace('_', ' ')}: "
+    return f"{to}{said}" if said.strip() else "no message"
 
 
 def tried(call: Mapping[str, Any]) -> str:
