@@ -30,19 +30,19 @@ MOST: dict[str, Size] = {
     "answers": Size(13, 907),
     "mechanisms": Size(40, 3_065),
     "memory": Size(9, 496),
-    "framing": Size(17, 1_947),
+    "framing": Size(17, 1_955),
     "models": Size(33, 3_821),
-    "agents": Size(34, 2_896),
-    "engine": Size(29, 5_159),
+    "agents": Size(34, 2_940),
+    "engine": Size(29, 5_186),
     "data": Size(5, 602),
     "analysis": Size(35, 4_328),
     "reports": Size(32, 2_617),
-    "studies": Size(18, 2_216),
+    "studies": Size(18, 2_236),
     "costs": Size(8, 1_144),
     "api": Size(5, 552),
     "cli": Size(15, 1_282),
-    "web": Size(5, 292),
-    "features": Size(134, 11_014),
+    "web": Size(5, 301),
+    "features": Size(139, 11_632),
     "people": Size(27, 3_366),
     "view": Size(22, 3_202),
     "probe": Size(17, 1_550),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=615, statements=58_880)
+WHOLE = Size(files=620, statements=59_606)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -97,6 +97,10 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
             "Show a match as it was said: every prompt and every reply.",
         ),
         "play": ("ostrom.features.play.command:play", "Play a game yourself."),
+        "seat": (
+            "ostrom.features.seats.command:seat",
+            "Let an agent outside play a seat of a study, through MCP.",
+        ),
         "models": (
             "ostrom.cli.commands.models:models",
             "Language models: check one, list them, fetch embedded ones.",

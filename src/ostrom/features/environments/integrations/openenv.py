@@ -110,7 +110,10 @@ class StudyEnvironment(OpenEnvironment):
         return self._seen(next(self._answer(action), None))
 
     async def step_async(
-        self, action: AnswerAction, timeout_s: float | None = None, **_: Any
+        self,
+        action: AnswerAction,
+        timeout_s: float | None = None,  # noqa: ARG002
+        **_: Any,
     ) -> QuestionObservation:
         """As ``step``, without blocking other sessions."""
         return self._seen(await anext(self._answer(action), None))
