@@ -106,6 +106,7 @@ def test_members_are_told_of_an_overseer_where_the_study_says_so(
         ),
         ({"ring": [2]}, r"talk.channels.ring: a channel has at least two members \(found \[2\]\)"),
         ({"ring": [1, True]}, "has no seat True"),
+        ({"ring": [0, 1]}, "has no seat 0"),
         ({"Ring <b>": [1, 2]}, "a name has small letters, digits and _"),
         ({}, "must map 1 to 20 names to their members"),
         ([1, 2], "must map 1 to 20 names to their members"),

@@ -148,9 +148,30 @@ def test_nobody_pays_more_than_it_has() -> None:
     assert played.payoffs == (3 - 1 - 3 + 1, 3 + 1 + 3 - 1)
 
 
+def test_who_owes_points_pays_nothing() -> None:
+    loss = build_game(
+        {"name": "loss", "actions": ["a", "b"], "payoffs": [[[-4, 1], [-4, 1]], [[-4, 1], [-4, 1]]]}
+    )
+    (played,) = negotiated([offer(None, [(1, 2, 2, "end")])], [], "a", loss).outcome.rounds
+    assert [payment["paid"] for payment in played.facts["payments"]] == [0.0] and played.payoffs == (-4, 1)
+
+
+def test_a_payment_to_oneself_is_none() -> None:
+    played = negotiated([offer(None, [(1, 1, 2, "now")]), offer(None, [(2, 1, 0, "now")])], [], endowment=5)
+    assert not played.outcome.facts["agreements"] and not played.outcome.rounds[0].facts["payments"]
+
+
 def test_negotiations_before_every_round_hold_for_that_round() -> None:
     played = negotiated([BOTH, BOTH], [True, False], turns=1, when="before", rounds=2)
     assert [r.payoffs for r in played.outcome.rounds] == [(3.0, 3.0), (1.0, 1.0)]
+    seen = [d.view.facts["agreements"] for step in played.asked for d in step if d.kind in ("offer", "reply")]
+    assert seen == [[], [], [], []], "what was signed for another round is not shown"
+
+
+@pytest.mark.parametrize(("when", "most"), [("start", 4 * 2 + 3 * 2), ("before", 3 * (4 * 2 + 2))])
+def test_the_most_decisions_are_offers_replies_and_acts(when: str, most: int) -> None:
+    rules = mechanisms.build({"name": "negotiation", "turns": 4, "rounds": 3, "when": when})
+    assert rules.most_decisions(PD) == most
 
 
 def settled(playing: Playing, endowment: int, rounds: int, before: bool, seats: int) -> list[list[Fraction]]:

@@ -109,7 +109,7 @@ def test_measures_are_those_of_the_tables(tmp_path: Path) -> None:
         {
             "name": "market",
             "game": "logit_pricing",
-            "mechanism": {"name": "repetition", "rounds": 12},
+            "mechanism": {"name": "repetition", "rounds": 13},  # the last sixth, rounded up, is three
             "types": {"rival": "conditional_cooperator:1.1,0.3", "high": "proportional:0.4"},
             "seating": "unordered",
             "seeds": 1,
