@@ -64,6 +64,7 @@ def test_arithmetic_is_exact(expression: str, value: str) -> None:
     [
         ("1/0", "a division by 0"),
         ("9**9**9", "power"),
+        ("99999 ** 200", "digits"),
         ("10**200 * 10**200 * 10**200 * 10**200 * 10**200", "digits"),
         ("__import__('os')", "only numbers"),
         ("(1).__class__", "only numbers"),

@@ -114,7 +114,8 @@ def test_a_visit_ends_when_its_person_was_silent_for_too_long(tmp_path: Path) ->
         here.here -= 10_000  # it began long ago
         gone.seen -= host.people.time.resume_within + 1
         await host.sweep()
-        assert await ended(gone) == "timed_out" and here.end is None
+        assert (gone.leaving, here.leaving) == ("timed_out", None)
+        assert await ended(gone) == "timed_out"
 
     hosted(tmp_path, small_study(), lead)
 
