@@ -45,10 +45,13 @@ async def asked(host: Host, live: LiveVisit) -> Open:
         await live.news(since, 10)
 
 
-async def ended(live: LiveVisit) -> str:
-    """How a visit ends."""
+async def ended(host: Host, live: LiveVisit) -> str:
+    """How a visit ends, or what is asked in place of its end."""
     while live.end is None:
-        await live.news(live.version, 10)
+        since = live.version
+        if (entry := host.now_at(live)) is not None and not entry.answer.done():
+            return f"asked to {entry.decision.kind}"
+        await live.news(since, 10)
     return live.end
 
 
@@ -100,7 +103,7 @@ def test_cells_are_filled_by_people_who_stay_and_by_no_test(tmp_path: Path) -> N
         await asked(host, other)
         assert host.occupied() == [1, 1] and host.full()
         await host.leave(other, "departed")
-        assert await ended(other) == "departed"
+        assert await ended(host, other) == "departed"
         assert sorted(host.occupied()) == [0, 1] and not host.full()
 
     study = small_study(quota=1, assign={"coin": 0})
@@ -115,7 +118,7 @@ def test_a_visit_ends_when_its_person_was_silent_for_too_long(tmp_path: Path) ->
         gone.seen -= host.people.time.resume_within + 1
         await host.sweep()
         assert (gone.leaving, here.leaving) == ("timed_out", None)
-        assert await ended(gone) == "timed_out"
+        assert await ended(host, gone) == "timed_out"
 
     hosted(tmp_path, small_study(), lead)
 
@@ -125,9 +128,25 @@ def test_who_misses_too_much_is_out_of_time(tmp_path: Path) -> None:
         live = await joined(host, "slow", "agree")
         entry = await asked(host, live)
         assert host.inbox.settle(entry, host._missed(entry))
-        assert await ended(live) == "timed_out"
+        assert await ended(host, live) == "timed_out"
 
     hosted(tmp_path, small_study(time={"decision": 100, "missed_at_most": 0}), lead)
+
+
+def test_a_wait_for_the_other_comes_after_a_round_and_not_within_one(tmp_path: Path) -> None:
+    async def lead(host: Host) -> None:
+        live, loop = await joined(host, "one", "agree"), asyncio.get_running_loop()
+        waits = []
+        for _ in range(3):
+            while live.table is None or (entry := host.inbox.at(live.table, live.player or 0)) is None:
+                await asyncio.sleep(0.005)
+            waits.append((entry.decision.kind, entry.due > loop.time()))
+            assert host.inbox.settle(entry, Answer("cooperate", "person"))
+            await entry.taken.wait()
+        assert waits == [("predict", False), ("act", False), ("predict", True)]
+
+    study = small_study(time={"reveal": [50, 60]})
+    hosted(tmp_path, {**study, "mechanism": {**study["mechanism"], "predict": "players"}}, lead)
 
 
 def test_data_is_forgotten_by_no_jump_of_the_clock_and_not_before_people_are_paid(
@@ -136,7 +155,7 @@ def test_data_is_forgotten_by_no_jump_of_the_clock_and_not_before_people_are_pai
     async def lead(host: Host) -> None:
         whole = ("agree", "cooperate", "defect", "cooperate", "continue")
         person, tester = [await joined(host, name, *whole, test=name == "t") for name in ("p", "t")]
-        assert [await ended(live) for live in (person, tester)] == ["done", "done"]
+        assert [await ended(host, live) for live in (person, tester)] == ["done", "done"]
         host.register.request("withdraw", person.code)
         await host.register.flush()
         await host.sweep()
