@@ -41,6 +41,7 @@ STUDY: dict[str, Any] = {
     "vary": {"memory": {"set": "agent.memory", "to": ["window:1", "window:2"]}},
     "seating": "self",
     "seeds": 12,
+    "report": {"reference": "coopeval"},
 }
 CLAIM = PaperClaim(
     claim="They cooperate", run="main", measure="cooperation", where={"agent": "{model}"}, expect="above",
@@ -156,6 +157,7 @@ def test_a_claim_is_about_the_levels_that_the_run_has(run: PaperRun) -> None:
 def test_a_run_of_another_study_is_refused(run: PaperRun) -> None:
     check_runs([run], "personas", PLAN)
     other = PLAN.model_copy(update={"parts": (StudyPart(name="main", title="Main", study="theirs"),)})
+    check_runs([run], "coopeval", other)  # whose reference it names
     with pytest.raises(UsageError, match="ours: is a run of the study ours"):
         check_runs([run], "personas", other)
 
