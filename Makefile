@@ -181,7 +181,7 @@ $(BENCH_READY):
 	@echo "setting up $(BENCH) with the libraries to compare with (first time: some minutes)"
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python $(INSTALL) 'torch==2.13.0'
-	$(BENCH)/bin/python $(INSTALL) -e '.[embedded,analysis,report,ray,bench]'
+	$(BENCH)/bin/python $(INSTALL) -e '.[embedded,analysis,report,ray,web,bench]' pytest
 	@rm -f $(BENCH)/.ready-*; touch $@
 
 all: ## run every target that checks or measures and print a table; hours on an idle machine (ONLY='lint test': some of them)

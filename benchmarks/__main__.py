@@ -15,20 +15,21 @@ from benchmarks.result import Result
 
 HERE = Path(__file__).parent
 ALL = (
-    "call_path",
-    "busy",
-    "scripted",
-    "replay",
     "tables",
     "texts",
+    "view",
+    "replay",
+    "people",
+    "embedded",
+    "call_path",
+    "scripted",
+    "busy",
+    "ray_scaling",
+    "lexicons",
     "growth",
     "prompt_cache",
-    "people",
-    "view",
-    "lexicons",
-    "ray_scaling",
-    "embedded",
 )
+"""What users feel comes first."""
 
 
 def run(name: str) -> list[Result]:

@@ -255,7 +255,7 @@ def _rare(index: Path) -> str:
     return str(found[0])
 
 
-def _live(runs: Path, turns: int = 10, seconds: float = 5) -> list[Result]:
+def _live(runs: Path, turns: int = 6, seconds: float = 5) -> list[Result]:
     """One long play, looked at in turn by 20 tabs, by none, by none (the control), by none, and again from the start.
 
     A turn with tabs and a control are each compared with the mean of the two turns around them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -42,7 +43,7 @@ def scene(seat: int = 0, *earlier: dict[str, Any]) -> Scene:
 
 
 def use(tool: str, name: str, where: Scene | None = None, **arguments: Any) -> str:
-    return used([tools.build(tool)], where or scene(), name, json.dumps(arguments))[0]
+    return asyncio.run(used([tools.build(tool)], where or scene(), name, json.dumps(arguments)))[0]
 
 
 @pytest.mark.parametrize(
@@ -137,10 +138,10 @@ def test_notes_are_those_that_the_player_kept() -> None:
 
 @pytest.mark.parametrize("arguments", ["[1]", "{", "", '{"expression": 1, "more": 2}', "null"])
 def test_whatever_a_model_writes_is_answered(arguments: str) -> None:
-    result, failed = used([tools.build("calculator")], scene(), "calculate", arguments)
+    result, failed = asyncio.run(used([tools.build("calculator")], scene(), "calculate", arguments))
     assert failed and result.startswith("error: ")
     assert (
-        used([tools.build("past")], scene(), "rm -rf", "{}")[0]
+        asyncio.run(used([tools.build("past")], scene(), "rm -rf", "{}"))[0]
         == "error: there is no tool 'rm -rf' (there are: look_back)"
     )
 
@@ -156,7 +157,7 @@ def test_calls_of_a_reply_are_bounded() -> None:
     assert arguments_of("[]") is None
 
 
-def study(tool: list[str], rounds: int = 3, **agent: Any) -> dict[str, Any]:
+def study(tool: list[Any], rounds: int = 3, **agent: Any) -> dict[str, Any]:
     return {
         "name": "run",
         "game": "prisoners_dilemma",

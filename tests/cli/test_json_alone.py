@@ -95,4 +95,5 @@ def test_one_document_and_nothing_else(ostrom: Call, name: str) -> None:
 
 def test_models_check(ostrom: Call) -> None:
     with LoopbackServer() as server:
-        assert json.loads(ostrom("models", "check", server.model, "--json").out)
+        facts = json.loads(ostrom("models", "check", server.model, "--json").out)
+    assert facts["reply"] and facts["tools"] == "called"  # it is asked, though nobody knows that it can

@@ -20,6 +20,7 @@ def test_a_person_is_asked_for_its_strategy_before_the_debriefing(tmp_path: Path
         person = server.visitor(join=True)
         for answer in ("agree", "J", "F", "J"):
             person.answer(answer)
+        assert "The game is over." in person.page and "Round 4" not in person.page
         assert "State the strategy by which you have played." in person.page
         assert "after a round in which you chose J and" in person.page
         assert "JSON" not in person.page and "keys" not in person.page

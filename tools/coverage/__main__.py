@@ -1,6 +1,6 @@
-"""Measure intervals and gates and write the tables of docs/statistics.md and docs/gates.md.
+"""Measure intervals, gates and pooled runs and write the tables of docs/statistics.md, gates.md and pool.md.
 
-`python -m tools.coverage [SAMPLES] [intervals | gates ...]`; exits with 1 where an aim is missed.
+`python -m tools.coverage [SAMPLES] [intervals | gates | pools ...]`; exits with 1 where an aim is missed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tools.coverage import gates
+from tools.coverage import gates, pools
 from tools.coverage.measured import Cell, measured
 from tools.coverage.null_studies import excluded, excluded_at_preset
 
@@ -95,6 +95,7 @@ def interval_tables(samples: int) -> tuple[str, list[str]]:
 PARTS: Mapping[str, tuple[Path, Callable[[int], tuple[str, list[str]]]]] = {
     "intervals": (PAGE, interval_tables),
     "gates": (gates.PAGE, gates.gate_tables),
+    "pools": (pools.PAGE, pools.pool_tables),
 }
 
 

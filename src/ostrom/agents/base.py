@@ -42,6 +42,9 @@ class DecisionContext(Protocol):
     def earlier_turns(self) -> list[Answer]:
         """The answers of this player in this match that left a turn in its dialogue, oldest first."""
 
+    def at_end(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do this once when the match ends, however it ends."""
+
     def count_invalid(self, reason: str) -> None:
         """Count an answer that could not be read."""
 

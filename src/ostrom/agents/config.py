@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -92,7 +93,8 @@ class AgentConfig(BaseModel):
         default="auto", description="bind the form of the answer where the model can do it"
     )
     tools: list[str | dict[str, Any]] = Field(
-        default_factory=list, description="what a model may call before it answers: calculator, notes, past"
+        default_factory=list,
+        description="what a model may call before it answers: calculator, notes, past, {mcp: {command: [...]}}",
     )
     tool_limit: ToolLimit = Field(default_factory=ToolLimit, description="how much of it in one decision")
     facts: dict[str, Any] = Field(default_factory=dict, description="own variables for prompt files")
@@ -100,6 +102,17 @@ class AgentConfig(BaseModel):
         default_factory=dict,
         description="what is known of it, such as size, thinking or an index: columns of the tables, told to nobody",
     )
+
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _named_tools(cls, tools: Any) -> Any:
+        """``{mcp: {command: [...]}}`` is a tool by its name, as every part can be written."""
+        return [
+            {"name": "mcp", **tool["mcp"]}
+            if isinstance(tool, dict) and list(tool) == ["mcp"] and isinstance(tool["mcp"], dict)
+            else tool
+            for tool in tools
+        ] if isinstance(tools, list) else tools  # fmt: skip
 
     @model_validator(mode="after")
     def _one_way(self) -> AgentConfig:
@@ -116,6 +129,8 @@ class AgentConfig(BaseModel):
             raise ValueError(
                 "tools are for a model that writes its answer: no strategy, person, tree or style logprob"
             )
+        if len({orjson.dumps(tool, option=orjson.OPT_SORT_KEYS) for tool in self.tools}) < len(self.tools):
+            raise ValueError("tools names the same tool twice")
         if self.tree is not None and (self.model is None or self.params.get("temperature") != 0):
             raise ValueError(
                 "tree needs a model with params.temperature 0, which answers the same every time"
@@ -209,6 +224,15 @@ class AgentConfig(BaseModel):
         from ostrom.models import client_name
 
         return None if self.model is None else client_name(self.model, self.settings)
+
+    @property
+    def commands(self) -> list[tuple[str, Any]]:
+        """The commands that it would run, and the key that names each."""
+        return [
+            ("agent.tools", tool["command"])
+            for tool in self.tools
+            if isinstance(tool, dict) and "command" in tool
+        ]
 
     @property
     def label(self) -> str:

@@ -19,7 +19,7 @@ from ostrom.agents.person import Person
 from ostrom.agents.policy import Declined, apply_policy
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.agents.tools import Scene, Tool, tools, used
+from ostrom.agents.tools import Scene, Tool, offered, tools, used
 from ostrom.agents.tree import TreeAgent, Trees
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, constraint_of, read
 from ostrom.answers.forms import TOKENS_PER_WORD
@@ -166,9 +166,7 @@ class LanguageAgent:
     ) -> tuple[str, Answer | Invalid]:
         """Call the model until it answers; the tools that it calls are used in between, within the study's limit."""
         limit, count, tokens = self.config.tool_limit, 0, 0
-        specs = tuple(
-            spec for box in self.tools for spec, _ in box.functions(Scene(decision.view, prompt.labels))
-        )
+        specs = await offered(self.tools, Scene(decision.view, prompt.labels), context)
         sent = list(messages)
         while True:
             request = Request(tuple(sent), self.params(context, part), lasting=lasting, tools=specs)
@@ -193,7 +191,7 @@ class LanguageAgent:
 
     async def _use(self, call: Mapping[str, str], scene: Scene, step: int) -> Answer:
         """Use a tool: a question within the decision, which nobody has to be asked."""
-        result, failed = used(self.tools, scene, call["name"], call["arguments"])
+        result, failed = await used(self.tools, scene, call["name"], call["arguments"])
         return Answer(
             {
                 "tool": call["name"],
@@ -317,8 +315,6 @@ def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
     lacking = styles.build(config.style, key="agent.style").lacks(abilities)
     if lacking:
         raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
-    for tool in config.tools:
-        tools.build(tool, key="agent.tools")
     if config.tools and not abilities.tools:
         raise StudyError(
             f"{name} is not known to call tools (settings: abilities: [tools])", key="agent.tools"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from statistics import stdev
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -104,13 +104,13 @@ class Query(BaseModel):
 
         return measures.named(self.measure)
 
-    def of(self, model: str) -> Query:
+    def of(self, model: str) -> Self:
         """The question for one model, whose name takes the place of ``{model}`` in conditions and contrast."""
         where = self.where
         if isinstance(where, Mapping):
             where = {column: _named(level, model) for column, level in where.items()}
-        kept = {name: getattr(self, name) for name in Query.model_fields}
-        return Query(**{**kept, "where": where, "contrast": _named(self.contrast, model)})
+        kept = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**{**kept, "where": where, "contrast": _named(self.contrast, model)})
 
     @property
     def words(self) -> str:

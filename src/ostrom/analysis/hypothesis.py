@@ -52,6 +52,8 @@ class FactorTest:
     results: Mapping[str, Table]
     """The tables of the test, by name."""
     level: float = 0.95
+    label: str = ""
+    """Exploratory where the run is bound to a registration."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -66,6 +68,7 @@ class FactorTest:
             "assumptions": list(self.assumptions),
             "warnings": list(self.warnings),
             "level": self.level,
+            **({"label": self.label} if self.label else {}),
             "groups": self.groups,
             **self.results,
         }

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.intervals.limits import t_quantile
 from ostrom.analysis.statistics.samples import BadSample, Floats, Numbers, checked_level, same_length, sample
 
@@ -63,6 +64,8 @@ class Pooled:
     prediction: tuple[float, float] | None
     """Where the mean of a further lab would lie (Higgins, Thompson & Spiegelhalter 2009); None with two labs."""
     weights: tuple[float, ...]
+    model_free: tuple[float, float] | None
+    """The interval of the same weighted mean for labs of any distribution between the bounds; None without bounds."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -70,6 +73,7 @@ class Pooled:
             "value": self.value, "low": self.low, "high": self.high, "level": self.level, "labs": self.labs,
             "tau": self.tau, "i2": self.i2, "q": self.q, "q_df": self.labs - 1, "q_p": self.p,
             "prediction": None if self.prediction is None else list(self.prediction),
+            "model_free": None if self.model_free is None else list(self.model_free),
         }  # fmt: skip
 
 
@@ -147,7 +151,32 @@ def pooled(
     return Pooled(
         value, _within(low, bounds), _within(high, bounds), level, int(y.size), math.sqrt(fit.tau2),
         fit.tau2 / (fit.tau2 + typical), q, _chance(q, int(y.size) - 1), prediction, tuple(map(float, fit.weights)),
+        _model_free(y, fit.weights, level, bounds),
     )  # fmt: skip
+
+
+def _model_free(
+    y: Floats, weights: Floats, level: float, bounds: tuple[float, float]
+) -> tuple[float, float] | None:
+    """The interval that `ostrom estimate` gives for values between bounds, each lab being one value."""
+    if not all(map(math.isfinite, bounds)):
+        return None
+    limits = mean_of(y, bounds=bounds, weights=weights).limits(level)
+    return None if limits.low is None or limits.high is None else (limits.low, limits.high)
+
+
+def evened(variances: Sequence[float], counts: Sequence[int]) -> list[float]:
+    """Variances of estimates as if one match of any lab varied as much as that of another.
+
+    Of values between bounds the lab that lies nearer to one by chance has the smaller variance: with variances of their
+    own, the labs would draw the mean to that bound. Labs without sampling error keep none.
+
+    >>> evened([0.01, 0.03, 0.0], [10, 10, 5])
+    [0.02, 0.02, 0.0]
+    """
+    noisy = [(v, n) for v, n in zip(variances, counts, strict=True) if v > 0]
+    one = sum(n * n * v for v, n in noisy) / max(sum(n for _, n in noisy), 1)
+    return [one / n if v > 0 else 0.0 for v, n in zip(variances, counts, strict=True)]
 
 
 def _above_zero(y: Floats, v: Floats) -> Floats:

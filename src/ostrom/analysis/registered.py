@@ -1,6 +1,6 @@
 """What a run that is bound to a registration may be called, how it deviates, and what its registered tests say.
 
-Reports, `estimate`, `test`, `gate` and `compare` ask here, so all of them say the same. Deviations are read from the
+Whatever prints figures of a run asks here, so all of it says the same. Deviations are read from the
 run: its manifest, its sealed journal and the record of looks. Nobody is asked.
 """
 
@@ -24,20 +24,23 @@ from ostrom.analysis.statistics.result import fixed
 from ostrom.analysis.statistics.samples import ROUNDING
 from ostrom.analysis.stopping import first_seeds
 from ostrom.analysis.units import Where, observations
-from ostrom.data.early_looks import early_looks, goes_on
+from ostrom.data.early_looks import counted_looks, goes_on
 from ostrom.data.rundata import RunData
-from ostrom.engine.folder import FREE_TO_CHANGE, MAY_GROW, Folder, differences
+from ostrom.engine.folder import FREE_TO_CHANGE, MANIFEST, MAY_GROW, Folder, differences
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.ground.words import how_many, listed
 
 LIMITS = (
     "No tool can see runs and registrations that were thrown away, a clock that was set back, another model behind the "
-    "same name, a look at a copy of the run or at single matches, a record of looks that was removed, or whether a "
-    "rule that picks a model was followed. The hash, where it was published, is the clock: compare it and its date."
+    "same name, a look at a copy of the run, at single matches or at files with other tools, a record of looks that "
+    "was removed, or whether a rule that picks a model was followed. The hash, where it was published, is the clock: "
+    "compare it and its date."
 )
 DESIGN = ("study", "prompts", "models")
 """Deviations after which something else was played than was registered."""
 MOST_SHOWN = 5
+MOST_RUNS = 1000
+"""So many folders beside a run are looked into for runs that are bound to the same registration."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,8 @@ class RegisteredRun:
     """Why nothing in it is confirmatory; empty where its registered contrasts are."""
     deviations: tuple[RunDeviation, ...]
     results: tuple[RegisteredResult, ...]
+    others: tuple[str, ...] = ()
+    """Further runs in the same folder that are bound to the same registration."""
 
     @property
     def status(self) -> str:
@@ -132,6 +137,7 @@ class RegisteredRun:
             self.heading,
             *(f"Exploratory because {reason}." for reason in self.reasons),
             *(f"Deviation ({one.kind}): {one.text}." for one in self.deviations),
+            *([f"Bound to the same registration too: {listed(list(self.others))}."] if self.others else []),
         ]
 
     def label(self, data: RunData, asked: AskedContrast) -> str:
@@ -154,7 +160,7 @@ class RegisteredRun:
             "run": self.run, "hash": self.registration.hash, "created": self.registration.created,
             "status": self.status, "complete": self.complete, "reasons": list(self.reasons),
             "deviations": [one.as_dict() for one in self.deviations],
-            "contrasts": [one.as_dict() for one in self.results], "limits": LIMITS,
+            "contrasts": [one.as_dict() for one in self.results], "others": list(self.others), "limits": LIMITS,
         }  # fmt: skip
 
 
@@ -185,7 +191,21 @@ def held_against(data: RunData, registration: Registration) -> RegisteredRun:
         reasons.append(f"something else was played than was registered ({listed(kinds)})")
     complete = not _open_matches(data)
     results = tuple(_results(data, registration, complete))
-    return RegisteredRun(data.name, registration, complete, tuple(reasons), deviations, results)
+    others = tuple(_others(data, registration))
+    return RegisteredRun(data.name, registration, complete, tuple(reasons), deviations, results, others)
+
+
+def _others(data: RunData, registration: Registration) -> Iterator[str]:
+    """Who plays a registered study several times can keep the run that he likes; those that lie here are named."""
+    for path in sorted(data.folder.parent.glob(f"*/{MANIFEST}"))[:MOST_RUNS]:
+        with suppress(OSError, OstromError):
+            if path.parent == data.folder or registration.hash.encode() not in path.read_bytes():
+                continue
+            other = Folder(path.parent).manifest()
+            apart = not (other.get("shard") or other.get("shared") or data.manifest.get("shard"))
+            same = other.get("joined") is not None and other.get("joined") == data.manifest.get("joined")
+            if apart and not same and (other.get("registered") or {}).get("hash") == registration.hash:
+                yield f"{path.parent.name} (created {other['created']})"
 
 
 def _begun(data: RunData) -> float:
@@ -245,7 +265,9 @@ def _other_design(data: RunData, registration: Registration) -> Iterator[RunDevi
 def _other_versions(data: RunData, registration: Registration) -> Iterator[RunDeviation]:
     wanted = registration.versions.ostrom
     versions = [str((data.manifest.get("versions") or {}).get("ostrom"))]
-    if Folder(data.folder).exists:
+    if (shared := data.manifest.get("shared")) is not None:
+        versions = shared.get("versions") or versions
+    elif Folder(data.folder).exists:
         with Folder(data.folder).open_journal(data.manifest, checked=False) as journal:
             versions = journal.versions or versions
     if others := [version for version in versions if version != wanted]:
@@ -285,13 +307,7 @@ def _left_out(data: RunData) -> Iterator[RunDeviation]:
 
 
 def _looks(data: RunData) -> Iterator[RunDeviation]:
-    folder = Folder(data.folder)
-    parts = folder.parts if folder.exists else []
-    places = dict.fromkeys((data.folder, *(part.path for part in parts)))
-    looks = [look for place in places for look in early_looks(place)]
-    # A look at a run of which nothing was open changes nothing unless playing went on.
-    counted = [look for look in looks if look.open or look.entries < data.entries]
-    if counted:
+    if counted := counted_looks(data.folder, data.manifest, data.entries):
         seen = ", ".join(f"{look.ended} of {look.planned} matches" for look in counted[:MOST_SHOWN])
         more = f" and {len(counted) - MOST_SHOWN} more" if len(counted) > MOST_SHOWN else ""
         yield RunDeviation(
@@ -358,19 +374,17 @@ def standing(runs: Sequence[RunData], asked: AskedContrast | None = None) -> Sta
     """What an answer about some runs must say of registrations; without a question it is exploratory."""
     bound = [one for one in map(registered_run, runs) if one is not None]
     if not bound:
-        return Standing((), "")
-    alone = len(runs) == 1 and asked is not None
-    return Standing(
-        tuple(bound), bound[0].label(runs[0], asked) if alone and asked is not None else "exploratory"
-    )
+        return Standing()
+    label = bound[0].label(runs[0], asked) if len(runs) == 1 and asked is not None else "exploratory"
+    return Standing(tuple(bound), label)
 
 
 @dataclass(frozen=True)
 class Standing:
     """What an answer says of the registrations of its runs; nothing where none is bound to one."""
 
-    bound: tuple[RegisteredRun, ...]
-    label: str
+    bound: tuple[RegisteredRun, ...] = ()
+    label: str = "exploratory"
 
     @property
     def document(self) -> dict[str, Any]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ostrom.analysis.estimate import Estimate
     from ostrom.analysis.hypothesis import FactorTest
     from ostrom.analysis.measure import Measure
+    from ostrom.analysis.registered import RegisteredRun, Standing
 
 
 @dataclass(frozen=True, repr=False)
@@ -337,9 +338,11 @@ class Run:
         Raises an error, as the command does, if no finished match has a value of the measure.
         """
         from ostrom.analysis.estimate import estimate
+        from ostrom.analysis.registered import standing
 
         with self.data() as data:
-            return _frame(estimate(data, measure, by, where=where, level=level), measure, data)
+            found = estimate(data, measure, by, where=where, level=level)
+            return _frame(found, measure, data, standing([data]))
 
     def contrast(
         self,
@@ -353,10 +356,17 @@ class Run:
     ) -> pl.DataFrame:
         """The difference of a measure between two levels of a factor: ``"a - b"``, or ``"* - b"`` for all."""
         from ostrom.analysis.estimate import contrast
+        from ostrom.analysis.registered import AskedContrast, standing
+        from ostrom.analysis.units import chosen
 
         with self.data() as data:
             found = contrast(data, measure, factor, levels, by, where=where, level=level)
-            return _frame(found, measure, data, compared=True)
+            asked = None
+            # A measure that is given as an object may be called like a registered one and be another.
+            if isinstance(measure, str) and not by and isinstance(where, str | Mapping | None):
+                picked = chosen(data, measure, where or {})
+                asked = AskedContrast(measure, f"{factor}={levels}", picked, level)
+            return _frame(found, measure, data, standing([data], asked), compared=True)
 
     def trend(
         self,
@@ -370,17 +380,31 @@ class Run:
     ) -> pl.DataFrame:
         """The slope of a measure over a column of numbers."""
         from ostrom.analysis.estimate import trend
+        from ostrom.analysis.registered import standing
 
         with self.data() as data:
             found = trend(data, measure, over, by, log=log, where=where, level=level)
-            return _frame(found, measure, data, compared=True)
+            return _frame(found, measure, data, standing([data]), compared=True)
 
     def test(self, measure: str | Mapping[str, Any] | Measure, factor: str, **options: Any) -> FactorTest:
         """A test between the levels of a factor, as `ostrom test` makes it."""
         from ostrom.analysis.hypothesis import test
+        from ostrom.analysis.registered import standing
 
         with self.data() as data:
-            return test(data, measure, factor, **options)
+            found, registered = test(data, measure, factor, **options), standing([data])
+        return replace(found, label=registered.label) if registered.bound else found
+
+    @property
+    def registered(self) -> RegisteredRun | None:
+        """What holds for a run that is bound to a registration, with its deviations; None for any other run."""
+        from ostrom.analysis.registered import registered_run
+
+        with (
+            open_folder(self.path) as opened,
+            run_data(opened.rows, opened.folder.path, opened.manifest, look=False) as data,
+        ):
+            return registered_run(data)
 
     def report(
         self,
@@ -449,6 +473,7 @@ class Run:
         seeds: int = 1,
         name: str | None = None,
         runs: str | Path | None = None,
+        allow_command: Sequence[str] | None = None,
     ) -> Run:
         """Play on from round ``at`` of a finished match as a new run, with changes as `ostrom more branch` takes them.
 
@@ -470,6 +495,7 @@ class Run:
                     seeds=seeds,
                     name=name,
                     runs=runs or self.path.parent,
+                    options=PlayOptions(allow_command=allow_command),
                 )
             return Run(done.folder, done.result)
 
@@ -491,7 +517,7 @@ class Run:
         written = commands.export(
             self.path, format=format, out=out, texts=texts, visits=visits, safe=safe, licence=licence
         )
-        return {name: Path(table["file"]) for name, table in written.items()}
+        return {name: Path(table["file"]) for name, table in written.items() if isinstance(table, Mapping)}
 
     @contextmanager
     def data(self) -> Iterator[RunData]:
@@ -525,6 +551,10 @@ class Run:
                 for cell in summarise(opened.rows)
             ]  # fmt: skip
         head = f"<b>{escape(self.name)}</b>: {escape(self._state())} <code>{escape(str(self.path))}</code>"
+        if (registered := self.registered) is not None:
+            head += "".join(
+                f"<p>{escape(line)}</p>" for line in [*registered.lines, "What follows is exploratory."]
+            )
         return f"{head}{html_table(rows)}" if rows else head
 
     def _state(self) -> str:
@@ -540,10 +570,12 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, result: Result | No
     return Run(find_run(path, runs).path, result)
 
 
-def _frame(found: Sequence[Estimate], measure: Any, data: RunData, *, compared: bool = False) -> pl.DataFrame:
+def _frame(
+    found: Sequence[Estimate], measure: Any, data: RunData, registered: Standing, *, compared: bool = False
+) -> pl.DataFrame:
     """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note.
 
-    The notes of an unfinished run say how far it is.
+    The notes of an unfinished run say how far it is; rows of a registered one have a ``label``.
     """
     import polars as pl
 
@@ -551,7 +583,8 @@ def _frame(found: Sequence[Estimate], measure: Any, data: RunData, *, compared: 
     from ostrom.analysis.measure import measures
 
     known = some(found, measures.named(measure).name, compared=compared)
-    rows = [estimate.as_dict() for estimate in known]
+    label = {"label": registered.label} if registered.bound else {}
+    rows = [estimate.as_dict() | label for estimate in known]
     for row in rows if data.so_far else ():
         row["note"] = "; ".join(filter(None, (row["note"], data.so_far)))
     return pl.DataFrame(rows, infer_schema_length=None)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.output import print_answer, print_table, say
 
 if TYPE_CHECKING:
+    from ostrom.analysis.registered import Standing
     from ostrom.costs.derived import DerivedPlan
     from ostrom.costs.forecast import Forecast
     from ostrom.engine.plan import Budget, Counted, Tally
@@ -71,7 +72,8 @@ def ask_models(plan: DerivedPlan, options: PlayOptions, *, json: bool) -> Result
 
 def conclude(
     result: Result,
-    report: Mapping[str, Any],
+    report: dict[str, Any],
+    standing: Standing,
     show: Callable[[], None],
     *,
     json: bool,
@@ -79,10 +81,7 @@ def conclude(
     more: str = "",
 ) -> None:
     """End a command that asked models: its report as JSON or as tables, what else is to be said, and the exit code."""
-    if json:
-        print_json(report)
-    else:
-        show()
+    print_answer(report, standing, show, json=json)
     for line in said:
         say(line)
     say_trouble(result, more)

@@ -15,7 +15,9 @@ from ostrom.engine.play_options import DECLARED, PlayOptions
 
 if TYPE_CHECKING:
     from ostrom.analysis.estimate import Query
+    from ostrom.analysis.registered import Standing
     from ostrom.data.rundata import RunData
+    from ostrom.studies.run import Run
 
 BUDGET = ("budget_usd", "budget_calls", "budget_tokens")
 Command = Callable[..., Any]
@@ -155,3 +157,18 @@ def opened_runs(names: Sequence[str], runs: Path) -> Iterator[list[RunData]]:
             opened = stack.enter_context(open_run(name, runs))
             made.append(stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest)))
         yield made
+
+
+def standing_of(*opened: Run) -> Standing:
+    """What an answer from the rows of runs says of their registrations; this is a look at them."""
+    from ostrom.analysis.registered import standing
+    from ostrom.data.rundata import run_data
+
+    with ExitStack() as stack:
+        return standing(
+            [
+                stack.enter_context(run_data(one.rows, one.folder.path, one.manifest))
+                for one in opened
+                if one.manifest.get("registered")
+            ]
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ostrom.ground.terminal import console, say, visible, write
@@ -11,7 +11,9 @@ from ostrom.ground.terminal import write_json as print_json
 if TYPE_CHECKING:
     from ostrom.analysis.registered import RegisteredRun, Standing
 
-__all__ = ["cell", "print_csv", "print_json", "print_record", "print_standing", "print_table", "say", "write"]
+__all__ = [
+    "cell", "print_answer", "print_csv", "print_json", "print_record", "print_standing", "print_table", "say", "write",
+]  # fmt: skip
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -38,6 +40,18 @@ def print_standing(standing: Standing) -> None:
         print_registered(one)
     if standing.bound:
         write(f"what follows is {standing.label}:")
+
+
+def print_answer(
+    document: dict[str, Any], standing: Standing, show: Callable[[], None], *, json: bool
+) -> None:
+    """An answer about runs as JSON or as ``show`` prints it, with what it says of their registrations."""
+    document.update(standing.document)
+    if json:
+        print_json(document)
+    else:
+        print_standing(standing)
+        show()
 
 
 def print_registered(one: RegisteredRun) -> None:

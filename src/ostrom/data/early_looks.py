@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.engine.folder import Folder
 from ostrom.engine.rows import Rows
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import plain, read_plain
@@ -46,6 +47,7 @@ def record_early_look(folder: Path, rows: Rows, manifest: Mapping[str, Any]) -> 
     # Of a shard, the others are open as far as it knows.
     planned = rows.plan.planned if rows.plan.shard is None else len(rows.plan)
     planned += bool(manifest["study"].get("stop")) and goes_on(folder)
+    planned += len(rows.plan) // seeds_of(manifest) * seeds_missing(manifest)
     failed = sum(state == "failed" for state in states.values())
     entries = rows.journal.entries
     if len(states) - failed >= planned or any(look.entries == entries for look in early_looks(folder)):
@@ -62,6 +64,27 @@ def record_early_look(folder: Path, rows: Rows, manifest: Mapping[str, Any]) -> 
             f"{path}: cannot be written ({error.strerror}): the run is registered and not complete, so looking at it "
             "is recorded there"
         ) from None
+
+
+def seeds_of(manifest: Mapping[str, Any]) -> int:
+    """How many seeds a run has."""
+    return int(manifest["study"].get("seeds") or 1)
+
+
+def seeds_missing(manifest: Mapping[str, Any]) -> int:
+    """How many of the registered seeds a run lacks; it can be gone on with to them."""
+    wanted = ((manifest.get("registered") or {}).get("sample") or {}).get("seeds")
+    return max(wanted - seeds_of(manifest), 0) if isinstance(wanted, int) else 0
+
+
+def counted_looks(folder: Path, manifest: Mapping[str, Any], entries: int) -> list[EarlyLook]:
+    """The looks at a run, its shards included, after which playing went on or could have gone on."""
+    shared = manifest.get("shared")
+    if shared is not None:
+        return [_look(row) for row in shared.get("looks") or ()]
+    places = dict.fromkeys((folder, *(part.path for part in Folder(folder).shards(manifest))))
+    looks = [look for place in places for look in early_looks(place)]
+    return [look for look in looks if look.open or look.entries < entries]
 
 
 def early_looks(folder: Path) -> list[EarlyLook]:

@@ -113,6 +113,10 @@ class SharedPart(BaseModel):
     of: str
     """The identity of the run that was shared."""
     tables: dict[Literal["matches", "decisions", "calls"], SharedTable]
+    versions: list[str] | None = None
+    """Of a registered run: the versions of the package that played it."""
+    looks: list[dict[str, str | int]] | None = None
+    """Of a registered run: the looks at it before it was complete."""
 
 
 class Manifest(BaseModel):

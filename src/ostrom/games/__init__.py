@@ -1,6 +1,7 @@
 """Games: payoffs, catalog, equilibria, descriptions. Pure."""
 
 from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def build_game(
     """
     if isinstance(spec, Game):
         return spec
-    if isinstance(spec, Path) or (isinstance(spec, str) and spec.lower().endswith(FILE_ENDINGS)):
+    if isinstance(spec, Path) or (isinstance(spec, str) and is_game_file(spec)):
         return load_game(_beside(spec, file), key=key)
     if isinstance(spec, Mapping) and "file" in spec:
         return _from_file(spec, key, file)
@@ -93,6 +94,23 @@ def load_game(path: str | Path, *, key: str | None = None) -> Game:
 
         return load_scenario(path).game() if is_scenario(path) else load_yaml(path)
     raise StudyError("a game file must end in .yaml, .yml or .nfg", key=key, found=str(path))
+
+
+def is_game_file(name: str) -> bool:
+    """Whether a game is named by its file."""
+    return name.lower().endswith(FILE_ENDINGS)
+
+
+def game_files(stated: Any, file: str | None) -> dict[str, str]:
+    """The game files that parts of a study name, at any depth, with a hash of what is in each."""
+    if isinstance(stated, Mapping):
+        return {name: of for part in stated.values() for name, of in game_files(part, file).items()}
+    if isinstance(stated, list | tuple):
+        return {name: of for part in stated for name, of in game_files(part, file).items()}
+    if not (isinstance(stated, str) and is_game_file(stated)):
+        return {}
+    path = _beside(stated, file)
+    return {stated: blake2b(path.read_bytes(), digest_size=16).hexdigest()} if path.is_file() else {}
 
 
 def _inline(spec: Mapping[str, Any]) -> bool:

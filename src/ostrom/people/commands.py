@@ -237,7 +237,7 @@ def audit(context: typer.Context, json: Json = False) -> None:
         sys.exit(1)
 
 
-@with_play_options(*BUDGET, "prompts", "prices", "cache", "allow_key")
+@with_play_options(*BUDGET, "prompts", "prices", "cache", "allow_key", "allow_command")
 def serve(
     study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
     port: Annotated[int, typer.Option(help="The port for participants.", min=0, max=65535)] = 8000,
@@ -287,7 +287,7 @@ def serve(
     say(f"stopped; the same command goes on. run: {runs / (name or found.plan.name)}")
 
 
-@with_play_options(*BUDGET, "max_connections", "prompts", "prices", "cache", "allow_key")
+@with_play_options(*BUDGET, "max_connections", "prompts", "prices", "cache", "allow_key", "allow_command")
 def pilot(
     study: Annotated[str, typer.Argument(help="A study with people: its file (YAML) or its name.")],
     people: Annotated[int, typer.Option(help="How many participants come.", min=1, max=100_000)] = 40,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.ending import leave, say_trouble, spent_data
-from ostrom.cli.options import BUDGET, DryRun, Json, Runs, say_allowed, with_play_options
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.options import BUDGET, DryRun, Json, Runs, say_allowed, standing_of, with_play_options
+from ostrom.cli.output import print_answer, print_json, print_table, say
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UnknownName, UsageError
 
@@ -92,23 +92,26 @@ def corpus(
             leave(error.result)
             return
         told = summary(made, rules, [one.name for one in opened], [one.name for one in judges])
+        registered = standing_of(*opened)
     least = {"forward": forward, "quality": quality, "specificity": specificity}
     if agreed := agreement(probing.asked, least):
         told["agreement"] = agreed
     written = write_corpus(out, made, told)
     told["scored_now"] = probing.scored
-    if json:
-        print_json({"corpus": str(out), "written": written, **told,
-                    "spent": [spent_data(result.tally) for result in probing.results]})  # fmt: skip
-        return
-    _print(told)
-    if not made.examples:
-        say("nothing passed the funnel; drops.jsonl says why, reply by reply")
-    state = "written" if written else "already up to date"
-    say(
-        f"{told['train']} training and {told['val']} validation examples ({arm}); {told['scored_now']} replies scored "
-        f"now; {out}: {state}"
-    )
+    spent = [spent_data(result.tally) for result in probing.results]
+
+    def show() -> None:
+        _print(told)
+        if not made.examples:
+            say("nothing passed the funnel; drops.jsonl says why, reply by reply")
+        state = "written" if written else "already up to date"
+        say(
+            f"{told['train']} training and {told['val']} validation examples ({arm}); {told['scored_now']} replies "
+            f"scored now; {out}: {state}"
+        )
+
+    document = {"corpus": str(out), "written": written, **told, "spent": spent}
+    print_answer(document, registered, show, json=json)
 
 
 def _print(told: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ class Report:
     failures: tuple[str, ...] = ()
     so_far: str = ""
     """How far its runs are that are not at their end."""
-    standing: Standing = field(default_factory=lambda: Standing((), ""))
+    standing: Standing = field(default_factory=Standing)
     """What it says of registrations."""
 
     def __fspath__(self) -> str:
@@ -76,19 +76,22 @@ def build_report(
             context.add(first, found.table())
             keep_result(data, found)
         sections = [context.section(spec) for spec in chosen_panels(wanted)]
+        registered = standing([data])
         page = render_page(
-            data, first, [*context.cells(), *sections], warnings(data), card(data), reproduce(data), found,
-            context.calls(),
+            data, first, [*context.cells(), *sections], warnings(data), card(data), reproduce(data),
+            registered, found, context.calls(),
         )  # fmt: skip
     finally:
         INTERVALS.reset(before)
-    return report_of(context.write(page), sections, [data])
+    return report_of(context.write(page), sections, [data], registered)
 
 
-def report_of(path: Path, sections: Sequence[Section], runs: Sequence[RunData]) -> Report:
+def report_of(
+    path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: Standing
+) -> Report:
     """A report that was written, with how far its runs are and what it says of registrations."""
     failures = tuple(f"{section.title}: {section.error}" for section in sections if section.error)
-    return Report(path, failures, so_far(runs), standing(runs))
+    return Report(path, failures, so_far(runs), registered)
 
 
 def in_captions(data: RunData) -> str:

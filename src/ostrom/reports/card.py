@@ -4,6 +4,7 @@ import shlex
 from typing import Any
 
 from ostrom.analysis.estimate import estimate
+from ostrom.analysis.registered import registered_run
 from ostrom.analysis.stopping import stopping
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
@@ -58,6 +59,18 @@ def _rule(study: dict[str, Any]) -> str:
     rule = study.get("invalid") or {}
     retries = rule.get("retries", 0)
     return f"{how_many(retries, 'retry')}, then {rule.get('policy', 'fail')}"
+
+
+def registered_lines(data: RunData) -> list[str]:
+    """What a run that is bound to a registration says first: its registered contrasts, and how it deviates."""
+    registered = registered_run(data)
+    if registered is None:
+        return []
+    heading, *rest = registered.lines
+    judged = [
+        f"{one.role}: {one.contrast.words}: {one.verdict} {one.value}".strip() for one in registered.results
+    ]
+    return [heading, *judged, *rest, "Everything else on this page is exploratory."]
 
 
 def warnings(data: RunData) -> list[str]:

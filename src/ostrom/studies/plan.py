@@ -27,7 +27,7 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
-from ostrom.games import build_game
+from ostrom.games import build_game, game_files
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError, UsageError
 from ostrom.ground.validation import problem, validate
@@ -36,12 +36,12 @@ from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
 from ostrom.studies.baselines import split, with_shares
 from ostrom.studies.checks import (
+    check_asking,
     check_attributes,
     check_cell,
     check_divisible,
     check_framing_labels,
     check_memory,
-    check_params,
     check_prompts,
     check_strategy_name,
     library_of,
@@ -333,8 +333,8 @@ class StudyPlan(Plan):
 
     @cached_property
     def prompts(self) -> dict[str, str]:
-        """The prompt files that the study uses, with a hash of each."""
-        return prompts_of(self)
+        """The prompt files that the study uses and the game files that it names, with a hash of each."""
+        return {**prompts_of(self), **game_files([self.study.game, self.study.vary], self.file)}
 
     # -- cells ---------------------------------------------------------------------------------------
 
@@ -512,7 +512,7 @@ class StudyPlan(Plan):
         # A strategy uses no style, but an unknown style is refused there too.
         styles.build(config.style, key="agent.style", file=self.file)
         check_prompts(config, library_of(config, self.library, self.file), self.file)
-        check_params(config, self.file)
+        check_asking(config, self.file)
         memory = memories.build(config.memory, key="agent.memory", file=self.file)
         if config.kind not in memory.readers:
             raise StudyError(

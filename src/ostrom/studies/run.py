@@ -7,10 +7,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
+from ostrom.agents.commands import allow_commands
 from ostrom.engine import loop
 from ostrom.engine.entries import answer_columns
 from ostrom.engine.folder import (
@@ -203,7 +205,10 @@ async def _play_once(
     open_models: OpenModels | None,
     begin: Callable[[Folder], Awaitable[None]] | None,
 ) -> Result:
+    _allow_commands(plan, options or PlayOptions())
     if any(config.tree is not None for config in plan.agents):
+        if plan.registered is None and folder.exists:
+            plan.registered = folder.manifest().get("registered")
         plan_class("tree").provide(plan, Path(runs))
     if plan.trees and options is not None and options.on_cluster:
         raise UsageError("--executor ray: a study with trees is played in this process, which holds them")
@@ -227,6 +232,16 @@ async def _play_once(
         for opened in models.values():
             await opened.close()
         folder.unlock()
+
+
+def _allow_commands(plan: Plan, options: PlayOptions) -> None:
+    """Refuse programs that the plan would run and the person did not allow, or that would run elsewhere."""
+    players = (seated.config for unit in islice(plan.units(), 1) for seated in unit.players)
+    commands = [named for config in plan.agents or players for named in config.commands]
+    allow_commands(commands, options.allow_command, plan.file)
+    if commands and (options.on_cluster or options.batch):
+        option = "--executor ray" if options.on_cluster else "--batch"
+        raise UsageError(f"{option}: the commands of a study run beside its matches, in this process alone")
 
 
 def _open(name: str, settings: Mapping[str, Any]) -> Model:

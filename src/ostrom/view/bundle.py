@@ -31,7 +31,7 @@ from ostrom.ground.terminal import escaped, one_line, without_passwords
 from ostrom.ground.version import __version__
 from ostrom.models.redaction import redact
 from ostrom.reports.build import build_report
-from ostrom.reports.card import findings, warnings
+from ostrom.reports.card import findings, registered_lines, warnings
 from ostrom.reports.figures import need_extras
 from ostrom.studies.run import Run, open_run
 from ostrom.view.listing import MatchList
@@ -342,12 +342,15 @@ class _Bundle:
 
     def _found(self) -> dict[str, Any]:
         """Findings and warnings of the run, and whether its report lies beside the page."""
-        found: dict[str, Any] = {"findings": [], "warnings": []}
+        found: dict[str, Any] = {"registered": [], "findings": [], "warnings": []}
+        if self.run.manifest.get("registered"):
+            with run_data(self.run.rows, self.run.folder.path, self.run.manifest) as data:
+                found["registered"] = self.clean.data(registered_lines(data))
         if not self.without_report:
             try:
                 need_extras()
                 with run_data(self.run.rows, self.run.folder.path, self.run.manifest) as data:
-                    found = self.clean.data({"findings": findings(data), "warnings": warnings(data)})
+                    found |= self.clean.data({"findings": findings(data), "warnings": warnings(data)})
                     if data.study.get("people"):
                         self.without_report = "people took part, and it may tell one from another"
                     else:

@@ -21,7 +21,7 @@ from ostrom.ground.errors import OstromError, UnknownName, UsageError
 from ostrom.ground.registry import refresh
 from ostrom.ground.terminal import one_line
 from ostrom.reports.answers import headline_measure, tied
-from ostrom.reports.card import card, findings, first_chart, headline, warnings
+from ostrom.reports.card import card, findings, first_chart, headline, registered_lines, warnings
 from ostrom.reports.cells import levels, levels_met
 from ostrom.reports.page import shown_table
 from ostrom.studies.run import open_run
@@ -46,7 +46,8 @@ def answered(request: Mapping[str, Any]) -> dict[str, Any]:
         with run_data(run.rows, folder, run.manifest, stale=stale) as data:
             data.connection.execute(f"SET memory_limit='{MEMORY}'").fetchall()
             behind = run.journal.entries - data.entries
-            answer = {"behind": max(behind, 0), **ANSWERS[asked](data, request)}
+            exploratory = bool(data.manifest.get("registered"))
+            answer = {"behind": max(behind, 0), "exploratory": exploratory, **ANSWERS[asked](data, request)}
             if not stale:  # tables are made when they are asked for, so the answer is part of what it took
                 _made[folder] = (time.monotonic(), time.monotonic() - began)
             return answer
@@ -61,8 +62,8 @@ def first(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
     """The first screen of the report: warnings, findings, the card, the numbers."""
     table = headline(data)
     return {
-        "warnings": warnings(data), "findings": findings(data), "card": card(data),
-        "table": None if table is None else shown_table(table, "", always_open=True),
+        "registered": registered_lines(data), "warnings": warnings(data), "findings": findings(data),
+        "card": card(data), "table": None if table is None else shown_table(table, "", always_open=True),
         "measures": usable(data), "columns": columns(data), "measure": headline_measure(data),
     }  # fmt: skip
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from tests.cli.in_process import caller
 from tests.engine.ray.machines import Machines, asked, study
 
 from ostrom.engine.play_options import PlayOptions
@@ -136,3 +139,28 @@ def test_a_process_is_connected_to_one_cluster_at_a_time(machines: Machines, tmp
     elsewhere = PlayOptions(executor="ray", ray_address="127.0.0.1:1")
     with pytest.raises(UsageError, match=f"connected to the cluster at {machines.address}"):
         play(study("http://127.0.0.1:1/v1#x"), runs=tmp_path, options=elsewhere)
+
+
+def test_cached_replies_that_are_older_than_the_registration_are_asked_for_anew(
+    machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = caller(monkeypatch, tmp_path)
+    spread = ("--executor", "ray", "--workers", "2", "--cache", "cache.db", "--json")
+    with LoopbackServer() as server:
+        declared = study(server.model, seeds=2).model_dump(mode="json", exclude_unset=True)
+        (tmp_path / "s.yaml").write_text(yaml.safe_dump(declared))
+        with monkeypatch.context() as patch:
+            patch.setattr("ostrom.engine.caller.time.time", lambda: 1_000_000.0)
+            assert call("run", "s.yaml", "--name", "old", "--cache", "cache.db").code == 0
+        needed, server.count = server.count, 0
+        primary = ("--primary", "cooperation: agent tft - chance > 0")
+        made = call("register", "s.yaml", *primary, "--out", "r.yaml")
+        assert made.code == 0, made.err
+        bound = call("run", "s.yaml", "--registered", "r.yaml", *spread)
+        assert bound.code == 0, bound.err
+        assert server.count == needed == json.loads(bound.out)["calls"]
+        # What arrived since the registration is taken, and told.
+        again = call("run", "s.yaml", "--registered", "r.yaml", "--name", "again", *spread)
+        assert again.code == 0 and server.count == needed, again.err
+    told = json.loads(call("register", "--check", "r.yaml", "again", "--json").out)
+    assert [one["kind"] for one in told["registered"][0]["deviations"]] == ["cache"]

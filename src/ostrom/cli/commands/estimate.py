@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.options import Json, Level, Runs, Safe, check_level, opened_runs
-from ostrom.cli.output import print_csv, print_json, print_standing, print_table, write
+from ostrom.cli.output import print_answer, print_csv, print_table, write
 from ostrom.ground.errors import UsageError
 from ostrom.ground.results import CommandResult
 
@@ -102,15 +102,16 @@ def estimate(
         **registered.document,
         "estimates": rows,
     }
-    if json:
-        print_json(document)
-    elif csv:
-        print_csv(rows, safe=safe)
-    else:
-        print_standing(registered)
+
+    def show() -> None:
         _show_estimates(part, found, level)
         for text in filter(None, (*stopped, far)):
             write(text)
+
+    if csv:
+        print_csv(rows, safe=safe)
+    else:
+        print_answer(document, registered, show, json=json)
     return CommandResult(document, found)
 
 
@@ -229,11 +230,7 @@ def test(
         )  # fmt: skip
         registered = standing(data)
     result = CommandResult({"runs": names, **registered.document, **made.as_dict()}, made)
-    if json:
-        print_json(result)
-    else:
-        print_standing(registered)
-        _show_test(made, part)
+    print_answer(result, registered, lambda: _show_test(made, part), json=json)
     return result
 
 

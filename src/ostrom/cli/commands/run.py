@@ -34,11 +34,12 @@ from ostrom.cli.options import (
     say_allowed,
     with_play_options,
 )
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.output import print_json, print_standing, print_table, say
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
+    from ostrom.analysis.registered import Standing
     from ostrom.engine.folder import Folder
     from ostrom.engine.runner import Result
     from ostrom.studies.plan import StudyPlan
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     "batch",
     "batch_waves",
     "allow_key",
+    "allow_command",
     "shard",
     "registered",
 )
@@ -110,6 +112,7 @@ def run(
     "batch",
     "batch_waves",
     "allow_key",
+    "allow_command",
 )  # fmt: skip
 def resume(
     run: RunName,
@@ -124,8 +127,8 @@ def resume(
     """Go on with a run where it stopped.
 
     It keeps the study and the options that it was begun with. Options given here replace the kept ones: a higher
-    budget, more seeds, a folder that was moved. Keys and --allow-key are never kept. Exit code: 0 complete, 1
-    incomplete, 2 wrong use, 130 interrupted.
+    budget, more seeds, a folder that was moved. Keys, --allow-key and --allow-command are never kept. Exit code: 0
+    complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.studies.resolve import resolve_run
 
@@ -157,10 +160,15 @@ def play_found(found: Resolved, folder: Path, *, json: bool) -> Result:
     )
 
 
-def play_and_tell(found: Resolved, folder: Path, *, report: bool, json: bool) -> None:
-    """Play a plan into a folder, say how it ended, and leave with the exit code that says so too."""
+def play_and_tell(
+    found: Resolved, folder: Path, *, report: bool, json: bool, parent: Standing | None = None
+) -> None:
+    """Play a plan into a folder, say how it ended, and leave with the exit code that says so too.
+
+    ``parent`` is what is said of the registration of the run that the plan was made from.
+    """
     result = play_found(found, folder, json=json)
-    _finish(result, folder, json)
+    _finish(result, folder, json, parent)
     if (shard := found.plan.shard) is not None:
         name = folder.name.removesuffix(shard.folder(""))
         say(f"when all shards are played: ostrom join {name} {folder.with_name(name)}.*-of-{shard.of}")
@@ -227,20 +235,24 @@ def divided_budget(plan: StudyPlan) -> str:
     )  # fmt: skip
 
 
-def _finish(result: Result, folder: Path, json: bool) -> None:
+def _finish(result: Result, folder: Path, json: bool, parent: Standing | None) -> None:
     from ostrom.analysis.summary import summarise
+    from ostrom.data.early_looks import seeds_missing
     from ostrom.studies.run import open_run
 
     tally = result.tally
     with open_run(folder) as run:
         # Who sees results of a registered run before it is complete could go on by them.
         bound = run.manifest.get("registered")
-        blind = bool(bound) and not (result.complete and run.plan.shard is None)
+        whole = result.complete and run.plan.shard is None and not seeds_missing(run.manifest)
+        blind = bool(bound) and not whole
         cells = [] if blind else summarise(run.rows)
     if blind:
         say("results are not shown: the run is bound to a registration and not complete")
     elif bound:
         say(f"what is shown here is exploratory; the registered contrasts: ostrom report {folder}")
+    if parent is not None and not json:
+        print_standing(parent)
     if json:
         print_json(
             {
@@ -257,6 +269,7 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
                 "lost_workers": tally.lost_workers,
                 "batches_left": tally.batches_left,
                 "cells": [cell.as_dict() for cell in cells],
+                **({} if parent is None else parent.document),
             }
         )
     elif cells:

@@ -15,6 +15,7 @@ from ostrom.cli.options import (
     RunName,
     Runs,
     say_allowed,
+    standing_of,
     with_play_options,
 )
 from ostrom.cli.output import cell, print_table, write
@@ -28,7 +29,7 @@ from ostrom.studies.run import open_run
 MOST_ROWS = 40
 
 
-@with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key")
+@with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key", "allow_command")
 def attribute(
     run: RunName,
     match: MatchNumber,
@@ -75,6 +76,7 @@ def attribute(
             options=options,
             watch=watch_with(json=json),
         )
+        registered = standing_of(parent)
     with open_run(folder) as made:
         found = read_effects(made)
     svg = folder / "attribution.svg"
@@ -83,6 +85,7 @@ def attribute(
     conclude(
         result,
         {"run": str(folder), **asdict(found), "svg": str(svg) if drawn else None},
+        registered,
         lambda: _show_attribution(found),
         json=json,
         said=[*said, f"{spent(result.tally)}; run: {folder}"],

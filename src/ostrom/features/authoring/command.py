@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ostrom.analysis.registered import Standing
 from ostrom.cli.ending import ask_models, conclude, spent_data
 from ostrom.cli.options import BUDGET, Json, Runs, say_allowed, with_play_options
 from ostrom.cli.output import print_table
@@ -63,6 +64,7 @@ def author(
     conclude(
         result,
         told,
+        Standing(),
         lambda: print_table(f"Stories by {model}", ["name", "title", "claim", "kept", "why not"], rows),
         json=json,
         said=[f"{len(made)} of {len(stories)} stories kept in {folder}"],

@@ -15,6 +15,7 @@ from ostrom.cli.options import (
     RunName,
     Runs,
     say_allowed,
+    standing_of,
     with_play_options,
 )
 from ostrom.cli.output import print_table
@@ -25,7 +26,7 @@ from ostrom.features.branching.branch import continuations, measure_of
 from ostrom.studies.run import open_run
 
 
-@with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key")
+@with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key", "allow_command")
 def branch(
     run: RunName,
     match: MatchNumber,
@@ -66,6 +67,7 @@ def branch(
         )
         with open_run(done.folder) as made:
             rows, unit = continuations(parent, made, done.origin), made.plan.unit(0)
+        registered = standing_of(parent)
     what = measure_of(unit.game)
     conclude(
         done.result,
@@ -76,6 +78,7 @@ def branch(
             "measure": what,
             "players": [asdict(row) for row in rows],
         },
+        registered,
         lambda: print_table(
             f"{done.folder.name}: {what} from round {done.origin.round} on ({unit.cell['branch']})",
             ["player", "agent", "before", "parent after", "branch after", "change", "replicates"],

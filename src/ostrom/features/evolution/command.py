@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Json, Runs, Safe
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.analysis.registered import Standing
+from ostrom.cli.options import Json, Runs, Safe, standing_of
+from ostrom.cli.output import print_answer, print_table, say
 from ostrom.features.evolution.evolution import (
     EvolutionSettings,
     Tournament,
@@ -93,7 +94,7 @@ def evolve(
         raise UsageError(f"--format {format!r} (allowed: csv, parquet)")
     if safe and (out is None or format != "csv"):
         raise UsageError("--safe is for the CSV files in --out")
-    tournaments, others, wrong = _tournaments(source, by, expected, discount, seats, runs)
+    tournaments, others, wrong, registered = _tournaments(source, by, expected, discount, seats, runs)
     results = [entry_of(tournament, dynamics, settings) for tournament in tournaments]
     report = {
         "source": source,
@@ -102,14 +103,12 @@ def evolve(
         "tournaments": [entry for entry, _ in results],
         "not_payoff_files": others,
         "wrong_files": wrong,
+        **registered.document,
     }
     if out is not None:
         write_evolution(out, format, report, tournaments, [evolved for _, evolved in results], safe=safe)
         say(f"written: {out / 'evolution.json'}, evolution.{format}, trajectories.{format}")
-    if json:
-        print_json(report)
-    else:
-        _print(dynamics, [entry for entry, _ in results])
+    print_answer(report, registered, lambda: _print(dynamics, [entry for entry, _ in results]), json=json)
     if others:
         say(f"{len(others)} JSON files are no payoff files and were left alone: {_few(others)}")
     for line in wrong:
@@ -155,20 +154,21 @@ def read_start(text: str | None) -> Any:
 
 def _tournaments(
     source: Sequence[str], by: str | None, expected: bool, discount: str, seats: str, runs: Path
-) -> tuple[list[Tournament], list[str], list[str]]:
+) -> tuple[list[Tournament], list[str], list[str], Standing]:
     if all(_is_foreign(item, runs) for item in source):
         if by is not None or expected:
             raise UsageError("--by and --expected are for runs, not for payoff files")
 
         read = read_payoff_files([Path(item) for item in source], discount=_discount(discount), seats=seats)
-        return list(read.tournaments), list(read.others), list(read.wrong)
+        return list(read.tournaments), list(read.others), list(read.wrong), Standing()
     if len(source) > 1:
         raise UsageError("give one run, or any number of payoff files and folders, not both")
     if discount != "file" or seats != "auto":
         raise UsageError(
             "--discount and --seats are for payoff files; the scores of a run are its mechanisms'"
         )
-    return _of_run(source[0], by, expected, runs), [], []
+    found, registered = _of_run(source[0], by, expected, runs)
+    return found, [], [], registered
 
 
 def _is_foreign(item: str, runs: Path) -> bool:
@@ -179,7 +179,7 @@ def _is_foreign(item: str, runs: Path) -> bool:
     return path.is_dir() and not (path / "run.json").exists() and not (runs / item / "run.json").exists()
 
 
-def _of_run(name: str, by: str | None, expected: bool, runs: Path) -> list[Tournament]:
+def _of_run(name: str, by: str | None, expected: bool, runs: Path) -> tuple[list[Tournament], Standing]:
 
     with open_run(name, runs) as run:
         if by is None:
@@ -187,9 +187,10 @@ def _of_run(name: str, by: str | None, expected: bool, runs: Path) -> list[Tourn
         else:
             columns = [column.strip() for column in by.split(",") if column.strip()]
         found = run_tournaments(run.rows.matches(), run.plan.unit, columns, expected=expected)
+        registered = standing_of(run)
     if not found:
         raise UsageError(f"{name}: no match has begun")
-    return found
+    return found, registered
 
 
 def _discount(text: str) -> Any:

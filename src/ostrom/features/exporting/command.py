@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ostrom.cli.options import Json, RunName, Runs, Safe
+from ostrom.cli.options import Json, RunName, Runs, Safe, standing_of
 from ostrom.cli.output import print_json, say
 from ostrom.ground.errors import UsageError
 
@@ -45,8 +45,6 @@ def export(
     Tables, Inspect logs, a dataset folder, oTree's wide table, or a shared run without texts. With the format registry
     RUN is a folder of shared runs, and a static page over them is written.
     """
-    from ostrom.data.early_looks import record_early_look
-
     if format == "registry":
         from ostrom.features.exporting.shared import write_registry
 
@@ -63,13 +61,16 @@ def export(
     from ostrom.studies.run import open_run
 
     with open_run(run, runs) as opened:
-        record_early_look(opened.folder.path, opened.rows, opened.manifest)
+        registered = standing_of(opened)
         written = export_run(opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence)
         far = opened.plan.so_far(opened.journal.states(), playing=opened.folder.being_played)
     if far:
         say(f"{opened.name}: {far}")
     if json:
-        print_json({name: {"file": str(path), "rows": rows} for name, (path, rows) in written.items()})
+        files = {name: {"file": str(path), "rows": rows} for name, (path, rows) in written.items()}
+        print_json({**files, **registered.document})
     else:
         for name, (path, rows) in written.items():
             say(f"{name}: {rows} rows in {path}")
+        for line in (line for one in registered.bound for line in one.lines):
+            say(line)

@@ -196,6 +196,7 @@ def _card(
             for place, name in enumerate(written)
         ],
     }
+    bound = run.manifest.get("registered")
     models = ", ".join(run.plan.models) or "none: strategies or people only"
     lines = [
         "---",
@@ -212,6 +213,7 @@ def _card(
         f"* Seeds: {study.seeds}",
         *([f"* After: {_line(study.citation)}"] if study.citation else []),
         f"* Prompts, replies and reasoning: {'in the table calls' if texts else 'left out'}",
+        *([f"* Registration: {bound['hash']}. All but its contrasts is exploratory."] if bound else []),
         "* People: random codes only; names and contact data are never exported",
         "",
     ]

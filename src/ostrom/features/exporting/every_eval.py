@@ -105,7 +105,8 @@ def _result(run: Run, one: Estimate, measure: str, evaluation: str) -> dict[str,
         uncertainty["confidence_interval"] = {
             "lower": one.low, "upper": one.high, "confidence_level": one.level, "method": one.method,
         }  # fmt: skip
-    study = run.plan.study
+    study, bound = run.plan.study, run.manifest.get("registered")
+    registration = {"label": "exploratory", "registration": bound["hash"]} if bound else {}
     return {
         "evaluation_name": f"ostrom.{run.plan.name}.{game}",
         "evaluation_result_id": f"{evaluation}#{measure}.{game}",
@@ -117,7 +118,7 @@ def _result(run: Run, one: Estimate, measure: str, evaluation: str) -> dict[str,
         },
         "score_details": {"score": one.value, "uncertainty": uncertainty},
         "generation_config": {
-            "additional_details": {"study_hash": study_hash(run.manifest), "seeds": str(study.seeds)}
+            "additional_details": {"study_hash": study_hash(run.manifest), "seeds": str(study.seeds), **registration}
         },
     }  # fmt: skip
 

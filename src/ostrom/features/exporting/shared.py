@@ -6,18 +6,21 @@ static page over a folder of such folders.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from ostrom.analysis.registered import RegisteredRun, registered_run
+from ostrom.data.early_looks import DECIDED, counted_looks
 from ostrom.data.manifests import models_of, study_hash
 from ostrom.data.tables import TYPES, factor_types, write_parquet
 from ostrom.engine.folder import MANIFEST, identity, kind_of, manifest_bytes
 from ostrom.engine.rows import Row
 from ostrom.engine.shared import digest
 from ostrom.ground.errors import OstromError, UsageError
-from ostrom.ground.files import draft_of, write_whole
+from ostrom.ground.files import draft_of, read_plain, write_whole
 from ostrom.models.redaction import redact
 from ostrom.studies.run import Run, open_run
 
@@ -27,6 +30,8 @@ LEFT = ("prompts_folder", "prompts_home", "code_home", "joined", "shard")
 """Parts of a manifest that lead to other folders."""
 LONGEST = 40
 """Characters of a text among facts: a name, not a sentence."""
+WRITTEN = frozenset("text message messages reasons".split())
+"""Facts that hold what players wrote, however short."""
 _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?\s*")
 
 
@@ -66,6 +71,11 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
     # Keys never are in a manifest; what looks like one in a name or an address is taken out all the same.
     clean: dict[str, Any] = orjson.loads(redact(orjson.dumps(manifest).decode(), ()))
     clean["shared"] = {"of": identity(run.manifest), "tables": tables}
+    if manifest.get("registered"):
+        looks = counted_looks(run.folder.path, run.manifest, run.journal.entries)
+        clean["shared"] |= {"versions": run.journal.versions, "looks": [asdict(look) for look in looks]}
+    if (decided := run.folder.path / DECIDED).exists():
+        write_whole(out / DECIDED, read_plain(decided))
     write_whole(out / MANIFEST, manifest_bytes(clean))
     return {**written, "manifest": (out / MANIFEST, 1)}
 
@@ -74,10 +84,10 @@ MARK = "SHARED.txt"
 
 
 def without_texts(row: Row) -> dict[str, Any]:
-    """A row without what somebody wrote: answers that name no option and are no number, and long texts among facts.
+    """A row without what somebody wrote: answers that name no option and are no number, messages among facts.
 
-    >>> without_texts({"answer": "I trust you", "options": '["A", "B"]', "note": "x", "facts": '{"said": "a", "n": 1}'})
-    {'answer': None, 'options': '["A", "B"]', 'note': None, 'facts': '{"said":"a","n":1}'}
+    >>> without_texts({"answer": "I trust you", "options": '["A", "B"]', "note": "x", "facts": '{"text": "a", "n": 1}'})
+    {'answer': None, 'options': '["A", "B"]', 'note': None, 'facts': '{"text":"","n":1}'}
     """
     made = {name: None if name in TEXTS else value for name, value in row.items()}
     if made.get("answer") is not None and made.get("action") is None:
@@ -98,12 +108,20 @@ def _options(text: Any) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _short(value: Any) -> Any:
+def _short(value: Any, key: str = "") -> Any:
     if isinstance(value, Mapping):
-        return {key: _short(inner) for key, inner in value.items()}
+        return {name: _short(inner, name) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_short(inner) for inner in value]
-    return "" if isinstance(value, str) and len(value) > LONGEST else value
+        return [_short(inner, key) for inner in value]
+    return "" if isinstance(value, str) and (key in WRITTEN or len(value) > LONGEST) else value
+
+
+def _registration(registered: RegisteredRun | None) -> str:
+    """The registration of a shared run, whose main result is exploratory, in a few words."""
+    if registered is None:
+        return "none"
+    verdicts = ", ".join(one.verdict for one in registered.results if one.role == "primary")
+    return f"{registered.heading} Primary: {verdicts}. The main result is exploratory."
 
 
 def write_registry(folder: Path, out: Path) -> tuple[Path, int]:
@@ -125,13 +143,13 @@ def write_registry(folder: Path, out: Path) -> tuple[Path, int]:
                 hashed = study_hash(run.manifest)
                 rows.append([
                     place.name, run.plan.name, hashed, ", ".join(models_of(run.manifest)) or "none",
-                    run.plan.study.seeds, day, version, result,
+                    run.plan.study.seeds, day, version, result, _registration(registered_run(data)),
                 ])  # fmt: skip
         except OstromError as error:
             wrong.append(str(error))
     if not rows and not wrong:
         raise UsageError(f"{folder}: holds no shared run")
-    columns = ["run", "study", "hash", "models", "seeds", "day", "ostrom", "main result"]
+    columns = ["run", "study", "hash", "models", "seeds", "day", "ostrom", "main result", "registration"]
     section = Section("runs", "Shared runs")
     section.notes.append("Runs with one hash hold one study: `ostrom pool` adds them up.")
     section.tables.append(shown_table(Table("runs", columns, rows), "", always_open=True))

@@ -37,7 +37,15 @@ CODES = {"pass": 0, "fail": 1, "undecided": 3}
 
 
 @with_play_options(
-    *BUDGET, "max_connections", "prompts", "prices", "cache", "batch", "batch_waves", "allow_key"
+    *BUDGET,
+    "max_connections",
+    "prompts",
+    "prices",
+    "cache",
+    "batch",
+    "batch_waves",
+    "allow_key",
+    "allow_command",
 )
 def gate(
     run: Annotated[str, typer.Argument(metavar="RUN|STUDY", help="A run, or a study that is played first.")],

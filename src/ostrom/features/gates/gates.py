@@ -24,6 +24,7 @@ from ostrom.analysis.statistics.result import counted
 from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
 from ostrom.analysis.units import NoSuchLevel, Observations, as_text, observations
 from ostrom.costs.seeds import SeedPrice
+from ostrom.data.manifests import models_of
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file, write_whole
@@ -119,6 +120,12 @@ class GateFile(BaseModel):
         default=False,
         description="all intervals hold at once with this level (Bonferroni), not each by itself",
     )
+
+    def of(self, models: Sequence[str]) -> GateFile:
+        """The gates with the name of the only model in place of ``{model}``; as they are where there are several."""
+        if len(models) != 1:
+            return self
+        return self.model_copy(update={"gates": tuple(gate.of(models[0]) for gate in self.gates)})
 
     def level_of(self, many: int) -> float:
         """The level of each of so many intervals."""
@@ -267,6 +274,7 @@ def judge(
     price: Callable[[], SeedPrice | None] = lambda: None,
 ) -> Judgement:
     """Judge every gate by a run; ``price`` of a seed is asked where one is undecided, to say what would decide it."""
+    gates = gates.of(models_of(data.manifest))
     answers: dict[str, tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]] = {}
     for gate in sorted(
         gates.gates, key=lambda one: str(one.measure)
@@ -399,6 +407,7 @@ def prices(gates: GateFile, plan: StudyPlan, file: str = "gates") -> list[Price]
     from ostrom.studies.design import planned_observations
 
     asked: list[tuple[GateRule, list[Estimate], str]] = []
+    gates = gates.of(plan.models)
     for gate in gates.gates:
         try:
             asked.append((gate, gate.ask(planned_observations(plan, gate)), ""))

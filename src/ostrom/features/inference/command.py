@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ostrom.analysis.registered import standing
 from ostrom.analysis.repeated_play import DEFAULT_CANDIDATES, named_candidates
 from ostrom.cli.options import Json, Runs
-from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.cli.output import print_answer, print_table, say, write
 from ostrom.data.rundata import run_data
 from ostrom.features.inference.runs import AgentFrequencies, RunInference, infer_strategies
 from ostrom.studies.run import open_run
@@ -48,7 +49,8 @@ def infer(
                 data, agents=tuple(agent or ()), candidates=candidates, by=tuple(by or ()),
                 unit=unit, resamples=resamples, compare=compare,  # type: ignore[arg-type]
             )  # fmt: skip
-    print_json(found.as_dict()) if json else _show(found)
+            registered = standing([data])
+    print_answer(found.as_dict(), registered, lambda: _show(found), json=json)
 
 
 def _show(found: RunInference) -> None:

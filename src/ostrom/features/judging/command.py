@@ -15,6 +15,7 @@ from ostrom.cli.options import (
     RunName,
     Runs,
     say_allowed,
+    standing_of,
     with_play_options,
 )
 from ostrom.cli.output import print_json, print_table
@@ -97,10 +98,12 @@ def judge(
             rows = list(judged_rows(plan, journal))
         table = write_judged(rows, plan, folder)
         corpus = corpus_of(plan.resolved(), rows)
+        registered = standing_of(opened)
     report = _report(corpus, factors, result, len(plan.corpus), table)
     conclude(
         result,
         report,
+        registered,
         lambda: _print(corpus, report),
         json=json,
         said=_ending(report),

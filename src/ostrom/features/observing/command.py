@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.cli.commands.run import forecast_plan, play_and_tell, refuse_unused
-from ostrom.cli.options import BUDGET, DryRun, Runs, WriteReport, say_allowed, with_play_options
+from ostrom.cli.options import BUDGET, DryRun, Runs, WriteReport, say_allowed, standing_of, with_play_options
 from ostrom.engine.folder import check_name
 from ostrom.engine.plan import Unit
 from ostrom.engine.play_options import PlayOptions
@@ -55,6 +55,7 @@ def observe(
     say_allowed(options.allow_key, model, set_)
     with open_run(run, runs) as seen:
         watched = observation_of(seen, watched=watch, matches=match or (), name=name, changes=set_ or ())
+        parent = None if dry_run else standing_of(seen)
     found = resolve(
         with_observers(watched, model),
         changes=set_ or (),
@@ -64,7 +65,7 @@ def observe(
         forecast_plan(found, json)
         return
     refuse_unused(found)
-    play_and_tell(found, runs / check_name(found.plan.name), report=report, json=json)
+    play_and_tell(found, runs / check_name(found.plan.name), report=report, json=json, parent=parent)
 
 
 MOST_MATCHES = 2000

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs, stated_query
-from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.cli.output import print_answer, print_table, say, write
 from ostrom.ground.errors import UsageError
 from ostrom.ground.results import CommandResult
 
@@ -51,6 +51,7 @@ def pool(
     A random-effects model (restricted maximum likelihood, intervals of Hartung and Knapp). Runs of different studies
     are refused, and the difference is shown.
     """
+    from ostrom.analysis.registered import standing
     from ostrom.features.pooling.labs import pool_runs
     from ostrom.reports.answers import headline_measure
 
@@ -67,6 +68,7 @@ def pool(
             )
         query = stated_query(name, contrast, over, log, by, where or ())
         pools = pool_runs(data, query, level, allow or ())
+        registered = standing(data)
     document = {
         "runs": names, "measure": query.part.name, "question": query.words, "where": query.where, "level": level,
         "allowed": list(allow or ()), "pools": [one.as_dict() for one in pools],
@@ -75,13 +77,14 @@ def pool(
         from ostrom.features.pooling.forest import write_forest
 
         write_forest(pools, chart, query)
-    if json:
-        print_json(document)
-    else:
+
+    def show() -> None:
         for one in pools:
             _show(one, query.words, level)
         if chart is not None:
             say(f"forest plot: {chart}")
+
+    print_answer(document, registered, show, json=json)
     return CommandResult(document, pools)
 
 
@@ -108,6 +111,9 @@ def _show(one: LabPool, words: str, level: float) -> None:
         f"pooled over {found.labs} runs: {found.value:.3f} [{found.low:.3f}, {found.high:.3f}], the mean of the "
         "distribution that the runs come from"
     )
+    if found.model_free is not None:
+        low, high = found.model_free
+        write(f"for labs of any distribution: {low:.3f} to {high:.3f}")
     further = found.prediction
     predicted = "" if further is None else f"; a further run: {further[0]:.3f} to {further[1]:.3f}"
     write(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ostrom.analysis.estimate import MODEL, Estimate, Query, key_words
 from ostrom.analysis.intervals import Combination
-from ostrom.analysis.pooling import ANYWHERE, ONE_SIGMA, Pooled, fitted, pooled, without_each
+from ostrom.analysis.pooling import ANYWHERE, ONE_SIGMA, Pooled, evened, fitted, pooled, without_each
 from ostrom.analysis.units import NoSuchLevel
 from ostrom.data.manifests import is_allowed, models_of, settings_of, shown, study_hash, study_keys
 from ostrom.data.rundata import RunData, names_of
@@ -27,7 +28,7 @@ class Lab:
     name: str
     estimate: Estimate
     variance: float
-    """Of the estimate: the square of half its interval of one standard error."""
+    """Of the estimate, as the pooled mean takes it."""
     weight: float
     """Its share in the pooled mean."""
 
@@ -194,6 +195,8 @@ def _pool(
     values = [one.value for one in estimates.values()]
     variances = [variance_of(one) for one in estimates.values()]
     bounds = _bounds(estimates.values())
+    if all(map(math.isfinite, bounds)):
+        variances = evened(variances, [one.n for one in estimates.values()])
     whole = pooled(values, variances, level, bounds)
     labs = tuple(
         Lab(name, one, v, weight)

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostrom.analysis.estimate import Estimate, Query, pairs_of
 from ostrom.analysis.published import Other, PublishedPick, published_beside
+from ostrom.analysis.registered import RegisteredRun, standing
 from ostrom.costs.battery import NAME, BatteryRun, Play, SizedPart, StudyPart, kept_seeds, play_jobs, spent
 from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.play_options import PlayOptions
@@ -160,6 +161,8 @@ class ModelProfile:
     complete: bool = True
     usd: float = 0.0
     calls: int = 0
+    bound: list[RegisteredRun] = field(default_factory=list)
+    """Those of its runs that are bound to a registration."""
 
 
 def folder_name(model: str) -> str:
@@ -217,25 +220,26 @@ def play_battery(
             if not seeds.get(one.part.name)
         ]
         for part in parts:
-            taken, note = take(part, profile.folder / part.name, profile.model, battery.level)
+            with ExitStack() as stack:
+                opened = stack.enter_context(open_run(profile.folder / part.name))
+                data = stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest))
+                taken, note = take(part, data, profile.model, battery.level)
+                profile.bound += standing([data]).bound
             profile.taken += taken
             profile.notes += [note] if note else []
     return list(profiles.values()), False
 
 
-def take(part: BatteryPart, folder: Path, model: str, level: float) -> tuple[list[Taken], str]:
+def take(part: BatteryPart, data: RunData, model: str, level: float) -> tuple[list[Taken], str]:
     """The figures of one part, or why one cannot be had; and a note on matches that were skipped."""
-    with ExitStack() as stack:
-        opened = stack.enter_context(open_run(folder))
-        data = stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest))
-        skipped = data.records(
-            "SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match"
-        )
-        note = ""
-        if skipped:
-            said = next((row["why"] for row in skipped if row["why"]), "no valid answer")
-            note = f"{part.title}: {len(skipped)} of {data.planned} matches were skipped and count for nothing ({said})"
-        return [_taken(part, figure, data, model, level) for figure in part.figures], note
+    skipped = data.records(
+        "SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match"
+    )
+    note = ""
+    if skipped:
+        said = next((row["why"] for row in skipped if row["why"]), "no valid answer")
+        note = f"{part.title}: {len(skipped)} of {data.planned} matches were skipped and count for nothing ({said})"
+    return [_taken(part, figure, data, model, level) for figure in part.figures], note
 
 
 def _taken(part: BatteryPart, figure: ProfileFigure, data: RunData, model: str, level: float) -> Taken:

@@ -10,7 +10,7 @@ import typer
 
 from ostrom.cli.batteries import show_sizes
 from ostrom.cli.options import DryRun, Json, say_allowed, with_play_options
-from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.cli.output import print_answer, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
 
@@ -97,18 +97,15 @@ def profile(
     )
     written = pages.write_pages(folder, found, profiles, about=about)
     compared = None if against is None else pages.differences(profiles)
-    if json:
-        beside = (
-            {}
-            if compared is None
-            else {"against": against, "differences": compared[0], "control": compared[1]}
-        )
-        print_json({
-            "battery": found.name, "preset": preset, "folder": str(folder), "pages": [str(path) for path in written],
-            "seeds": {one.part.name: one.seeds for one in sizes}, "profiles": pages.as_data(profiles),
-            **beside,
-        })  # fmt: skip
-    else:
+    beside = (
+        {} if compared is None else {"against": against, "differences": compared[0], "control": compared[1]}
+    )
+    document = {
+        "battery": found.name, "preset": preset, "folder": str(folder), "pages": [str(path) for path in written],
+        "seeds": {one.part.name: one.seeds for one in sizes}, "profiles": pages.as_data(profiles), **beside,
+    }  # fmt: skip
+
+    def show() -> None:
         for one in profiles:
             _show(one)
         if compared is not None and compared[0]:
@@ -118,6 +115,8 @@ def profile(
             say(compared[1])
         for path in written:
             write(path)
+
+    print_answer(document, pages.standing_of(profiles), show, json=json)
     if not all(one.complete for one in profiles):
         sys.exit(1)
 

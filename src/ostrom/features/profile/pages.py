@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ostrom.analysis.estimate import Estimate, key_words, minus
+from ostrom.analysis.registered import Standing
 from ostrom.analysis.verdicts import Verdict, above
 from ostrom.features.profile.battery import Battery, ModelProfile, Taken
 from ostrom.ground.errors import RunError, UsageError
@@ -42,6 +43,7 @@ def write_pages(out: Path, battery: Battery, profiles: Sequence[ModelProfile], *
             first=_side_by_side([profile]),
             warnings=_warnings([profile]),
             card=_card(battery, [profile]),
+            standing=standing_of([profile]),
             links=[("../index.html", "Compare with the other models")] if several else [],
         )
         for profile in profiles
@@ -57,11 +59,17 @@ def write_pages(out: Path, battery: Battery, profiles: Sequence[ModelProfile], *
             first=_side_by_side(profiles),
             warnings=_warnings(profiles),
             card=_card(battery, profiles),
+            standing=standing_of(profiles),
             links=[(f"{profile.folder.name}/{PAGE}", profile.model) for profile in profiles],
         )
     for folder, rows in tables.items():
         _write(folder / TABLE, as_csv(Table("figures", COLUMNS, rows), safe=True))
     return [_write(folder / PAGE, page) for folder, page in pages.items()]
+
+
+def standing_of(profiles: Sequence[ModelProfile]) -> Standing:
+    """What profiles say of the registrations of their runs."""
+    return Standing(tuple(one for profile in profiles for one in profile.bound))
 
 
 def _card(battery: Battery, profiles: Sequence[ModelProfile]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ import typer
 
 from ostrom.cli.batteries import show_sizes
 from ostrom.cli.options import DryRun, Json, say_allowed, with_play_options
-from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.cli.output import print_answer, print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
 from ostrom.ground.results import CommandResult
@@ -87,6 +87,7 @@ def replicate(
         if dry_run or preset:
             raise UsageError("--runs plays nothing: leave --dry-run and --preset out")
         folders, complete = [Path(one.strip()) for one in runs.split(",") if one.strip()], True
+    from ostrom.analysis.registered import standing
     from ostrom.costs.battery import spent
     from ostrom.data.rundata import names_of, run_data
     from ostrom.features.replicate.pages import write_page
@@ -105,16 +106,18 @@ def replicate(
         check_runs(taken, name, plan)
         made = replication(name, taken, as_ or ())
         about = "A smoke test: too few matches to say anything about a model." if preset == "smoke" else ""
-        report = write_page(folder, made, about=about)
-    if json:
-        document = {**made.as_dict(), "page": str(report), "failures": list(report.failures)}
-        print_json(CommandResult(document, made, "claims"))
-    else:
+        registered = standing([run.data for run in taken])
+        report = write_page(folder, made, registered, about=about)
+
+    def show() -> None:
         _show(made)
         for run in made.runs:
             if run.data.so_far:
                 write(f"{run.name}: {run.data.so_far}")
         write(report)
+
+    document = {**made.as_dict(), "page": str(report), "failures": list(report.failures)}
+    print_answer(CommandResult(document, made, "claims"), registered, show, json=json)
     if not complete or report.failures:
         for failure in report.failures:
             say(failure)

@@ -9,12 +9,13 @@ from markupsafe import Markup
 
 from ostrom.analysis.estimate import fixed
 from ostrom.analysis.references import Published
+from ostrom.analysis.registered import Standing
 from ostrom.features.replicate.papers import Picture
 from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, counted
 from ostrom.ground.errors import OstromError
 from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
-from ostrom.reports.build import Report, ReportFiles, in_captions
+from ostrom.reports.build import Report, ReportFiles, in_captions, report_of
 from ostrom.reports.exhibits.declared import Exhibit
 from ostrom.reports.exhibits.panels import draw_panels
 from ostrom.reports.exhibits.shape import entries, meets, printed_shape
@@ -45,7 +46,9 @@ CELL_COLUMNS = (
 )
 
 
-def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = False) -> Report:
+def write_page(
+    out: Path, made: Replication, registered: Standing = Standing(), *, about: str = "", safe: bool = False
+) -> Report:
     """Write ``index.html`` with figures and tables beside it."""
     need_extras()
     first = made.runs[0].data
@@ -65,6 +68,7 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
         [section for section in sections if not section.quiet],
         about=" ".join(filter(None, (made.plan.about, about))),
         first=start,
+        standing=registered,
         warnings=[
             f"{run.name}: {run.data.so_far}." for run in made.runs if run.data.so_far
         ],
@@ -80,7 +84,7 @@ def write_page(out: Path, made: Replication, *, about: str = "", safe: bool = Fa
         ],
     )  # fmt: skip
     path = files.write(page)
-    return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
+    return report_of(path, sections, [run.data for run in made.runs], registered)
 
 
 def _first(files: ReportFiles, made: Replication, published: Sequence[Published]) -> Section:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ostrom.analysis.claims import games_of, mapping_of, named_reference
 from ostrom.analysis.references import Own, Published, Reference
+from ostrom.analysis.registered import standing
 from ostrom.data.rundata import RunData, names_of
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.reports.build import Report, ReportFiles, in_captions, report_of
@@ -64,9 +65,10 @@ def write_as_paper(
     first.notes = [
         f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}."
     ]
-    page = render_page(data, first, sections, warnings(data), card(data), reproduce(data))
+    registered = standing([data, *more])
+    page = render_page(data, first, sections, warnings(data), card(data), reproduce(data), registered)
     path = context.write(page)
-    return report_of(path, sections, [data, *more])
+    return report_of(path, sections, [data, *more], registered)
 
 
 def _section(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ostrom.cli.options import Json, Runs
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.output import print_answer, print_table, say
 
 if TYPE_CHECKING:
     from ostrom.features.robustness.robustness import Robustness
@@ -34,6 +34,7 @@ def robustness(
 
     The variance of an outcome is decomposed into what the wording and other factors explain.
     """
+    from ostrom.analysis.registered import standing
     from ostrom.data.rundata import run_data
     from ostrom.features.robustness.robustness import robustness as robustness_of
     from ostrom.studies.run import open_run
@@ -42,7 +43,8 @@ def robustness(
         found = robustness_of(
             data, framing or None, outcome=outcome, contrast=contrast, agents=tuple(agent or ())
         )
-    print_json(found.as_dict()) if json else _show(found)
+        registered = standing([data])
+    print_answer(found.as_dict(), registered, lambda: _show(found), json=json)
 
 
 def _show(found: Robustness) -> None:

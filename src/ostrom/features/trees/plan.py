@@ -6,6 +6,7 @@ other run. A study whose game, rules, agent or prompts differ from those of its 
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -244,6 +245,7 @@ def load_trees(plan: StudyPlan, runs: str | Path) -> Trees:
                 f"{folder.path}: there is no tree yet; `ostrom more tree {plan.file}` asks its {made.nodes:,} answers"
             )
         _check_made_for(folder, made)
+        _refuse_older(folder, plan)
         with folder.open_journal() as journal:
             for index, seat in enumerate(made.seats):
                 answers = journal.answers(index)
@@ -259,6 +261,21 @@ def load_trees(plan: StudyPlan, runs: str | Path) -> Trees:
                     )
                 trees[seat.key] = known
     return trees
+
+
+def _refuse_older(folder: Folder, plan: StudyPlan) -> None:
+    """Refuse answers that were there before the run was registered, as those of a cache are."""
+    if plan.registered is None:
+        return
+    begun, registered = (
+        datetime.fromisoformat(str(of["created"])) for of in (folder.manifest(), plan.registered)
+    )
+    if begun < registered:
+        raise RunError(
+            f"{folder.path}: its answers were asked for from {begun:%Y-%m-%dT%H:%M:%SZ} on, and the run is bound to a "
+            f"registration of {registered:%Y-%m-%dT%H:%M:%SZ} (move the folder away, `ostrom more tree {plan.file}` "
+            "asks anew)"
+        )
 
 
 def _check_made_for(folder: Folder, plan: TreePlan) -> None:

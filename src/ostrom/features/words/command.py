@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from ostrom.analysis.registered import standing
 from ostrom.cli.options import Json, Runs
-from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.cli.output import print_answer, print_table, say, write
 from ostrom.data.rundata import run_data
 from ostrom.features.words.lexicons import MODES, Lexicon, matched
 from ostrom.features.words.traces.table import (
@@ -70,37 +71,38 @@ def traces(
         rows = trace_summary(data, table, groups)
         apart = unfinished(data, table)
         rules = under_all_rules(data, lists) if sensitivity else []
-    if json:
-        print_json(
-            {
-                "file": str(table.path),
-                "replies": table.replies,
-                "traces": table.rows,
-                "of_unfinished_matches": apart,
-                "lexicons": list(table.lexicons),
-                "match": {one.name: one.mode for one in lists},
-                "by": groups,
-                "groups": rows,
-                **({"sensitivity": [one._asdict() for one in rules]} if sensitivity else {}),
-            }
-        )
-        return
-    if rows:
-        _print_traces(rows, groups, table.lexicons, [ratio.name for ratio in table.ratios])
-        write("matched as: " + ", ".join(f"{one.name.replace('_', ' ')} {one.mode}" for one in lists))
-    if rules:
-        print_table(
-            "the same lists under every rule (* is the list's own)",
-            ["list", "match", "matches", "per 1,000 words", "share of traces"],
-            [
-                [one.words.replace("_", " "), f"{one.match}{' *' if one.used else ''}", one.matches,
-                 _short(one.per_1000_words), _short(one.share_of_traces)]
-                for one in rules
-            ],
-        )  # fmt: skip
-    say(f"{table.rows} of {table.replies} replies hold reasoning; their counts are in {table.path}")
-    if apart:
-        say(f"{apart} traces of unfinished matches are in the file but not in the summary.")
+        registered = standing([data])
+    document = {
+        "file": str(table.path),
+        "replies": table.replies,
+        "traces": table.rows,
+        "of_unfinished_matches": apart,
+        "lexicons": list(table.lexicons),
+        "match": {one.name: one.mode for one in lists},
+        "by": groups,
+        "groups": rows,
+        **({"sensitivity": [one._asdict() for one in rules]} if sensitivity else {}),
+    }
+
+    def show() -> None:
+        if rows:
+            _print_traces(rows, groups, table.lexicons, [ratio.name for ratio in table.ratios])
+            write("matched as: " + ", ".join(f"{one.name.replace('_', ' ')} {one.mode}" for one in lists))
+        if rules:
+            print_table(
+                "the same lists under every rule (* is the list's own)",
+                ["list", "match", "matches", "per 1,000 words", "share of traces"],
+                [
+                    [one.words.replace("_", " "), f"{one.match}{' *' if one.used else ''}", one.matches,
+                     _short(one.per_1000_words), _short(one.share_of_traces)]
+                    for one in rules
+                ],
+            )  # fmt: skip
+        say(f"{table.rows} of {table.replies} replies hold reasoning; their counts are in {table.path}")
+        if apart:
+            say(f"{apart} traces of unfinished matches are in the file but not in the summary.")
+
+    print_answer(document, registered, show, json=json)
 
 
 def _matched(lists: tuple[Lexicon, ...], given: Sequence[str]) -> tuple[Lexicon, ...]:

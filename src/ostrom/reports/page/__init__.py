@@ -9,7 +9,7 @@ import orjson
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from ostrom.analysis.registered import LIMITS, registered_run
+from ostrom.analysis.registered import LIMITS, Standing
 from ostrom.data.rundata import RunData
 from ostrom.ground.terminal import escaped
 from ostrom.ground.version import __version__
@@ -97,12 +97,11 @@ def _style(values: Iterable[str]) -> str:
 
 def render_page(
     data: RunData, first: Section, sections: Sequence[Section], warnings: Sequence[str],
-    card: Sequence[tuple[str, str]], reproduce: Mapping[str, str], found: ReportAnswers | None = None,
-    calls: Section | None = None,
+    card: Sequence[tuple[str, str]], reproduce: Mapping[str, str], standing: Standing,
+    found: ReportAnswers | None = None, calls: Section | None = None,
 ) -> str:  # fmt: skip
     """The whole page as text: the answer first, everything else folded; what was run stands once, at the end."""
     title, about = question(data.study)
-    registered = registered_run(data)
     played = [(term, value) for term, value in card if term in RUN]
     return _filled(
         "index.html.jinja",
@@ -116,7 +115,7 @@ def render_page(
         run_card=played,
         varied=next((f"Varied: {value}." for term, value in card if term == "Varied"), ""),
         answers=found,
-        registered=registered,
+        bound=standing.bound,
         limits=LIMITS,
         most=MOST_LINES,
         calls=calls or Section("calls", ""),
@@ -141,6 +140,7 @@ def plain_page(
     card: Sequence[tuple[str, str]] = (),
     links: Sequence[tuple[str, str]] = (),
     first: Section | None = None,
+    standing: Standing = Standing(),
 ) -> str:
     """A page in the same style that is not about a single run; ``links`` lead to pages beside it.
 
@@ -148,7 +148,7 @@ def plain_page(
     """
     return _filled(
         "plain.html.jinja", kicker=kicker, title=title, sections=sections, about=about, findings=findings,
-        warnings=warnings, card=card, links=links, first=first,
+        warnings=warnings, card=card, links=links, first=first, bound=standing.bound, limits=LIMITS,
     )  # fmt: skip
 
 
