@@ -358,3 +358,9 @@ def test_a_game_with_two_wrong_cells_is_still_the_one_of_its_number(
     paid = [[cells[:2], cells[2:]], [[4, 1], [2, 2]]]
     found = recognised(build_game({"name": "t", "actions": ["first", "second"], "payoffs": paid}), "67")
     assert (found and found[0].number) == number
+
+
+def test_lines_are_those_of_the_file_where_a_cell_has_several(tmp_path: Path) -> None:
+    file = write(tmp_path, 'pair,n,a,b,x,y\n1,0,"ann\nlee",bob,C,C\n1,1\n')
+    with pytest.raises(StudyError, match=r"line 4.*has 2 cells"):
+        bring(file, {**ROUNDS, "round": "n", "first_round": 0, "seats": SEATS})
