@@ -28,7 +28,7 @@ from ostrom.features.replicate.results import (
     check_runs,
 )
 from ostrom.features.replicate.verdicts import PaperVerdict
-from ostrom.ground.errors import RequestRefused, UsageError
+from ostrom.ground.errors import ModelError, RequestRefused, UsageError
 from ostrom.models.providers import scripted
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
@@ -81,7 +81,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PaperRun]:
 
 
 def test_seeds_are_those_with_a_finished_match(tmp_path: Path) -> None:
-    replies = iter([RequestRefused("no", status=400), *["[A0]"] * 9])
+    answers: list[str | ModelError] = [RequestRefused("no", status=400), *["[A0]"] * 9]
+    replies = iter(answers)
     scripted.register("kind", lambda _: next(replies))
     play(load_study({**STUDY, "types": {"a": "scripted/kind"}, "vary": {}, "seeds": 3}), runs=tmp_path)
     scripted.unregister("kind")
