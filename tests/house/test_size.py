@@ -32,13 +32,13 @@ MOST: dict[str, Size] = {
     "memory": Size(9, 496),
     "framing": Size(17, 1_947),
     "models": Size(32, 3_745),
-    "agents": Size(34, 2_886),
+    "agents": Size(34, 2_888),
     "engine": Size(29, 5_156),
     "data": Size(5, 602),
     "analysis": Size(35, 4_328),
     "reports": Size(32, 2_611),
     "studies": Size(18, 2_216),
-    "costs": Size(8, 1_141),
+    "costs": Size(8, 1_142),
     "api": Size(5, 552),
     "cli": Size(15, 1_214),
     "web": Size(5, 292),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=606, statements=58_026)
+WHOLE = Size(files=606, statements=58_029)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
