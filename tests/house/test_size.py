@@ -35,7 +35,7 @@ MOST: dict[str, Size] = {
     "agents": Size(34, 2_940),
     "engine": Size(29, 5_186),
     "data": Size(5, 602),
-    "analysis": Size(35, 4_328),
+    "analysis": Size(35, 4_326),
     "reports": Size(32, 2_617),
     "studies": Size(18, 2_236),
     "costs": Size(8, 1_144),
@@ -43,8 +43,8 @@ MOST: dict[str, Size] = {
     "cli": Size(15, 1_282),
     "web": Size(5, 301),
     "features": Size(139, 11_632),
-    "people": Size(27, 3_366),
-    "view": Size(22, 3_202),
+    "people": Size(27, 3_365),
+    "view": Size(22, 3_203),
     "probe": Size(17, 1_550),
     "replications": Size(43, 3_007),
     "testing": Size(15, 1_612),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=620, statements=59_606)
+WHOLE = Size(files=620, statements=59_604)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
