@@ -328,7 +328,7 @@ def test_a_forecast_allows_for_what_a_server_may_offer() -> None:
         )
     finally:
         unregister("caller")
-    assert none.likely["tokens_in"] < some.likely["tokens_in"] == more.likely["tokens_in"]
+    assert none.likely_tokens_in < some.likely_tokens_in == more.likely_tokens_in
     calls, before, after = more.at_most["calls"], some.at_most["tokens_in"], more.at_most["tokens_in"]
     assert calls and before and after and after - before >= calls * 40_000 / 4
 
