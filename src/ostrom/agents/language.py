@@ -33,6 +33,8 @@ from ostrom.models.asking import calls_in, result_turn
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request
 from ostrom.models.failures import one_line
 
+KEPT_ANSWERS = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Invalidity:
@@ -61,6 +63,8 @@ class LanguageAgent:
         self.style: Style = styles.build(config.style, key="agent.style")
         self.memory: Memory = memories.build(config.memory, key="agent.memory")
         self._takes_notes = self.memory.takes_notes
+        self._told: dict[int, tuple[Answer, Mapping[str, Any], Answer]] = {}
+        """Short replies are read as the same few answers; the same object is encoded once."""
         self.tools: list[Tool] = [tools.build(tool, key="agent.tools") for tool in config.tools]
         refuse_unable(config, model.abilities, model.name)
 
@@ -282,8 +286,14 @@ class LanguageAgent:
         """The answer with what the player was shown as options, in the order shown."""
         if not prompt.facts:
             return answer
-        facts = {**answer.facts, **prompt.facts} if answer.facts else prompt.facts
-        return Answer(answer.value, answer.reading, answer.probabilities, answer.note, facts)
+        told = self._told.get(id(answer))
+        if told is None or told[0] is not answer or told[1] is not prompt.facts:
+            facts = {**answer.facts, **prompt.facts} if answer.facts else prompt.facts
+            full = Answer(answer.value, answer.reading, answer.probabilities, answer.note, facts)
+            if len(self._told) >= KEPT_ANSWERS:
+                self._told.clear()
+            told = self._told[id(answer)] = (answer, prompt.facts, full)
+        return told[2]
 
     def give_up(
         self, decision: Decision, context: DecisionContext, reason: str, *, refused: bool = False

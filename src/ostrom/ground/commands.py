@@ -170,6 +170,10 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
             "ostrom.features.batches.command:batches",
             "List the batches of a run; cancel or give up those under way.",
         ),
+        "openenv": (
+            "ostrom.features.environments.command:openenv",
+            "Serve a study as an OpenEnv environment.",
+        ),
         "completion": (
             "ostrom.cli.commands.completion:completion",
             "Print a completion script for bash, zsh or fish.",

@@ -242,7 +242,7 @@ async def _play_once(
         runner = Runner(plan, folder, plan.library, models, options, open_models)
         await runner.open()
         folder.lock()
-        _prepare(folder, plan)
+        prepare_folder(folder, plan)
         if begin is not None:
             await begin(folder)
         if plan.outside is not None:
@@ -283,7 +283,7 @@ async def _watched(runner: Runner, watch: Watch | None) -> Result:
             raise ended
 
 
-def _prepare(folder: Folder, plan: Plan) -> None:
+def prepare_folder(folder: Folder, plan: Plan) -> None:
     """Write the manifest of a new run, or make sure that an old one is the same study."""
     study, parent = plan.resolved(), plan.forked_from
     forked = {} if parent is None else {"parent": parent}

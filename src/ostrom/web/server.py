@@ -149,12 +149,12 @@ def listen_on(host: str, port: int) -> socket.socket:
     return made
 
 
-def _listener(app: Any) -> _Listener:
+def _listener(app: Any, **settings: Any) -> _Listener:
     return _Listener(
         uvicorn.Config(
             app, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, access_log=False,
             log_level="critical", server_header=False, date_header=False, proxy_headers=False, http=BoundedConnection,
-            ws="none", lifespan="off", backlog=2048,
+            backlog=2048, **{"ws": "none", "lifespan": "off", **settings},
         )
     )  # fmt: skip
 
@@ -173,18 +173,19 @@ async def serving(app: Any, bound: socket.socket) -> AsyncIterator[None]:
 
 async def serve(
     apps: Sequence[tuple[Any, socket.socket]],
-    closing: Callable[[], None],
-    beside: Sequence[asyncio.Task[None]],
+    closing: Callable[[], None] = lambda: None,
+    beside: Sequence[asyncio.Task[None]] = (),
+    **settings: Any,
 ) -> None:
     """Serve until SIGINT or SIGTERM, or until a job ``beside`` fails; ``closing`` ends the streams that are open.
 
-    The jobs are cancelled at the end.
+    The jobs are cancelled at the end. ``settings`` are those of uvicorn that differ, such as WebSockets.
     """
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     with contextlib.suppress(*NO_SIGNALS):
         for number in ENDING:
             loop.add_signal_handler(number, over.set)
-    listeners = [(_listener(app), bound) for app, bound in apps]
+    listeners = [(_listener(app, **settings), bound) for app, bound in apps]
     running = [asyncio.create_task(listener.serve(sockets=[bound])) for listener, bound in listeners]
     waiting = asyncio.create_task(over.wait())
     try:

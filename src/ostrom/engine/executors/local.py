@@ -351,11 +351,9 @@ class LocalExecutor:
             most = max(1, min(most, self._left // len(self.models)))
             self._open_gate(gate, model, most)
             caller.open(model)
-        rule = Invalidity(plan.retries, plan.policy, plan.refused)
         self._outside = plan.outside
-        agent_factory = AgentFactory(self.models, self.library, rule, plan.arrivals, plan.trees, plan.outside)
         calls = caller if plan.outside is None else SeatCalls(caller, plan.outside, session.journal)
-        self._player = UnitPlayer(agent_factory, session.journal, calls, session.tally)
+        self._player = UnitPlayer(self._make_agents(session), session.journal, calls, session.tally)
         self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
         self._in_process = all(ceiling is not None for ceiling in ceilings)
 
@@ -375,6 +373,11 @@ class LocalExecutor:
             self._cache,
             self.options.rates,
         )
+
+    def _make_agents(self, session: Session) -> AgentFactory:
+        plan = session.plan
+        rule = Invalidity(plan.retries, plan.policy, plan.refused)
+        return AgentFactory(self.models, self.library, rule, plan.arrivals, plan.trees, plan.outside)
 
     def capacity(self) -> int:
         """As many matches as keep all places taken that there are by now."""
