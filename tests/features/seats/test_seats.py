@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import stat
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,13 @@ import pytest
 from mcp import MCPError
 from tests.features.seats.playing import agent, plan_of, play, said
 
+from ostrom.agents.config import AgentConfig
+from ostrom.answers import Choice
+from ostrom.engine.plan import Seated
 from ostrom.engine.play_options import PlayOptions
+from ostrom.features.attribution.plan import check_measure
 from ostrom.features.seats.host import SeatHost
-from ostrom.features.seats.server import connected
+from ostrom.features.seats.server import connected, remote_seats
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.studies.run import open_run, play_plan
 from ostrom.testing.server import LoopbackServer
@@ -312,3 +317,38 @@ def test_what_is_wrong_with_a_seat_is_said_in_one_line(types: dict[str, Any], li
     with pytest.raises(OstromError, match=line) as refused:
         plan_of(types={"coder": types, "tft": {"strategy": "tit_for_tat"}})
     assert "\n" not in str(refused.value)
+
+
+def test_a_seat_whose_run_has_ended_says_so() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
+    told = asyncio.run(remote_seats(address, {1: "token"})("look", {}))
+    assert (told.state, told.text) == ("run_over", "The run is no longer played: its process has ended.")
+
+
+def test_an_agent_cannot_be_asked_the_same_decision_again() -> None:
+    def opened(name: str, settings: Any) -> Any:
+        raise AssertionError(name)
+
+    seated = Seated("coder", AgentConfig.model_validate({"mcp": "seat"}))
+    with pytest.raises(
+        UsageError, match=r"^coder is an agent at a seat \(mcp\); its decision cannot be asked again$"
+    ):
+        check_measure(seated, None, opened, Choice(("a", "b")))
+
+
+@pytest.mark.parametrize(
+    ("seat", "options", "most"),
+    [
+        ("seat", PlayOptions(max_connections=2), None),
+        ({"command": ["x"]}, PlayOptions(), 4),
+        ({"command": ["x"]}, PlayOptions(max_connections=2), 2),
+    ],
+)
+def test_matches_with_processes_are_played_a_few_at_a_time(
+    seat: Any, options: PlayOptions, most: int | None
+) -> None:
+    host = SeatHost(plan_of(types={"mine": {"mcp": seat}, "tft": {"strategy": "tit_for_tat"}}), options)
+    host._server.close()
+    assert host.at_once == most

@@ -156,6 +156,8 @@ async def _play(
         await asyncio.wait({playing, serving}, return_when=asyncio.FIRST_COMPLETED)
         if not playing.done():
             serving.result()
+            for number in seats:
+                host.chair(number).heard = False  # nobody is there any more to be told
             for runner in running:
                 runner.stop("the agent closed its connection", interrupted=True)
         result = await playing
@@ -202,10 +204,6 @@ def _join(home: Folder, seats: list[int], *, http: bool, json: bool) -> None:
         _show(url, chosen, json)
         return
 
-    async def bridge() -> None:
-        from ostrom.features.seats.server import remote_seats, serve_stdio
+    from ostrom.features.seats.server import remote_seats, serve_stdio
 
-        async with remote_seats(url, chosen) as call:
-            await serve_stdio(call)
-
-    loop.run(bridge())
+    loop.run(serve_stdio(remote_seats(url, chosen)))

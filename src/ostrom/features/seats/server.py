@@ -4,7 +4,7 @@ import asyncio
 import hmac
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TextIO
 
 import anyio.to_thread
@@ -36,6 +36,7 @@ INSTRUCTIONS = (
     "reads. Answer with `act`, in the form that the text asks for; it says what is wrong with an answer that cannot be "
     "read. Then call `look` again, until it says that the run is over. `rules` repeats the rules."
 )
+GONE = "The run is no longer played: its process has ended."
 SEAT = {"seat": {"type": "integer", "minimum": 1, "description": "which of your seats, if you have several"}}
 Call = Callable[[str, Mapping[str, Any]], Awaitable[Told]]
 """Makes one call of a tool with its arguments."""
@@ -237,15 +238,9 @@ async def serve_stdio(call: Call) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
-@asynccontextmanager
-async def remote_seats(url: str, tokens: Mapping[int, str]) -> AsyncIterator[Call]:
+def remote_seats(url: str, tokens: Mapping[int, str]) -> Call:
     """Calls at seats that another process of this machine serves."""
-    calls: dict[int, Call] = {}
-    async with AsyncExitStack() as stack:
-        for seat, token in tokens.items():
-            client = await stack.enter_async_context(connected(url, token))
-            calls[seat] = _forwarding(client)
-        yield at_seats(calls)
+    return at_seats({seat: _forwarding(url, token) for seat, token in tokens.items()})
 
 
 @asynccontextmanager
@@ -259,9 +254,13 @@ async def connected(url: str, token: str) -> AsyncIterator[Client]:
         yield client
 
 
-def _forwarding(client: Client) -> Call:
+def _forwarding(url: str, token: str) -> Call:
     async def call(name: str, arguments: Mapping[str, Any]) -> Told:
-        result = await client.call_tool(name, dict(arguments))
+        try:
+            async with connected(url, token) as client:
+                result = await client.call_tool(name, dict(arguments))
+        except Exception:  # whatever the client raises: nobody serves the seat any more
+            return Told("run_over", GONE)
         text = "\n".join(part.text for part in result.content if isinstance(part, types.TextContent))
         more = dict(result.structured_content or {})
         return Told(str(more.pop("state", "refused")), text, more)
