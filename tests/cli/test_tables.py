@@ -53,7 +53,7 @@ def test_where_room_is_short_what_all_rows_share_stands_below(
 def test_a_table_that_would_be_taller_than_a_list_is_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    long = [["g", "word " * 60, "other " * 60], ["h", "word " * 50, None]]
+    long: list[list[Any]] = [["g", "word " * 60, "other " * 60], ["h", "word " * 50, None]]
     lines = shown(monkeypatch, capsys, 70, long, ["gate", "statement", "why"]).splitlines()
     assert lines[:3] == ["cooperation: new minus old", "", "gate       g"]
     assert lines[3].startswith("statement  word word") and sum(line.startswith("why") for line in lines) == 1
