@@ -21,6 +21,7 @@ from tests.view.viewed import viewed
 import ostrom
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.tools import LONGEST_RESULT
+from ostrom.costs.forecast import forecast
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
 from ostrom.features.transcript.transcript import transcript
@@ -28,6 +29,7 @@ from ostrom.ground.errors import OstromError, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
+from ostrom.studies.plan import plan_of
 from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run, play
 from ostrom.testing.small_run import tables
@@ -97,7 +99,7 @@ def test_a_server_is_asked_like_any_tool(tmp_path: Path) -> None:
     # One process for the player and the match: it goes on counting in the second round.
     assert [call["result"] for call in calls] == ["count 1 0", "count 2 1", "count 3 0", "count 4 1"]
     assert [call["failed"] for call in calls] == [False] * 4
-    (offer,) = answers(tmp_path, "offer")
+    (offer,) = answers(tmp_path, "tool_list")
     assert offer["server"] == shlex.join(command("count")) and offer["left_out"] == []
     assert [(tool["name"], tool["schema"]["type"]) for tool in offer["tools"]] == [("count", "object")]
     with open_run("run", tmp_path) as run:
@@ -234,13 +236,13 @@ def test_hostile_names_and_schemas_are_renamed_or_left_out(tmp_path: Path) -> No
     assert "\x1b" not in told and "\u202e" not in told and len(told) <= 1000
     (call,) = answers(tmp_path, "tool")
     assert call["result"] == "calculate 1 0"  # the server's own, called by its own name
-    (offer,) = answers(tmp_path, "offer")
+    (offer,) = answers(tmp_path, "tool_list")
     assert [line.partition(":")[0] for line in offer["left_out"]] == ["huge"]
 
 
 def test_an_offer_is_bounded_as_a_whole(tmp_path: Path) -> None:
     assert played(tmp_path, [served("many")], calling(0)).complete
-    (offer,) = answers(tmp_path, "offer")
+    (offer,) = answers(tmp_path, "tool_list")
     assert len(offer["tools"]) < 64 and "more than 64 tools" in offer["left_out"][0]
     assert len(orjson.dumps(offer)) < 50_000
 
@@ -315,6 +317,20 @@ def test_a_server_that_is_written_wrongly_is_refused(tool: dict[str, Any], line:
     finally:
         unregister("caller")
     assert "\x1b" not in str(refused.value)
+
+
+def test_a_forecast_allows_for_what_a_server_may_offer() -> None:
+    register("caller", "[A0]")
+    try:
+        none, some, more = (
+            forecast(plan_of(load_study(study(tools, 1))))
+            for tools in ([], ["past"], ["past", served("count")])
+        )
+    finally:
+        unregister("caller")
+    assert none.likely["tokens_in"] < some.likely["tokens_in"] == more.likely["tokens_in"]
+    calls, before, after = more.at_most["calls"], some.at_most["tokens_in"], more.at_most["tokens_in"]
+    assert calls and before and after and after - before >= calls * 40_000 / 4
 
 
 def test_a_tool_is_named_once() -> None:

@@ -86,7 +86,7 @@ class Chains:
     def _chain(self, unit: Unit) -> int:
         told = tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
         models = tuple(
-            (s.config.model is not None, s.config.style, str(s.config.memory)) for s in unit.players
+            (self._calls(unit, place), str(seated.config.memory)) for place, seated in enumerate(unit.players)
         )
         key = (told, unit.kind, unit.game.name, models)
         if key not in self._known:
@@ -95,11 +95,11 @@ class Chains:
         return self._known[key]
 
     def _calls(self, unit: Unit, player: int) -> int:
-        """Calls one after another for one decision of a player; 0 for one that asks no model."""
+        """Calls one after another for one decision of a player, tools included; 0 for one that asks no model."""
         config = unit.players[player].config
         if config.model is None or config.tree is not None:
             return 0
-        return styles.build(config.style).calls
+        return styles.build(config.style).calls * (1 + (config.tool_limit.calls if config.tools else 0))
 
     def _bound(self, unit: Unit) -> int:
         rules, game = unit.mechanism, unit.game

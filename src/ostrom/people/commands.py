@@ -21,7 +21,6 @@ from ostrom.ground.words import how_many
 if TYPE_CHECKING:
     from ostrom.engine.folder import Folder
     from ostrom.people.host import Host
-if TYPE_CHECKING:
     from ostrom.people.pilot import Through
 
 
