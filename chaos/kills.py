@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -31,6 +32,16 @@ def small(name: str, model: str) -> dict[str, Any]:
     return data
 
 
+def with_server(model: str) -> dict[str, Any]:
+    """The study of tools with those of an MCP server beside our own."""
+    server = Path(__file__).parents[1] / "tests" / "agents" / "tool_server.py"
+    data = small("tools", model)
+    tools = ["calculator", "notes", {"mcp": {"command": [sys.executable, "-S", "-E", str(server), "twice"]}}]
+    changed = {**data, "agent": {**data["agent"], "tools": tools}}
+    changed["vary"] = {name: levels for name, levels in data["vary"].items() if name != "tools"}
+    return changed
+
+
 def moody(body: dict[str, Any]) -> str:
     """One reply in six cannot be read and is asked for again: such replies must survive a kill, too."""
     return "I would rather not say." if crc32(prompt_of(body).encode()) % 6 == 0 else answer(body)
@@ -40,18 +51,18 @@ def run(short: bool, seed: int) -> list[Finding]:
     """Spread the kills over all studies that have a smoke preset; those with people are for the part ``people``."""
     names = [name for name in builtin_names() if "smoke" in presets_of(name)]
     names = [name for name in names if load_study(name, preset="smoke").people is None]
-    total = len(names) if short else KILLS
-    shares = [total // len(names) + (place < total % len(names)) for place in range(len(names))]
+    studies: dict[str, Callable[[str], dict[str, Any]]] = {name: partial(small, name) for name in names}
+    studies["tools of a server"] = with_server
+    total = len(studies) if short else KILLS
+    shares = [total // len(studies) + (place < total % len(studies)) for place in range(len(studies))]
     context = processes()
     found = []
-    for place, (name, kills) in enumerate(zip(names, shares, strict=True)):
+    for place, (name, kills) in enumerate(zip(studies, shares, strict=True)):
         drawn = 1000 * seed + place
         with tempfile.TemporaryDirectory() as folder:
-            found.append(
-                kill_study(context, name, kills, Path(folder), seed=drawn, made=partial(small, name))
-            )
+            found.append(kill_study(context, name, kills, Path(folder), seed=drawn, made=studies[name]))
     done = sum(f.count for f in found)
-    return [*found, verdict("kills", "kill -9 in all", done, done == total, f"{len(names)} studies")]
+    return [*found, verdict("kills", "kill -9 in all", done, done == total, f"{len(studies)} studies")]
 
 
 def kill_study(

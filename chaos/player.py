@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shlex
 import sys
 import time
 from collections import Counter
@@ -44,7 +45,7 @@ def run_study(
     if jumps:
         _jumping_clock()
     retry = RetryPolicy(tries=30, first=0.001, longest=0.02)
-    options = PlayOptions(max_connections=4, retry=retry, shard=shard)
+    options = PlayOptions(max_connections=4, retry=retry, shard=shard, allow_command=_commands(study))
     if batch:
         polling = PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5)
         options = PlayOptions(retry=retry, batch=True, polling=polling)
@@ -56,6 +57,12 @@ def run_study(
     if not result.complete:
         print(result.why, file=sys.stderr)
     sys.exit(0 if result.complete else 3)
+
+
+def _commands(study: Mapping[str, Any]) -> list[str]:
+    """The commands of the study's tools: our own, so they are allowed."""
+    tools = study["agent"].get("tools", ())
+    return [shlex.join(tool["mcp"]["command"]) for tool in tools if isinstance(tool, dict)]
 
 
 def _jumping_clock() -> None:

@@ -59,6 +59,7 @@ ELSEWHERE = {
     "replicate": "tests/features/replicate/test_replicate.py",
     "profile": "tests/features/profile/test_profile_command.py",
     "join": "tests/features/joining",
+    "seat": "tests/features/seats/test_seat_command.py",
     "models check": "below",
     "models fetch": "needs the network where the weights are not at hand",
 }
@@ -95,4 +96,5 @@ def test_one_document_and_nothing_else(ostrom: Call, name: str) -> None:
 
 def test_models_check(ostrom: Call) -> None:
     with LoopbackServer() as server:
-        assert json.loads(ostrom("models", "check", server.model, "--json").out)
+        facts = json.loads(ostrom("models", "check", server.model, "--json").out)
+    assert facts["reply"] and facts["tools"] == "called"  # it is asked, though nobody knows that it can

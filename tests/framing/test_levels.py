@@ -88,6 +88,16 @@ def test_the_order_of_options_is_drawn_anew_every_round_and_recorded(tmp_path: P
     assert all(row["label"] == orjson.loads(row["options"])[0] for row in rows)
 
 
+def test_the_same_reply_to_another_order_is_recorded_with_that_order(tmp_path: Path) -> None:
+    register("same", lambda _: "[J]")
+    data = study({"labels": "JF", "order": "shuffled"}, mechanism={"name": "repetition", "rounds": 12})
+    data["agent"] |= {"model": "scripted/same", "constrain": "never"}
+    rows = decisions(data, tmp_path)
+    unregister("same")
+    assert {row["label"] for row in rows} == {"J"}
+    assert {row["options"] for row in rows} == {'["J","F"]', '["F","J"]'}
+
+
 def test_a_reversed_order_is_recorded_as_shown(tmp_path: Path) -> None:
     rows = decisions(study({"labels": "JF", "order": "reversed"}), tmp_path)
     assert {row["options"] for row in rows} == {'["F","J"]'} and {row["label"] for row in rows} == {"F"}

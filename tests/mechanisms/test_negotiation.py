@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import sizes
+from tests.sizes import size
 
 from ostrom.analysis.estimate import estimate
-from ostrom.answers import Answer
+from ostrom.answers import Answer, Invalid, read
 from ostrom.answers.random_answers import random_answer
 from ostrom.data.rundata import run_data
 from ostrom.games import build_game
 from ostrom.games.equilibria import bargaining_points
-from ostrom.ground.errors import GameError
+from ostrom.games.function import Due, End, FunctionGame, Now, Stages
+from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.protocol import Decision
+from ostrom.mechanisms.rounds import settled
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
@@ -148,49 +154,143 @@ def test_nobody_pays_more_than_it_has() -> None:
     assert played.payoffs == (3 - 1 - 3 + 1, 3 + 1 + 3 - 1)
 
 
+def test_who_owes_points_pays_nothing() -> None:
+    loss = build_game(
+        {"name": "loss", "actions": ["a", "b"], "payoffs": [[[-4, 1], [-4, 1]], [[-4, 1], [-4, 1]]]}
+    )
+    (played,) = negotiated([offer(None, [(1, 2, 2, "end")])], [], "a", loss).outcome.rounds
+    assert [payment["paid"] for payment in played.facts["payments"]] == [0.0] and played.payoffs == (-4, 1)
+
+
+def test_a_payment_to_oneself_is_none() -> None:
+    played = negotiated([offer(None, [(1, 1, 2, "now")]), offer(None, [(2, 1, 0, "now")])], [], endowment=5)
+    assert not played.outcome.facts["agreements"] and not played.outcome.rounds[0].facts["payments"]
+
+
+def test_who_is_bound_is_asked_where_the_action_is_no_option() -> None:
+    def rule(now: Now) -> Stages:
+        (first,) = yield [Due(0, "first", ("hold", "go"))]
+        last = yield [Due(seat, "last", ("go", "stop")) for seat in (0, 1)]
+        return End((float(first == "hold"), float(last[0] == "stop")))
+
+    names = ("hold", "go", "stop")
+    game = FunctionGame("two_steps", (names, names), rule, stages=("first", "last"), turns=3)
+    played = negotiated([offer({1: "hold"})], [], "stop", game, bound=5)
+    assert [(d.kind, d.player) for step in played.asked for d in step][1:] == [("act", 0), ("act", 1)]
+    assert played.outcome.rounds[0].payoffs == (1.0, 1.0)
+
+
 def test_negotiations_before_every_round_hold_for_that_round() -> None:
     played = negotiated([BOTH, BOTH], [True, False], turns=1, when="before", rounds=2)
     assert [r.payoffs for r in played.outcome.rounds] == [(3.0, 3.0), (1.0, 1.0)]
+    seen = [d.view.facts["agreements"] for step in played.asked for d in step if d.kind in ("offer", "reply")]
+    assert seen == [[], [], [], []], "what was signed for another round is not shown"
 
 
-def settled(playing: Playing, endowment: int, rounds: int, before: bool, seats: int) -> list[list[Fraction]]:
-    """The payoffs by round, recomputed from what was said, signed and played alone."""
-    has = [Fraction(endowment)] * seats
-    paid = []
-    facts = playing.outcome.facts
-    for played in playing.outcome.rounds:
-        flow = [Fraction(0)] * seats
-        now = [a for a in facts["agreements"] if a["round"] == played.number]
-        in_force = now if before else facts["agreements"]
-        last = before or played.number == rounds
-        for stage in ("now", "later"):
-            if stage == "later":
-                has = [h + Fraction(b) for h, b in zip(has, played.facts["before"], strict=True)]
-            for agreement in now if stage == "now" else in_force:
-                for payment in agreement["payments"]:
-                    due = (
-                        payment["when"] == "now"
-                        if stage == "now"
-                        else payment["when"] == "each_round" or (last and payment["when"] == "end")
-                    )
-                    if due:
-                        moved = max(Fraction(0), min(Fraction(payment["amount"]), has[payment["from"]]))
-                        for who, sign in ((payment["from"], -1), (payment["to"], 1)):
-                            has[who] += sign * moved
-                            flow[who] += sign * moved
-        paid.append([Fraction(b) + f for b, f in zip(played.facts["before"], flow, strict=True)])
-    return paid
+@pytest.mark.parametrize(("when", "most"), [("start", 4 * 2 + 3 * 2), ("before", 3 * (4 * 2 + 2))])
+def test_the_most_decisions_are_offers_replies_and_acts(when: str, most: int) -> None:
+    rules = mechanisms.build({"name": "negotiation", "turns": 4, "rounds": 3, "when": when})
+    assert rules.most_decisions(PD) == most
 
 
-@pytest.mark.parametrize("name", ["prisoners_dilemma", "public_goods", "minimum_effort", "trust"])
-def test_random_negotiations_settle_exactly(name: str) -> None:
-    game = build_game(name)
-    signed = 0
-    for seed in range(60):
+@dataclass
+class Again:
+    """A negotiation computed once more, from the rules and the bare answers: no fact of the match is read."""
+
+    game: Any
+    rounds: int
+    turns: int
+    before: bool
+    endowment: int
+    said: Iterator[tuple[str, int, Any]]
+    has: list[Fraction] = field(default_factory=list)
+    bound: dict[int, int] = field(default_factory=dict)
+    deals: list[tuple[int, list[Any]]] = field(default_factory=list)
+    signed: int = 0
+    ledger: list[tuple[int, int, int, int, str, Fraction]] = field(default_factory=list)
+
+    def play(self) -> list[tuple[tuple[int, ...], tuple[float, ...], list[Any]]]:
+        """By round what all did, what all were paid, and every payment."""
+        seats = self.game.seats
+        self.has, played = [Fraction(self.endowment)] * seats, []
+        for number in range(1, self.rounds + 1):
+            self.ledger = []
+            if self.before or number == 1:
+                self.bound, self.deals = {}, []
+                self._talk()
+            places = [self.bound[s] if s in self.bound else self._asked("act", s) for s in range(seats)]
+            values = [self.game.value(s, place) for s, place in enumerate(places)]
+            earned = [Fraction(x) for x in settled(self.game, number, values).payoffs]
+            self.has = [had + got for had, got in zip(self.has, earned, strict=True)]
+            last = self.before or number == self.rounds
+            for deal, payments in self.deals:
+                self._pay(deal, payments, ["each_round", "end"] if last else ["each_round"])
+            for _, payer, receiver, _, _, moved in self.ledger:
+                earned[payer] -= moved
+                earned[receiver] += moved
+            played.append((tuple(places), tuple(map(float, earned)), self.ledger))
+        assert next(self.said, None) is None, "somebody was asked too much"
+        return played
+
+    def _asked(self, kind: str, seat: int) -> Any:
+        asked, player, value = next(self.said)
+        assert (asked, player) == (kind, seat)
+        return self.game.index(seat, value) if kind == "act" else value
+
+    def _talk(self) -> None:
+        idle, seats = 0, self.game.seats
+        for turn in range(self.turns):
+            by = turn % seats
+            value = self._asked("offer", by)
+            acts = {
+                s: self.game.index(by, value["actions"][f"player_{s + 1}"][0])
+                for s in range(seats)
+                if value["actions"][f"player_{s + 1}"]
+            }
+            pays = [
+                (int(p["from"][-1]) - 1, int(p["to"][-1]) - 1, p["amount"], p["when"])
+                for p in value["payments"]
+                if p["from"] != p["to"] and p["amount"] > 0
+            ]
+            idle = 0 if acts or pays else idle + 1
+            if any(self.bound.get(s, place) != place for s, place in acts.items()):
+                continue
+            if acts or pays:
+                concerned = sorted({*acts, *(payer for payer, *_ in pays)} - {by})
+                accepts = [self._asked("reply", other)["accept"] for other in concerned]
+                if all(accepts):
+                    self.signed += 1
+                    self.bound |= acts
+                    self.deals.append((self.signed, pays))
+                    self._pay(self.signed, pays, ["now"])
+            if idle == seats:
+                return
+
+    def _pay(self, deal: int, payments: list[Any], moments: list[str]) -> None:
+        for payer, receiver, amount, when in payments:
+            if when in moments:
+                moved = min(Fraction(amount), max(self.has[payer], Fraction(0)))
+                self.has[payer] -= moved
+                self.has[receiver] += moved
+                self.ledger.append((deal, payer, receiver, amount, when, moved))
+
+
+TENTHS: dict[str, Any] = {
+    "name": "tenths", "actions": ["C", "D"],
+    "payoffs": [[[0.3, 0.3], [-0.2, 0.7]], [[0.7, -0.2], [0.1, 0.1]]],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", ["prisoners_dilemma", "public_goods", "minimum_effort", "trust", TENTHS])
+def test_random_negotiations_settle_exactly(spec: Any) -> None:
+    game = build_game(spec)
+    signed = short = several = 0
+    for seed in range(size(200, 8)):
         before, rounds, endowment = bool(seed % 2), 1 + seed % 3, (0, 3, 40)[seed % 3]
+        turns = 2 + seed % 4
         rules = mechanisms.build(
             {
-                "name": "negotiation", "turns": 4, "rounds": rounds, "bound": 12, "endowment": endowment,
+                "name": "negotiation", "turns": turns, "rounds": rounds, "bound": 12, "endowment": endowment,
                 "when": "before" if before else "start",
             }
         )  # fmt: skip
@@ -198,25 +298,125 @@ def test_random_negotiations_settle_exactly(name: str) -> None:
 
         def said(decision: Decision, step: int, streams: Streams = streams) -> Answer:
             answer = random_answer(decision.form, streams.at(step, decision.player, "any"))
-            return (
-                Answer({**answer.value, "accept": True}) if decision.kind == "reply" and step % 3 else answer
-            )
+            if decision.kind == "reply" and step % 3:
+                return Answer({**answer.value, "accept": True})
+            if decision.kind == "offer" and step % 5 == 4:  # a pass
+                return offer(seats=game.seats)
+            return answer
 
         played = drive(rules, game, streams, said)
-        signed += len(played.outcome.facts["agreements"])
-        expected = settled(played, endowment, rounds, before, game.seats)
-        for own, recomputed in zip(played.outcome.rounds, expected, strict=True):
-            assert own.payoffs == pytest.approx([float(p) for p in recomputed], abs=1e-12)
-            assert sum(map(Fraction, own.payoffs)) == sum(map(Fraction, own.facts["before"]))
-            for agreement in played.outcome.facts["agreements"]:
-                for bound in agreement["actions"]:
-                    if not before or agreement["round"] == own.number:
-                        done = own.actions[bound["seat"]]
-                        wanted = bound.get("action", None)
-                        assert done == (
-                            game.index(bound["seat"], bound["amount"]) if wanted is None else wanted
-                        )
-    assert signed > 20
+        given = [
+            (decision.kind, decision.player, answer.value)
+            for step, answers in zip(played.asked, played.answers, strict=True)
+            for decision, answer in zip(step, answers, strict=True)
+        ]
+        again = Again(game, rounds, turns, before, endowment, iter(given))
+        for own, (places, payoffs, ledger) in zip(played.outcome.rounds, again.play(), strict=True):
+            assert own.actions == places and own.payoffs == payoffs
+            assert [
+                tuple(paid[key] for key in ("agreement", "from", "to", "amount", "when", "paid"))
+                for paid in own.facts["payments"]
+            ] == [(*entry[:5], float(entry[5])) for entry in ledger]
+            short += sum(moved < amount for *_, amount, _, moved in ledger)
+            several += len({deal for deal, *_ in ledger}) > 1
+        assert len(played.outcome.facts["agreements"]) == again.signed
+        signed += again.signed
+    assert signed > 4 and short and (several or sizes.QUICK)
+
+
+# -- attacks ----------------------------------------------------------------------------------------------
+
+
+def kinds(playing: Playing) -> list[tuple[str, int]]:
+    return [(decision.kind, decision.player) for step in playing.asked for decision in step]
+
+
+def test_paying_oneself_or_nothing_is_no_offer() -> None:
+    played = negotiated([offer(payments=[(1, 1, 5, "now"), (2, 1, 0, "end")]), offer()], [], endowment=9)
+    assert [entry["outcome"] for entry in played.outcome.facts["said"]] == ["pass", "pass"]
+    assert played.outcome.rounds[0].payoffs == (1.0, 1.0) and not played.outcome.rounds[0].facts["payments"]
+
+
+@pytest.mark.parametrize("amount", [-1, 2.5, 31, True, "3", None])
+def test_a_payment_is_a_whole_number_within_the_bound(amount: Any) -> None:
+    rules = mechanisms.build({"name": "negotiation", "bound": 30})
+    form = next(rules.play(PD, Streams(0, 0)))[0].form
+    value = {
+        "message": "", "intend": [], "actions": {"player_1": [], "player_2": []},
+        "payments": [{"from": "player_1", "to": "player_2", "amount": amount, "when": "now"}],
+    }  # fmt: skip
+    labels = {"cooperate": "A0", "defect": "A1"}
+    assert isinstance(read(form, json.dumps(value), labels), Invalid)
+    value["payments"][0]["amount"] = 30  # type: ignore[index]
+    assert isinstance(read(form, json.dumps(value), labels), Answer)
+
+
+def test_several_agreements_pay_no_more_than_there_is_in_the_order_of_signing() -> None:
+    deals = [
+        offer(payments=[(1, 2, 4, "now")]),
+        offer(payments=[(1, 2, 4, "now")]),
+        offer(payments=[(1, 2, 4, "end")]),
+    ]
+    (played,) = negotiated(deals, [True], endowment=6).outcome.rounds
+    assert [paid["paid"] for paid in played.facts["payments"]] == [
+        4.0,
+        2.0,
+        1.0,
+    ]  # 6, then the point of the round
+    assert played.payoffs == (1 - 7, 1 + 7)
+
+
+def test_nobody_pays_out_of_a_loss() -> None:
+    game = build_game({**TENTHS, "payoffs": [[[-3, -3], [-3, -3]], [[-3, -3], [-3, -3]]]})
+    (played,) = negotiated(
+        [offer(payments=[(1, 2, 4, "end")])], [], "D", game, endowment=1, bound=9
+    ).outcome.rounds
+    assert played.payoffs == (-3.0, -3.0) and played.facts["payments"][0]["paid"] == 0.0
+
+
+def test_a_refused_offer_is_gone_and_a_reply_is_about_the_offer_at_hand() -> None:
+    """Nothing can be accepted later: an offer is answered before the next one is made."""
+    played = negotiated([BOTH, offer({2: "cooperate"}), offer(payments=[(2, 1, 1, "now")])], [False, True])
+    assert kinds(played)[:5] == [("offer", 0), ("reply", 1), ("offer", 1), ("offer", 0), ("reply", 1)]
+    assert [entry["outcome"] for entry in played.outcome.facts["said"]] == ["refused", "signed", "signed"]
+    assert played.outcome.facts["agreements"][0]["actions"] == [{"seat": 1, "action": 0}]
+
+
+def test_an_action_may_be_agreed_twice_and_each_agreement_pays() -> None:
+    deal = offer({1: "cooperate", 2: "cooperate"}, [(1, 2, 1, "end")])
+    (played,) = negotiated([deal, deal], [True, True]).outcome.rounds
+    assert played.actions == (0, 0) and played.payoffs == (1.0, 5.0)
+
+
+def test_an_agreement_of_an_earlier_round_does_not_contradict_one_of_a_later_round() -> None:
+    deals = [offer({1: "cooperate"}), offer({1: "defect"})]
+    played = negotiated(deals, [], turns=1, when="before", rounds=2)
+    assert [r.actions for r in played.outcome.rounds] == [(0, 1), (1, 1)]
+    assert [a["round"] for a in played.outcome.facts["agreements"]] == [1, 2]
+
+
+def test_two_of_three_can_agree_and_the_third_is_neither_asked_nor_bound() -> None:
+    goods = build_game("public_goods")
+    deal = offer({1: "contribute", 2: "contribute"}, [(1, 2, 1, "end")], 3)
+    played = negotiated([deal], [True], "free_ride", goods)
+    assert kinds(played) == [("offer", 0), ("reply", 1), ("act", 2)]
+    (alone,) = negotiated([deal], [False], "free_ride", goods).outcome.rounds
+    assert alone.actions == (1, 1, 1) and played.outcome.rounds[0].actions == (0, 0, 1)
+
+
+@pytest.mark.parametrize("amount", [2.5, 2])
+def test_an_amount_that_is_no_option_binds_nobody(amount: float) -> None:
+    game = build_game("minimum_effort")
+    deal = Answer({**offer(seats=4).value, "actions": {f"player_{s}": [amount] for s in range(1, 5)}})
+    played = negotiated([deal], [True] * 3, 7, game, bound=5)  # type: ignore[arg-type]
+    outcome = played.outcome.facts["said"][0]["outcome"]
+    assert outcome == ("signed" if amount == 2 else "impossible")
+    assert len(kinds(played)) == (4 if amount == 2 else 5)
+
+
+def test_agreements_have_no_noise() -> None:
+    with pytest.raises(StudyError, match="unknown key 'noise' of mechanism negotiation"):
+        mechanisms.build({"name": "negotiation", "noise": 0.1})
 
 
 def test_games_in_which_offers_have_no_words_are_refused() -> None:

@@ -154,6 +154,17 @@ def test_members_see_the_records_of_whom_they_observe(observe: str, seen: int) -
         assert all(match["round"] in (1, 2) for record in records for match in record["matches"])
 
 
+def test_a_record_that_is_read_late_ends_where_the_question_was_asked() -> None:
+    play = Society(network="ring:2", rounds=4, window=2).sized(6).play(PD, Streams(0, 1))
+    asked = [next(play)]
+    while len(asked) < 4:
+        asked.append(play.send([Answer("cooperate")] * 6))
+    shown = [step[0].view.facts["records"][0]["matches"] for step in asked]
+    assert [[match["round"] for match in matches] for matches in shown] == [[], [1], [2, 1], [3, 2]]
+    facts = asked[1][1].view.facts
+    assert "records" in facts and len(facts) == len(dict(facts))
+
+
 def test_too_many_neighbours_are_shown_by_chance() -> None:
     found = played(["cooperator"] * 20, rounds=3, records=5)
     shown = [tuple(r["name"] for r in step[0].view.facts["records"][1:]) for step in found.asked]

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from ostrom.ground.errors import RequestRefused
 from ostrom.models import Abilities, Reply, Request, Usage, open_model
-from ostrom.models.check import ModelCheckFailed, check_model, probe
+from ostrom.models.check import ModelCheckFailed, calls_tools, check_model, probe
 from ostrom.models.pending_call import PendingCall, Release, SingleStepCall
 from ostrom.models.providers.scripted import EVERYTHING, ScriptedModel
 from ostrom.testing.replies import answer
@@ -144,3 +145,31 @@ def test_a_probe_reports_one_call(server: LoopbackServer) -> None:
         {"messages": [{"role": "user", "content": server.bodies()[0]["messages"][0]["content"]}]}
     )
     assert report["version"] == "loopback" and report["usage"]["input"] > 0 and report["latency"] >= 0
+
+
+def refusing(request: Request) -> Reply:
+    """Wants no tools."""
+    raise RequestRefused("no tools here")
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (ScriptedModel("s", obedient), "offered one, called none"),
+        (ScriptedModel("s", refusing), "refused: no tools here"),
+        (ScriptedModel("s", obedient, abilities=Abilities()), "not known to call them"),
+    ],
+)
+def test_a_check_says_whether_a_model_calls_tools(model: ScriptedModel, said: str) -> None:
+    assert asyncio.run(calls_tools(model)) == said
+
+
+def test_a_check_sees_that_a_tool_is_called(server: LoopbackServer) -> None:
+    async def ask() -> str:
+        model = open_model("anthropic/claude-sonnet-4-5", base_url=server.origin)
+        try:
+            return await calls_tools(model)
+        finally:
+            await model.close()
+
+    assert asyncio.run(ask()) == "called"

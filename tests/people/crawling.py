@@ -27,6 +27,10 @@ def filled_in(page: str, chance: random.Random) -> dict[str, str]:
     for name, value in re.findall(r'type="radio" name="([^"]+)"[^>]*value="([^"]*)"', form):
         radios.setdefault(name, []).append(value)
     fields |= {name: chance.choice(values) for name, values in radios.items()}
+    rows = re.findall(r"<tr>(?:(?!</tr>).)*<select.*?</tr>", form, re.S)
+    for row in rows:
+        form = form.replace(row, "")
+        fields |= _entry(row, chance) if chance.random() < 0.5 else {}
     left, percent = 100, "(%)" in form
     for tag in re.findall(r'<input type="number"[^>]*>', form):
         name, low, high = (_attribute(tag, key) for key in ("name", "min", "max"))
@@ -39,6 +43,17 @@ def filled_in(page: str, chance: random.Random) -> dict[str, str]:
     for name in re.findall(r'<textarea name="([^"]+)"', form):
         fields[name] = WORDS
     return fields
+
+
+def _entry(row: str, chance: random.Random) -> dict[str, str]:
+    """One entry of a list: an option of every select, and a number."""
+    chosen = {
+        name: chance.choice(re.findall(r'<option value="([^"]+)"', options))
+        for name, options in re.findall(r'<select name="([^"]+)"(.*?)</select>', row, re.S)
+    }
+    for tag in re.findall(r'<input type="number"[^>]*>', row):
+        chosen[_attribute(tag, "name")] = str(chance.randint(0, int(_attribute(tag, "max"))))
+    return chosen
 
 
 def _attribute(tag: str, key: str) -> str:

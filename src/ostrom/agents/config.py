@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -21,7 +22,7 @@ from ostrom.ground.registry import write_spec
 
 NO_MODEL = (
     "no model is named: give --model PROVIDER/MODEL (see `ostrom list models`), "
-    "or set 'model', 'strategy' or 'person' here"
+    "or set 'model', 'strategy', 'person' or 'mcp' here"
 )
 
 
@@ -32,6 +33,29 @@ class ToolLimit(BaseModel):
 
     calls: int = Field(default=8, ge=1, le=100, description="calls of tools")
     tokens: int = Field(default=4000, ge=1, le=10**6, description="tokens of replies that call tools")
+
+
+class OutsideSeat(BaseModel):
+    """A seat of an agent outside of Ostrom: whoever takes it through MCP, or a program started for each match."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: list[str] | None = Field(
+        default=None, description="the program of the agent; left out: the seat waits until an agent takes it"
+    )
+    time: float = Field(default=600.0, gt=0, le=604_800, description="seconds for a decision")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _waiting(cls, data: Any) -> Any:
+        return {} if data == "seat" else data
+
+    @field_validator("command")
+    @classmethod
+    def _checked(cls, command: list[str] | None) -> list[str] | None:
+        from ostrom.agents.commands import checked
+
+        return None if command is None else checked(command)
 
 
 class AgentConfig(BaseModel):
@@ -47,6 +71,9 @@ class AgentConfig(BaseModel):
     )
     person: bool | Literal["web"] = Field(
         default=False, description="true: a person at the terminal; web: people in the browser"
+    )
+    mcp: OutsideSeat | None = Field(
+        default=None, description="seat: an agent elsewhere plays through MCP; or the command that starts one"
     )
     tree: str | None = Field(
         default=None,
@@ -92,7 +119,8 @@ class AgentConfig(BaseModel):
         default="auto", description="bind the form of the answer where the model can do it"
     )
     tools: list[str | dict[str, Any]] = Field(
-        default_factory=list, description="what a model may call before it answers: calculator, notes, past"
+        default_factory=list,
+        description="what a model may call before it answers: calculator, notes, past, {mcp: {command: [...]}}",
     )
     tool_limit: ToolLimit = Field(default_factory=ToolLimit, description="how much of it in one decision")
     facts: dict[str, Any] = Field(default_factory=dict, description="own variables for prompt files")
@@ -101,21 +129,34 @@ class AgentConfig(BaseModel):
         description="what is known of it, such as size, thinking or an index: columns of the tables, told to nobody",
     )
 
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _named_tools(cls, tools: Any) -> Any:
+        """``{mcp: {command: [...]}}`` is a tool by its name, as every part can be written."""
+        return [
+            {"name": "mcp", **tool["mcp"]}
+            if isinstance(tool, dict) and list(tool) == ["mcp"] and isinstance(tool["mcp"], dict)
+            else tool
+            for tool in tools
+        ] if isinstance(tools, list) else tools  # fmt: skip
+
     @model_validator(mode="after")
     def _one_way(self) -> AgentConfig:
-        ways = [w for w in ("strategy", "model", "recorded") if getattr(self, w) is not None]
+        ways = [w for w in ("strategy", "model", "mcp", "recorded") if getattr(self, w) is not None]
         ways += ["person"] * bool(self.person)
         if not ways:
             raise ValueError(NO_MODEL)
         if len(ways) != 1:
             raise ValueError(
-                "an agent decides in exactly one way: set 'model', 'strategy' or 'person' "
+                "an agent decides in exactly one way: set 'model', 'strategy', 'person' or 'mcp' "
                 f"(found {', '.join(ways)})"
             )
         if self.tools and (self.model is None or self.style == "logprob" or self.tree is not None):
             raise ValueError(
                 "tools are for a model that writes its answer: no strategy, person, tree or style logprob"
             )
+        if len({orjson.dumps(tool, option=orjson.OPT_SORT_KEYS) for tool in self.tools}) < len(self.tools):
+            raise ValueError("tools names the same tool twice")
         if self.tree is not None and (self.model is None or self.params.get("temperature") != 0):
             raise ValueError(
                 "tree needs a model with params.temperature 0, which answers the same every time"
@@ -139,6 +180,10 @@ class AgentConfig(BaseModel):
                 "framing.words: null needs answer: explained and another style than reasoned; "
                 "reasoning in the open is asked for in a number of words"
             )
+        if self.mcp is not None and (self.style == "logprob" or self.constrain == "always"):
+            raise ValueError(
+                "an agent at a seat (mcp) writes its answers: no style logprob, no constrain: always"
+            )
         if self.persona_in == "system" and self.persona is None:
             raise ValueError("persona_in: system needs a persona to put there: set 'persona'")
         return self
@@ -150,14 +195,16 @@ class AgentConfig(BaseModel):
             () if self.tools else ("tools", "tool_limit")
         ):  # agents without tools stay as they were kept
             data.pop(name, None)
+        if self.mcp is None:
+            data.pop("mcp", None)
         return data
 
     @property
     def kind(self) -> Literal["strategy", "model", "person", "recorded"]:
-        """How the agent decides: by a strategy, a model, a person or a record."""
+        """How the agent decides: by a strategy, a model, a person or a record; one at a seat is asked as a model."""
         if self.recorded is not None:
             return "recorded"
-        return "strategy" if self.strategy is not None else "model" if self.model is not None else "person"
+        return "strategy" if self.strategy is not None else "person" if self.person else "model"
 
     @cached_property
     def identity(self) -> str:
@@ -211,11 +258,20 @@ class AgentConfig(BaseModel):
         return None if self.model is None else client_name(self.model, self.settings)
 
     @property
+    def commands(self) -> list[tuple[str, Any]]:
+        """The commands that it would run, and the key that names each."""
+        return [
+            ("agent.tools", tool["command"])
+            for tool in self.tools
+            if isinstance(tool, dict) and "command" in tool
+        ] + ([] if self.mcp is None or self.mcp.command is None else [("agent.mcp", self.mcp.command)])
+
+    @property
     def label(self) -> str:
         """A readable name where the study gives none."""
         if self.strategy is not None:
             return write_spec(self.strategy)
-        return self.called or self.model or self.recorded or "person"
+        return self.called or self.model or self.recorded or ("person" if self.person else "mcp")
 
 
 def _as_values(value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ostrom.agents.base import Agent, DecisionContext, PersonAgentFactory
+from ostrom.agents.base import Agent, DecisionContext, Missed, OutsideSeats, PersonAgentFactory
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.dialogue import Chat
 from ostrom.agents.explained import bare, explained, is_explained, mixed, taken
@@ -19,7 +19,7 @@ from ostrom.agents.person import Person
 from ostrom.agents.policy import Declined, apply_policy
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.agents.tools import Scene, Tool, tools, used
+from ostrom.agents.tools import Scene, Tool, offered, tools, used
 from ostrom.agents.tree import TreeAgent, Trees
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, constraint_of, read
 from ostrom.answers.forms import TOKENS_PER_WORD
@@ -32,6 +32,8 @@ from ostrom.memory import Memory, Note, NoteDue, Shown, memories
 from ostrom.models.asking import calls_in, result_turn
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request
 from ostrom.models.failures import one_line
+
+KEPT_ANSWERS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,8 @@ class LanguageAgent:
         self.style: Style = styles.build(config.style, key="agent.style")
         self.memory: Memory = memories.build(config.memory, key="agent.memory")
         self._takes_notes = self.memory.takes_notes
+        self._told: dict[int, tuple[Answer, Mapping[str, Any], Answer]] = {}
+        """Short replies are read as the same few answers; the same object is encoded once."""
         self.tools: list[Tool] = [tools.build(tool, key="agent.tools") for tool in config.tools]
         refuse_unable(config, model.abilities, model.name)
 
@@ -166,9 +170,7 @@ class LanguageAgent:
     ) -> tuple[str, Answer | Invalid]:
         """Call the model until it answers; the tools that it calls are used in between, within the study's limit."""
         limit, count, tokens = self.config.tool_limit, 0, 0
-        specs = tuple(
-            spec for box in self.tools for spec, _ in box.functions(Scene(decision.view, prompt.labels))
-        )
+        specs = await offered(self.tools, Scene(decision.view, prompt.labels), context)
         sent = list(messages)
         while True:
             request = Request(tuple(sent), self.params(context, part), lasting=lasting, tools=specs)
@@ -193,7 +195,7 @@ class LanguageAgent:
 
     async def _use(self, call: Mapping[str, str], scene: Scene, step: int) -> Answer:
         """Use a tool: a question within the decision, which nobody has to be asked."""
-        result, failed = used(self.tools, scene, call["name"], call["arguments"])
+        result, failed = await used(self.tools, scene, call["name"], call["arguments"])
         return Answer(
             {
                 "tool": call["name"],
@@ -284,8 +286,14 @@ class LanguageAgent:
         """The answer with what the player was shown as options, in the order shown."""
         if not prompt.facts:
             return answer
-        facts = {**answer.facts, **prompt.facts} if answer.facts else prompt.facts
-        return Answer(answer.value, answer.reading, answer.probabilities, answer.note, facts)
+        told = self._told.get(id(answer))
+        if told is None or told[0] is not answer or told[1] is not prompt.facts:
+            facts = {**answer.facts, **prompt.facts} if answer.facts else prompt.facts
+            full = Answer(answer.value, answer.reading, answer.probabilities, answer.note, facts)
+            if len(self._told) >= KEPT_ANSWERS:
+                self._told.clear()
+            told = self._told[id(answer)] = (answer, prompt.facts, full)
+        return told[2]
 
     def give_up(
         self, decision: Decision, context: DecisionContext, reason: str, *, refused: bool = False
@@ -312,13 +320,36 @@ class LanguageAgent:
         return replace(mixed, value=drawn, probabilities=odds)
 
 
+class OutsideAgent(LanguageAgent):
+    """An agent outside of Ostrom at a seat: reads what a model would read; a decision may be missed, as by a person."""
+
+    def __init__(
+        self, config: AgentConfig, seats: OutsideSeats, invalidity: Invalidity, renderer: PromptRenderer
+    ) -> None:
+        super().__init__(config, seats, invalidity, renderer)
+        self.seats = seats
+
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
+        """Ask at the seat."""
+        place = (context.unit, context.step, context.player)
+        order = context.draw("order") if self.config.framing.order == "shuffled" else None
+        rules = self.renderer.rules(decision, self.shown(decision, context), order, self.config.facts)
+        self.seats.begin(*place, self.config, rules)
+        answer: Answer | None = None
+        try:
+            answer = await super().answer(decision, context)
+        except Missed as missed:
+            answer = Answer(None, "missed", note=str(missed))
+        finally:
+            self.seats.decided(*place, answer)
+        return answer
+
+
 def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
     """Refuse a model that cannot be asked in the way that its configuration says."""
     lacking = styles.build(config.style, key="agent.style").lacks(abilities)
     if lacking:
         raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
-    for tool in config.tools:
-        tools.build(tool, key="agent.tools")
     if config.tools and not abilities.tools:
         raise StudyError(
             f"{name} is not known to call tools (settings: abilities: [tools])", key="agent.tools"
@@ -406,8 +437,10 @@ class AgentFactory:
         invalidity: Invalidity,
         people: PersonAgentFactory | None = None,
         trees: Trees | None = None,
+        seats: OutsideSeats | None = None,
     ) -> None:
         self.models, self.library, self.invalidity, self.people = models, library, invalidity, people
+        self.seats = seats
         self.trees: Trees = trees or {}
 
     def __call__(self, configs: Sequence[AgentConfig], streams: Streams) -> list[Agent]:
@@ -438,6 +471,10 @@ class AgentFactory:
             return TreeAgent(config, self.trees)
         if config.person:
             return Person(config, renderer)
+        if config.mcp is not None:
+            if self.seats is None:
+                raise StudyError("agents at seats are not asked by this command", key="agent.mcp")
+            return OutsideAgent(config, self.seats, self.invalidity, renderer)
         assert config.client is not None
         return LanguageAgent(config, self.models[config.client], self.invalidity, renderer)
 

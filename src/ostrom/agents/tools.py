@@ -1,16 +1,18 @@
 """Tools that a model may call before it answers: exact arithmetic, a notebook, a look at the past.
 
-A tool is a pure function of what its player may know and of what its tools gave it before in the match. Calls and
-results are questions within a decision: journaled, and never asked for again.
+A tool of ours is a pure function of what its player may know and of what its tools gave it before in the match; those
+of an MCP server stand in ``tool_servers``. Calls and results are questions within a decision: journaled, and never
+asked for again.
 """
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
+from ostrom.agents.base import DecisionContext
 from ostrom.games.parameters import shown
 from ostrom.ground.registry import Registry
 from ostrom.mechanisms.base import closed_object, seat_key
@@ -48,7 +50,7 @@ class Scene:
         return len({len(names) for names in self.view.game.actions}) == 1
 
 
-Functions: TypeAlias = list[tuple[ToolSpec, Callable[..., str]]]
+Functions: TypeAlias = list[tuple[ToolSpec, Callable[..., str | Awaitable[str]]]]
 """What a model is told of each function, and what it does."""
 
 
@@ -56,6 +58,11 @@ class Tool(ABC):
     """What a study names in ``agent.tools``: one function or several."""
 
     name: ClassVar[str]
+    unknown: ClassVar[int] = 0
+    """Characters, at most, of what a model is told of functions that are not known before play."""
+
+    async def prepare(self, context: DecisionContext, taken: Collection[str]) -> None:  # noqa: B027
+        """Do what must be done before functions are known; ``taken`` are the names of those of other tools."""
 
     @abstractmethod
     def functions(self, scene: Scene) -> Functions:
@@ -142,11 +149,20 @@ tools: Registry[Tool] = Registry(
         "calculator": "ostrom.agents.tools:Calculator",
         "notes": "ostrom.agents.tools:Notebook",
         "past": "ostrom.agents.tools:LookBack",
+        "mcp": "ostrom.agents.tool_servers:ToolServer",
     },
 )
 
 
-def used(boxes: Sequence[Tool], scene: Scene, name: str, arguments: str) -> tuple[str, bool]:
+async def offered(boxes: Sequence[Tool], scene: Scene, context: DecisionContext) -> tuple[ToolSpec, ...]:
+    """What a model is told of the functions of its tools, each by a name of its own."""
+    for box in boxes:
+        others = [spec.name for other in boxes if other is not box for spec, _ in other.functions(scene)]
+        await box.prepare(context, others)
+    return tuple(spec for box in boxes for spec, _ in box.functions(scene))
+
+
+async def used(boxes: Sequence[Tool], scene: Scene, name: str, arguments: str) -> tuple[str, bool]:
     """What a call gives back, and whether it failed; nothing that a model writes ends a match."""
     functions = {spec.name: run for box in boxes for spec, run in box.functions(scene)}
     given = arguments_of(arguments)
@@ -155,7 +171,8 @@ def used(boxes: Sequence[Tool], scene: Scene, name: str, arguments: str) -> tupl
             raise ToolFailed(f"there is no tool {name[:60]!r} (there are: {', '.join(functions)})")
         if given is None:
             raise ToolFailed("the arguments are not a JSON object")
-        return functions[name](**given)[:LONGEST_RESULT], False
+        result = functions[name](**given)
+        return (result if isinstance(result, str) else await result)[:LONGEST_RESULT], False
     except ToolFailed as failure:
         return f"error: {failure}", True
     except TypeError:

@@ -473,6 +473,7 @@ class Run:
         seeds: int = 1,
         name: str | None = None,
         runs: str | Path | None = None,
+        allow_command: Sequence[str] | None = None,
     ) -> Run:
         """Play on from round ``at`` of a finished match as a new run, with changes as `ostrom more branch` takes them.
 
@@ -494,6 +495,7 @@ class Run:
                     seeds=seeds,
                     name=name,
                     runs=runs or self.path.parent,
+                    options=PlayOptions(allow_command=allow_command),
                 )
             return Run(done.folder, done.result)
 

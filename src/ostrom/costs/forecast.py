@@ -146,7 +146,7 @@ def forecast(
     known: dict[tuple[Any, ...], Rehearsal] = {}
     lengths = Lengths() if measured is None else Lengths(measured.reply, measured.texts)
     chains = Chains(plan) if plan.models and all(may_batch(model) for model in plan.models) else None
-    decisions, varies, chance, words = 0.0, dict[str, None](), False, _Words()
+    decisions, varies, chance, tools, words = 0.0, dict[str, None](), False, False, _Words()
     for index in range(len(plan) // plan.study.seeds):
         if not (seeds := plan.repeats(index)):
             continue  # it is played by other shards
@@ -167,17 +167,19 @@ def forecast(
         if key not in known:
             known[key] = rehearsed(plan, unit, lengths, plan.cells)
         match = known[key]
-        played = None if measured is None or not match.varies else measured.played(unit)
+        open_end = match.varies or match.tools or not match.exact
+        played = None if measured is None or not open_end else measured.played(unit)
         if match.varies and played is None:
             varies[unit.game.name] = None
+        tools = tools or (match.tools and played is None)
         longer = 1.0 if played is None else played.calls / sum(share.calls for share in match.likely)
-        decisions += seeds * match.decisions * longer
+        decisions += seeds * match.decisions * (1.0 if match.exact else longer)
         for seated, likely, bound in zip(playing(unit), match.likely, match.most, strict=True):
             if _asks(seated.config):
                 cost.add_share(str(seated.config.model), bound, match.bounded, seeds, likely, longer, played)
     found = cost.finished()
     found.likely_decisions = round(decisions)
-    found.assumes = assumptions(measured, list(varies), chance=chance) if plan.models else ()
+    found.assumes = assumptions(measured, list(varies), chance=chance, tools=tools) if plan.models else ()
     if chains is None:
         found.batch_usd = found.likely_batch_usd = found.batch_usd_with_retries = None
     else:
@@ -211,7 +213,11 @@ class _Words:
 
 
 def assumptions(
-    measured: Measured | None = None, varies: Sequence[str] = (), *, chance: bool = False
+    measured: Measured | None = None,
+    varies: Sequence[str] = (),
+    *,
+    chance: bool = False,
+    tools: bool = False,
 ) -> tuple[str, ...]:
     """What likely figures take for granted, a line each."""
     lines = []
@@ -222,6 +228,10 @@ def assumptions(
         )
     if chance:
         lines.append("matches end when chance ends them on average; at most: in their last round")
+    if tools:
+        lines.append(
+            "a player with tools calls one of them before each answer; at most: as many as its limit"
+        )
     if varies:
         lines.append(
             f"how much is asked in {', '.join(varies)} depends on what the players do, and they choose at random"

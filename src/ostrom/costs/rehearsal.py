@@ -7,7 +7,7 @@ long matches that are not played repeat the last one that was.
 
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,11 @@ from ostrom.agents.dialogue import Chat, turn_of, with_turn
 from ostrom.agents.language import Invalidity, LanguageAgent, renderer_of
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.agents.tools import LONGEST_RESULT
+from ostrom.agents.tools import LONGEST_RESULT, Scene
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, Record, Text
 from ostrom.answers.forms import answer_tokens
 from ostrom.answers.random_answers import filler, random_answer
-from ostrom.costs.lengths import Lengths, is_free, reply_of, text_name
+from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, Lengths, is_free, reply_of, text_name
 from ostrom.engine.plan import Plan, Unit
 from ostrom.framing.prompt import Prompt
 from ostrom.ground.streams import Streams
@@ -35,9 +35,11 @@ from ostrom.studies.prompts import prepared
 CHARACTERS = 4.0
 """Characters of a token in a usual text."""
 MESSAGE = 25
+"""Tokens of a usual message."""
 TOOL_TURN = 300
 """Characters of a usual call of a tool with its result."""
-"""Tokens of a usual message."""
+TOOL_SPEC = 40
+"""Characters that a wire puts around what a request tells of a tool."""
 REHEARSED, FEWEST = 240, 5
 """Decisions of a match that are rehearsed, and rounds at least."""
 REHEARSED_IN_ALL = 5000
@@ -75,7 +77,11 @@ class Rehearsal:
     """Whether something bounds every reply."""
     decisions: float
     varies: bool
-    """Whether the number of decisions depends on what the players do."""
+    """Whether the number of decisions depended on what the players did."""
+    exact: bool
+    """Whether no match takes more or fewer decisions, whatever the players do."""
+    tools: bool
+    """Whether players may call tools, and so take more calls than decisions."""
 
 
 @dataclass(slots=True)
@@ -130,7 +136,7 @@ class RehearsingAgent(LanguageAgent):
     def __init__(self, plan: Plan, config: AgentConfig, lengths: Lengths, *, longest: bool) -> None:
         super().__init__(config, _NoModel(), Invalidity(), renderer_of(config, plan.library))  # type: ignore[arg-type]
         self.reply_tokens, self.said, self.longest = lengths.reply(config), lengths.texts, longest
-        self.texts, self.bounded = config.conversation == "dialogue" or bool(config.tools), True
+        self.texts, self.bounded = config.conversation == "dialogue", True
         """Whether some prompt depends on the length of a text; whether all replies are bounded."""
         self.calls: list[tuple[str, int, float, float]] = []
         self.extreme: _Extreme | None = None
@@ -179,15 +185,26 @@ class RehearsingAgent(LanguageAgent):
         del think, lasting
         form = decision.form
         usual, most = self.lengths(form)
-        self.calls.append((part, _characters(messages), usual, most))
-        for call in range((self.config.tool_limit.calls if self.longest else 1) if self.tools else 0):
-            more = (call + 1) * (LONGEST_RESULT if self.longest else TOOL_TURN)
-            self.calls.append((f"{part}.after{call + 1}", _characters(messages) + more, usual, most))
+        sent, limit = _characters(messages) + self._offered(decision, prompt), self.config.tool_limit
+        self.calls.append((part, sent, usual, most))
+        for call in range(1, 1 + ((limit.calls if self.longest else 1) if self.tools else 0)):
+            more = call * TOOL_TURN
+            if self.longest:
+                said = min(call * most, limit.tokens)
+                more = call * LONGEST_RESULT + round(said * CHARACTERS_PER_TOKEN)
+            self.calls.append((f"{part}.after{call}", sent + more, usual, most))
         answer = self.drawn(form, context.draw(f"answer:{part}"))
         tokens = most if self.longest else usual
         text = _written(answer, form, prompt)
         more = round(tokens * CHARACTERS) - len(text) - 1
         return (f"{filler(more)}\n{text}" if more > 0 and not isinstance(form, Text) else text), answer
+
+    def _offered(self, decision: Decision, prompt: Prompt) -> int:
+        """Characters of what a request tells of its tools; what servers offer is not known before play."""
+        scene = Scene(decision.view, prompt.labels)
+        specs = [spec for box in self.tools for spec, _ in box.functions(scene)]
+        unknown = sum(box.unknown for box in self.tools if self.longest)
+        return unknown + sum(TOOL_SPEC + len(orjson.dumps(asdict(spec))) for spec in specs)
 
     async def call(self, context: Any, request: Request, part: str) -> Reply:
         """A reply in which all options are equally likely."""
@@ -292,8 +309,10 @@ class _Match:
         while number < self.played:
             nodes.add(number)
             number = 3 if number == 2 else 2 * number
-        reaches = {memory.most_lines(FAR) + 1 for memory in self.memories.values()}
-        return nodes | reaches
+        self.bends = {1, 2, self.played, self.played + 1}
+        """Of these, the rounds between which a prompt grows evenly."""
+        self.bends |= {memory.most_lines(FAR) + 1 for memory in self.memories.values()}
+        return nodes | self.bends
 
     def speaks(self, place: int) -> bool:
         """Whether a model answers for a player."""
@@ -301,8 +320,8 @@ class _Match:
 
     @property
     def texts(self) -> bool:
-        """Whether prompts depend on the length of texts, or on how much memory happens to show."""
-        return self.steps > 1 and any(agent.texts for agent in self.agents.values())
+        """Whether prompts depend on the length of texts, on calls of tools, or on how much memory happens to show."""
+        return any(agent.tools or (self.steps > 1 and agent.texts) for agent in self.agents.values())
 
     def decisions(self, number: int) -> int:
         """How many decisions a rehearsal had."""
@@ -352,9 +371,8 @@ class _Match:
         """What a question takes in every round, and what a shown round adds to it."""
         samples, memory = self.samples[key], self.memories[key[0]]
         rounds = sorted({sample.round for sample in samples})
-        rows = np.array(
-            [np.mean([astuple(s)[1:] for s in samples if s.round == at], axis=0) for at in rounds]
-        )
+        middle = np.max if self.longest else np.mean
+        rows = np.array([middle([astuple(s)[1:] for s in samples if s.round == at], axis=0) for at in rounds])
         every = range(1, max(self.played + 1, rounds[-1]) + 1)
         columns = [np.interp(every, rounds, column).tolist() for column in rows.T]
         self._means[key] = {
@@ -390,6 +408,9 @@ class _Match:
             if seated.config.strategy is not None
         }
         asked: list[tuple[int, _Key, int]] = []
+        self._before: Counter[tuple[Any, ...]] = Counter()
+        # The longest prompt may be one of any rehearsal; what is likely needs one sample alone.
+        self._from = Counter({key: len(of) for key, of in self.samples.items()} if self.longest else {})
         self.asked.append(asked)
         play, self._rng = self.rules.play(unit.game, streams), streams.at(0, 0, "rehearsal")
         try:
@@ -410,7 +431,8 @@ class _Match:
         config, number = self.unit.players[who].config, decision.view.round
         agent = self.agents.get(id(config))
         seats, society = self.unit.game.seats, self.unit.mechanism.society
-        key = (id(config), decision.view.seat if society else who % max(seats, 1), decision.kind)
+        kind = decision.kind if society else self._numbered(decision, who)
+        key = (id(config), decision.view.seat if society else who % max(seats, 1), kind)
         asked.append((who, key, number))
         if agent is None:
             script = scripts.get(who)
@@ -418,12 +440,19 @@ class _Match:
             if script is not None:
                 return script.reply(decision, context)  # type: ignore[arg-type]
             return random_answer(decision.form, self._rng, 40)
-        alike = sum(sample.round == number for sample in self.samples[key])
-        if alike < (ALIKE if society else 1) and (number in self.nodes or not self.samples[key]):
+        alike = sum(sample.round == number for sample in self.samples[key][self._from[key] :])
+        nodes = self.nodes if kind == decision.kind else self.bends
+        if alike < (ALIKE if society else 1) and (number in nodes or not self.samples[key]):
             return self._written(
                 decision, agent, key, _Context(streams, step, decision.player, known[who]), known[who]
             )
         return self._unwritten(decision, agent, key, self._rng, known[who], asked, who)
+
+    def _numbered(self, decision: Decision, who: int) -> str:
+        """The kind of a question; of several in one round with its number, since later ones quote more."""
+        place = who, decision.kind, decision.view.round, decision.view.facts.get("bout", 0)
+        self._before[place] += 1
+        return decision.kind if self._before[place] == 1 else f"{decision.kind} {self._before[place]}"
 
     def _written(
         self, decision: Decision, agent: RehearsingAgent, key: _Key, context: _Context, known: _Player
@@ -485,7 +514,8 @@ def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehea
     match = _Match(plan, unit, lengths, longest=False)
     match.rehearse(1)
     rules = unit.mechanism
-    exact = match.decisions(0) >= match.rules.most_decisions(unit.game) and not rules.spreads
+    most = match.rules.most_decisions(unit.game)
+    exact = match.decisions(0) >= most and not rules.spreads and not unit.game.stateful
     again = not exact and not rules.society
     if not exact:  # societies have many members, and many cells, which make up for times
         enough = TIMES if again else REHEARSED_IN_ALL // (cells * match.decisions(0))
@@ -502,10 +532,14 @@ def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehea
     numbers = range(len(match.asked))
     return Rehearsal(
         _likely(match),
-        _exact_bound(longest) if exact else _loose_bound(longest),
+        _exact_bound(longest)
+        if longest.decisions(0) >= most and not rules.spreads
+        else _loose_bound(longest),
         all(agent.bounded for agent in longest.agents.values()),
         sum(match.weighted(number) for number in numbers) / len(numbers),
         spread or min(counts) < max(counts),
+        exact,
+        any(agent.tools for agent in match.agents.values()),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from ostrom.agents.language import styles
 from ostrom.engine.plan import Unit
 from ostrom.ground.errors import UsageError
+from ostrom.ground.words import how_many
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
 from ostrom.models.batches import may_batch
@@ -31,7 +32,8 @@ class Waves:
     most_hours: float
 
     def __str__(self) -> str:
-        return f"{self.count} waves, about {_span(self.hours)}, at most {_span(self.most_hours)} (before retries)"
+        waves = how_many(self.count, "wave")
+        return f"{waves}, about {_span(self.hours)}, at most {_span(self.most_hours)} (before retries)"
 
 
 def check_batch(plan: StudyPlan, most: int | None) -> None:
@@ -84,7 +86,7 @@ class Chains:
     def _chain(self, unit: Unit) -> int:
         told = tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
         models = tuple(
-            (s.config.model is not None, s.config.style, str(s.config.memory)) for s in unit.players
+            (self._calls(unit, place), str(seated.config.memory)) for place, seated in enumerate(unit.players)
         )
         key = (told, unit.kind, unit.game.name, models)
         if key not in self._known:
@@ -93,11 +95,11 @@ class Chains:
         return self._known[key]
 
     def _calls(self, unit: Unit, player: int) -> int:
-        """Calls one after another for one decision of a player; 0 for one that asks no model."""
+        """Calls one after another for one decision of a player, tools included; 0 for one that asks no model."""
         config = unit.players[player].config
         if config.model is None or config.tree is not None:
             return 0
-        return styles.build(config.style).calls
+        return styles.build(config.style).calls * (1 + (config.tool_limit.calls if config.tools else 0))
 
     def _bound(self, unit: Unit) -> int:
         rules, game = unit.mechanism, unit.game

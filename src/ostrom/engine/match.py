@@ -179,9 +179,18 @@ class LiveMatch:
         self._parts = grouped(((step, player), part) for step, player, part in self.known if part)
         self._complaints: dict[int, int] = {}
         """Replies to the decisions of this step that could not be read, by player."""
+        self.at_end: dict[Callable[[], Awaitable[None]], None] = {}
+        """What agents have to be done at the end, once each."""
 
     async def run(self) -> Outcome:
         """Play to the end. Every live answer is durable before the rules see it."""
+        try:
+            return await self._run()
+        finally:
+            if self.at_end:
+                await asyncio.gather(*(work() for work in self.at_end), return_exceptions=True)
+
+    async def _run(self) -> Outcome:
         instant = all(agent.instant for agent in self.agents) and not self.known
         try:
             decisions = next(self.play)
@@ -350,6 +359,9 @@ class _DecisionContext:
 
     def earlier_turns(self) -> list[Answer]:
         return self.match.turns.before(self.step, self.player)
+
+    def at_end(self, work: Callable[[], Awaitable[None]]) -> None:
+        self.match.at_end[work] = None
 
     def count_invalid(self, reason: str) -> None:  # noqa: ARG002
         self.complaints += 1

@@ -108,6 +108,14 @@ class PlayOptions:
             metavar="VARIABLE=HOST",
         ),
     )
+    allow_command: Sequence[str] | None = field(
+        default=None,
+        metadata=_as(
+            list[str],
+            "Let this command, which the study names, be run. May be given several times.",
+            metavar="COMMAND",
+        ),
+    )
     shard: str | None = field(
         default=None,
         metadata=_as(

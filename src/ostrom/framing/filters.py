@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 from unicodedata import category
 
@@ -34,6 +35,7 @@ def percent(value: float) -> str:
     return f"{number(round(_number(value) * 100, 6))} %"
 
 
+@lru_cache(maxsize=1024)  # the same messages are quoted in prompt after prompt
 def quoted(text: str) -> str:
     """Somebody's words as data on one line: a JSON string that cannot end its line, its quotes or a tag.
 

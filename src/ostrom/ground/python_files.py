@@ -22,7 +22,7 @@ WRITTEN = re.compile(r"(?P<file>[^:@\s]+\.py)(?::(?P<name>[A-Za-z_]\w*))?(?::(?P
 BOUND = re.compile(r"(?P<file>[^:@\s]+\.py):(?P<name>\w+)@(?P<digest>[0-9a-f]{12})")
 OF_A_SCRIPT = re.compile(r"\w+_[0-9a-f]{6}")
 """The names that functions get which Python gives to a study in place of names."""
-TEXTS = ("facts", "attributes", "persona", "system", "framing", "label", "model", "prompts")
+TEXTS = ("facts", "attributes", "persona", "system", "framing", "label", "model", "prompts", "command")
 """Keys below which texts are texts."""
 _MODULES: dict[tuple[str, str], ModuleType] = {}
 _ALLOWED: set[Path] = set()

@@ -43,9 +43,6 @@ class Mechanism(ABC):
     observers: int = 0
     """How many players a match has beyond the game's seats: they are asked questions but never act."""
 
-    for_people: bool = True
-    """Whether people can answer all that is asked: their pages have fields and no lists."""
-
     may_miss: ClassVar[bool] = False
     """Whether the rules can say what a missed decision means (parameter ``missed``)."""
 
@@ -280,7 +277,7 @@ class Around(Mechanism):
         self.rules = rules
         self.name, self.one_shot = rules.name, rules.one_shot  # type: ignore[misc]
         self.society, self.may_miss = rules.society, rules.may_miss  # type: ignore[misc]
-        self.any_game, self.may_talk, self.for_people = rules.any_game, rules.may_talk, rules.for_people  # type: ignore[misc]
+        self.any_game, self.may_talk = rules.any_game, rules.may_talk  # type: ignore[misc]
         self.observers, self.spreads = rules.observers, rules.spreads
         self.missing = rules.missing
 

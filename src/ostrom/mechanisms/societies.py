@@ -8,7 +8,7 @@ With rewiring, members of a society cut links and propose new ones. Cutting take
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
@@ -63,6 +63,29 @@ def record_of(
             ]
         matches.append(line)
     return {"name": called(player, names, reader), "seat": _seat(player, past), "matches": matches}
+
+
+class LazyFacts(Mapping[str, Any]):
+    """Facts of which some are computed at first use: few of those who are asked look at a record."""
+
+    __slots__ = ("_computed", "_known")
+
+    def __init__(self, known: dict[str, Any], computed: Mapping[str, Callable[[], Any]]) -> None:
+        self._known, self._computed = known, computed
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._known and key in self._computed:
+            self._known[key] = self._computed[key]()
+        return self._known[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._known, **self._computed})
+
+    def __len__(self) -> int:
+        return len({**self._known, **self._computed})
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._known or key in self._computed
 
 
 def called(player: int, names: Sequence[str], reader: int) -> str:

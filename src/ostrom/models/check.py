@@ -15,7 +15,7 @@ import orjson
 
 from ostrom.ground.errors import ModelError, OstromError, RequestRefused
 from ostrom.models import open_model
-from ostrom.models.base import Constraint, Message, Model, Reply, Request
+from ostrom.models.base import Constraint, Message, Model, Reply, Request, ToolSpec
 from ostrom.models.pending_call import PreparesCalls
 from ostrom.models.redaction import redact
 
@@ -65,6 +65,24 @@ async def probe(model: Model) -> dict[str, Any]:
         "reply": " ".join(reply.text.split())[:80],
         "settings": dict(model.describe()),
     }
+
+
+TOOL = ToolSpec(
+    "calculate",
+    "Compute an arithmetic expression exactly.",
+    {"type": "object", "properties": {"expression": {"type": "string"}}, "required": ["expression"]},
+)
+
+
+async def calls_tools(model: Model) -> str:
+    """Offer a tool to a model that may be able to call it, and say what it does, in words."""
+    if not model.abilities.tools:
+        return "not known to call them"
+    try:
+        reply = await model.complete(_request("Compute 1234 * 5678 with the tool.", 200, tools=(TOOL,)))
+    except ModelError as error:
+        return f"refused: {error}"
+    return "called" if reply.finish == "tools" else "offered one, called none"
 
 
 def _request(text: str, max_tokens: int = 32, **more: Any) -> Request:

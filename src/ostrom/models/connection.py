@@ -88,7 +88,7 @@ HEAD_START = 0.25
 """Seconds after which the next address is tried beside those that have not answered."""
 
 
-class Abortable(asyncio.Protocol):
+class Abortable(asyncio.BufferedProtocol):
     """A protocol whose connection can be closed at once."""
 
     def abort(self) -> None:
@@ -350,6 +350,8 @@ class Address:
         return client_context()
 
 
+BUFFER = 1 << 15
+"""Bytes that a connection reads at a time."""
 Take = Callable[["Response | Exception"], None]
 """Called with the result of an exchange: a response, or ServerClosed, ResponseCut, InvalidResponse, OSError."""
 
@@ -360,6 +362,7 @@ class Connection(Abortable):
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._reader = ResponseReader()
+        self._buffer = memoryview(bytearray(BUFFER))
         self._take: Take | None = None
         self._transport: asyncio.Transport | None = None
         self.usable = True
@@ -415,13 +418,17 @@ class Connection(Abortable):
         """The connection is open."""
         self._transport = cast("asyncio.Transport", transport)
 
-    def data_received(self, data: bytes) -> None:
-        """Bytes arrived."""
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
+        """Where the next bytes go. Without it asyncio allocates 256 KiB for every read."""
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """So many bytes arrived."""
         if self._take is None:
             self.abort()  # bytes that no request asked for
             return
         try:
-            response = self._reader.feed(data)
+            response = self._reader.feed(bytes(self._buffer[:nbytes]))
         except InvalidResponse as error:
             self.fail(error)
             return

@@ -21,7 +21,6 @@ from ostrom.ground.words import how_many
 if TYPE_CHECKING:
     from ostrom.engine.folder import Folder
     from ostrom.people.host import Host
-if TYPE_CHECKING:
     from ostrom.people.pilot import Through
 
 
@@ -196,6 +195,10 @@ def erase(
             "erase: name either the code of a person or --older-than, for example --older-than 90d"
         )
     try:
+        if (
+            older_than is not None and older_than.strip().isdecimal()
+        ):  # 30 would mean seconds, and erasing is for good
+            raise ValueError(f"needs a unit: {older_than.strip()}d, or h, min, s")
         keep = None if older_than is None else seconds(older_than)
     except ValueError as error:
         raise UsageError(f"--older-than {older_than}: {error}") from None
@@ -238,7 +241,7 @@ def audit(context: typer.Context, json: Json = False) -> None:
         sys.exit(1)
 
 
-@with_play_options(*BUDGET, "prompts", "prices", "cache", "allow_key")
+@with_play_options(*BUDGET, "prompts", "prices", "cache", "allow_key", "allow_command")
 def serve(
     study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
     port: Annotated[int, typer.Option(help="The port for participants.", min=0, max=65535)] = 8000,
@@ -288,7 +291,7 @@ def serve(
     say(f"stopped; the same command goes on. run: {runs / (name or found.plan.name)}")
 
 
-@with_play_options(*BUDGET, "max_connections", "prompts", "prices", "cache", "allow_key")
+@with_play_options(*BUDGET, "max_connections", "prompts", "prices", "cache", "allow_key", "allow_command")
 def pilot(
     study: Annotated[str, typer.Argument(help="A study with people: its file (YAML) or its name.")],
     people: Annotated[int, typer.Option(help="How many participants come.", min=1, max=100_000)] = 40,

@@ -1,8 +1,8 @@
 """Answer forms as fields of a page, and back: what a person sees for every form, and how what they sent is read."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ostrom.answers import Choice, Form, Invalid, Mixture, Number, Record, Text, range_text, read_number
@@ -20,13 +20,15 @@ class Field:
     name: str
     label: str
     kind: str
-    """buttons, options, number or text."""
+    """buttons, options, select, number, text or rows."""
     options: tuple[tuple[str, str], ...] = ()
     low: float | None = None
     high: float | None = None
     longest: int | None = None
-    step: float = 1
+    step: float | str = 1
     required: bool = True
+    rows: "tuple[tuple[Field, ...], ...]" = ()
+    """The fields of a list, one row for each entry that it may have; a row that is left empty is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,11 @@ class Read:
 # -- decisions of a match --------------------------------------------------------------------------------
 
 
-def fields_of(form: Form, labels: Mapping[str, str]) -> tuple[Field, ...]:
-    """The fields of a form; options appear under their labels alone, never under their own names."""
+def fields_of(form: Form, labels: Mapping[str, str], names: Mapping[str, str] = {}) -> tuple[Field, ...]:
+    """The fields of a form; options appear under their labels alone, never under their own names.
+
+    ``names`` are the words of a page for the keys of a record, and as ``KEY_VALUE`` for values that are no options.
+    """
     match form:
         case Choice():
             return (Field("answer", "", "buttons", tuple((labels[o], labels[o]) for o in form.options)),)
@@ -57,25 +62,65 @@ def fields_of(form: Form, labels: Mapping[str, str]) -> tuple[Field, ...]:
             return (Field("answer", "", "text", longest=form.characters),)
         case Record():
             shown = relabelled(form.schema, labels)
-            required = shown.get("required", ())
-            return tuple(
-                _field(f"f{i}", name, part, name in required)
-                for i, (name, part) in enumerate(shown["properties"].items())
+            return tuple(_fields("f", shown, names))
+
+
+def _fields(prefix: str, schema: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Field]:
+    """The fields of an object, those of the objects in it included."""
+    required = schema.get("required", ())
+    for i, (key, part) in enumerate(schema["properties"].items()):
+        name, label = f"{prefix}{i}", names.get(key, key.replace("_", " "))
+        if part["type"] == "object":
+            yield from (
+                replace(field, label=f"{label}: {field.label}") for field in _fields(f"{name}_", part, names)
+            )
+        elif part["type"] != "array":
+            yield replace(_field(name, part, key in required, key, names), label=label)
+        elif _is_optional(part):
+            field = _field(name, part["items"], False, key, names)
+            none = (("", names.get("none", "none")),) if field.options else ()
+            yield replace(field, label=label, options=(*none, *field.options))
+        elif part["maxItems"]:
+            yield Field(
+                name,
+                label,
+                "rows",
+                required=False,
+                rows=tuple(_row(name, row, part, names) for row in _rows(part)),
             )
 
 
-def _field(name: str, label: str, schema: Mapping[str, Any], required: bool) -> Field:
-    words = label.replace("_", " ")
+def _row(name: str, row: int, schema: Mapping[str, Any], names: Mapping[str, str]) -> tuple[Field, ...]:
+    """The fields of one entry of a list; none is required, as the row may stay empty."""
+    return tuple(
+        replace(field, kind="select" if field.options else field.kind, required=False)
+        for field in _fields(f"{name}_{row}_", schema["items"], names)
+    )
+
+
+def _rows(schema: Mapping[str, Any]) -> range:
+    return range(schema["maxItems"])
+
+
+def _is_optional(schema: Mapping[str, Any]) -> bool:
+    """Whether a list is one value or none, which a field that may stay empty says."""
+    return bool(schema["maxItems"] == 1 and schema["items"]["type"] != "object")
+
+
+def _field(name: str, schema: Mapping[str, Any], required: bool, key: str, names: Mapping[str, str]) -> Field:
     if "enum" in schema:
-        options = tuple((str(i), str(value)) for i, value in enumerate(schema["enum"]))
-        return Field(name, words, "options", options, required=required)
-    if schema["type"] == "boolean":
-        return Field(name, words, "options", tuple((word, word) for word in YES_NO), required=required)
-    if schema["type"] in ("integer", "number"):
-        return Field(
-            name, words, "number", (), schema.get("minimum"), schema.get("maximum"), required=required
+        options = tuple(
+            (str(i), names.get(f"{key}_{value}", str(value))) for i, value in enumerate(schema["enum"])
         )
-    return Field(name, words, "text", longest=schema.get("maxLength", 4000), required=required)
+        return Field(name, "", "options", options, required=required)
+    if schema["type"] == "boolean":
+        return Field(name, "", "options", tuple((word, word) for word in YES_NO), required=required)
+    if schema["type"] in ("integer", "number"):
+        step = 1 if schema["type"] == "integer" else "any"
+        low, high = schema.get("minimum"), schema.get("maximum")
+        return Field(name, "", "number", (), low, high, step=step, required=required)
+    written = required and schema.get("minLength", 0) > 0
+    return Field(name, "", "text", longest=schema.get("maxLength", 4000), required=written)
 
 
 def read_decision(form: Form, labels: Mapping[str, str], sent: Sent) -> Read | Invalid:
@@ -114,21 +159,44 @@ def _mixture(form: Mixture, labels: Mapping[str, str], sent: Sent) -> Read | Inv
 
 def _record(form: Record, labels: Mapping[str, str], sent: Sent) -> Read | Invalid:
     shown = relabelled(form.schema, labels)
-    value: dict[str, Any] = {}
-    for i, (name, part) in enumerate(shown["properties"].items()):
-        text = sent.get(f"f{i}", "").strip()
-        if not text and part["type"] != "string":
-            if name in shown.get("required", ()):
-                return Invalid(f"{name.replace('_', ' ')}: an answer is needed")
-            continue
-        found = _part(part, text)
-        if found is None:
-            return Invalid(f"{name.replace('_', ' ')}: this is no valid answer")
-        value[name] = found
     try:
-        return Read(unlabelled(fitted(value, shown), form.schema, labels))
+        return Read(unlabelled(fitted(_object("f", shown, sent), shown), form.schema, labels))
     except Misfit as problem:
         return Invalid(str(problem))
+
+
+def _object(prefix: str, schema: Mapping[str, Any], sent: Sent) -> dict[str, Any]:
+    """What was sent for an object; raises Misfit that names the part which cannot be read."""
+    value: dict[str, Any] = {}
+    for i, (key, part) in enumerate(schema["properties"].items()):
+        name = f"{prefix}{i}"
+        if part["type"] == "object":
+            value[key] = _object(f"{name}_", part, sent)
+        elif part["type"] != "array":
+            if (found := _scalar(name, key, part, sent)) is not None:
+                value[key] = found
+            elif key in schema.get("required", ()):
+                raise Misfit(f"{key.replace('_', ' ')}: an answer is needed")
+        elif _is_optional(part):
+            text = sent.get(name, "").strip()
+            value[key] = [_scalar(name, key, part["items"], sent)] if text else []
+        else:
+            rows = [f"{name}_{row}_" for row in _rows(part)]
+            value[key] = [_object(row, part["items"], sent) for row in rows if _is_filled(row, sent)]
+    return value
+
+
+def _is_filled(prefix: str, sent: Sent) -> bool:
+    return any(text.strip() for name, text in sent.items() if name.startswith(prefix))
+
+
+def _scalar(name: str, key: str, schema: Mapping[str, Any], sent: Sent) -> Any:
+    text = sent.get(name, "").strip()
+    if not text and (schema["type"] != "string" or "enum" in schema):
+        return None
+    if (found := _part(schema, text)) is None:
+        raise Misfit(f"{key.replace('_', ' ')}: this is no valid answer")
+    return found
 
 
 def _part(schema: Mapping[str, Any], text: str) -> Any:

@@ -8,8 +8,9 @@ from typing import Any
 
 import jinja2
 
-from ostrom.answers import Choice
+from ostrom.answers import Choice, Record
 from ostrom.games.amounts import IDLE
+from ostrom.mechanisms.base import seat_key
 from ostrom.mechanisms.protocol import Round
 from ostrom.mechanisms.recognition import RECOGNISE
 from ostrom.people.claims import fill
@@ -36,7 +37,7 @@ PLAIN = ("none", "repetition")
 
 NOTHING = "–"
 """Shown where a player had nothing to decide or its action is unknown."""
-_MARKED = re.compile(r"[^\n]*\n<messages>\n.*?\n</messages>\n?", re.DOTALL)
+_MARKED = re.compile(r"[^\n]*\n<(messages|negotiation)>\n.*?\n</\1>\n?", re.DOTALL)
 """Messages as models are told them; people read them as a list."""
 
 
@@ -172,7 +173,7 @@ class Pages:
             if entry.deadline is None
             else max(0, round(entry.deadline - asyncio.get_running_loop().time()))
         )
-        fields = fields_of(decision.form, prompt.labels)
+        fields = fields_of(decision.form, prompt.labels, _names(entry, w))
         two = view.game.seats == 2
         shown = list(entry.past.rounds) if entry.past is not None and view.facts.get("repeated") else []
         history = [_line(entry, played, w) for played in shown]
@@ -244,6 +245,56 @@ def _last(history: list[dict[str, Any]], w: PageWords) -> str:
     )
 
 
+def _player(entry: Open, seat: int, w: PageWords) -> str:
+    view = entry.decision.view
+    if seat == view.seat:
+        return w.you
+    return w.other if view.game.seats == 2 else w.player.format(number=seat + 1)
+
+
+def _names(entry: Open, w: PageWords) -> dict[str, str]:
+    """The words of a record's keys and values: those of the language, and the players as pages call them."""
+    form, view = entry.decision.form, entry.decision.view
+    names = {key.removeprefix("field_"): word for key, word in w.items() if key.startswith("field_")}
+    for seat in range(view.game.seats):
+        key, name = seat_key(seat), _player(entry, seat, w)
+        names[key] = name
+        if not isinstance(form, Record) or form.name != "channel_message":  # a channel may have any name
+            names |= {f"from_{key}": name, f"to_{key}": name}
+    return names
+
+
+def _negotiated(entry: Open, w: PageWords) -> list[tuple[str, str]]:
+    """What was said and offered in a negotiation, and what became of it."""
+    lines = []
+    for event in entry.decision.view.facts.get("log") or ():
+        if "result" in event:
+            lines.append((w.result, w[f"result_{event['result']}"]))
+            continue
+        said = [str(event["text"]).strip()]
+        if "accepts" in event:
+            said.append(w.accepted if event["accepts"] else w.refused)
+        elif event["offer"]:
+            said.append(f"{w.offer}: {_terms(entry, event['offer'], w)}")
+        lines.append((_player(entry, event["from"], w), "\n".join(filter(None, said)) or NOTHING))
+    return lines
+
+
+def _terms(entry: Open, offer: Mapping[str, Any], w: PageWords) -> str:
+    """An offer in one line: what players are bound to, and who pays whom."""
+    bound = [
+        f"{_player(entry, one['seat'], w)}: "
+        + (_number(one["amount"]) if "amount" in one else str(entry.labels[one["seat"]][one["action"]]))
+        for one in offer["actions"]
+    ]
+    paid = [
+        f"{_player(entry, one['from'], w)} → {_player(entry, one['to'], w)}: {_number(one['amount'])} "
+        f"({w['field_when_' + one['when']]})"
+        for one in offer["payments"]
+    ]
+    return "; ".join(bound + paid)
+
+
 def _messages(entry: Open, w: PageWords) -> list[tuple[str, str]]:
     """What the players wrote to each other in this round, the reader's own words first; in talk, as it was said."""
     facts, own = entry.decision.view.facts, entry.decision.view.seat
@@ -252,6 +303,7 @@ def _messages(entry: Open, w: PageWords) -> list[tuple[str, str]]:
         own: w.you
     }
     heard = [(names[s], str(said[s]).strip() or "–") for s in _seats(entry) if s < len(said)]
+    heard += _negotiated(entry, w)
     return heard + [_heard(message, w) for message in (facts.get("talk") or {}).get("messages", ())]
 
 

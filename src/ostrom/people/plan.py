@@ -193,12 +193,6 @@ class PeoplePlan(StudyPlan):
             check_memory(config, cell.game, self.file)
             self._check_words(config, cell.game)
             check_framing_labels(config, cell.game, self.file)
-        if not cell.mechanism.for_people:
-            raise StudyError(
-                f"mechanism {cell.mechanism.name}: asks for lists, which no page of a participant has",
-                file=self.file,
-                key="mechanism",
-            )
         check_strategies(cell.game, cell.mechanism, cell.seatings, self.file)
         check_spreading(cell.mechanism, cell.seatings, self.file)
         lobby = self.people.lobby

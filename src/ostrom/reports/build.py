@@ -23,7 +23,7 @@ from ostrom.reports.card import calls_table, card, first_chart, headline, reprod
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
 from ostrom.reports.declared import panel_name, panel_of
-from ostrom.reports.figures import both_widths, need_extras, render
+from ostrom.reports.figures import both_widths, need_extras, render, spec_of
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
 from ostrom.reports.page import FEW, Section, ShownFigure, plain_page, render_page, shown_table
 from ostrom.reports.panel import Drawn, Figure, Table
@@ -191,10 +191,11 @@ class ReportFiles:
         section.notes += drawn.notes
         section.html += drawn.html
         for figure in drawn.figures:
-            svg, png = render(figure.chart)
+            spec = spec_of(figure.chart)
+            svg, png = render(spec)
             file = self._name("figures", f"{prefix} {figure.name}")
             self.files[f"figures/{file}.svg"], self.files[f"figures/{file}.png"] = svg, png
-            shown = both_widths(figure.chart, f"{section.id}-{file}", svg)
+            shown = both_widths(spec, f"{section.id}-{file}", svg)
             caption = f"{figure.caption} {self.made_of}".strip()
             section.figures.append(ShownFigure(shown, caption, figure.alt, file))
         for table in drawn.tables:

@@ -26,7 +26,6 @@ from itertools import product
 from operator import attrgetter
 from typing import Any
 
-import yaml
 from jinja2 import Environment, StrictUndefined, TemplateError
 from markupsafe import Markup
 
@@ -34,6 +33,7 @@ from ostrom.analysis.estimate import Estimate, fixed, keyed
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.ground.registry import Registry, own_holders, package_folder, parse_spec, replications
+from ostrom.ground.yaml import read_yaml
 from ostrom.reports.cells import agents, drawn_values, levels, marks_told, varied
 from ostrom.reports.chart import Spec, chart_spec, charts, is_chart, rests_on
 from ostrom.reports.drawing import KINDS, Row
@@ -444,14 +444,15 @@ def declared_panels(package: str, *, strict: bool = False) -> dict[str, Any]:
     file = package_folder(package).joinpath(FILE)
     if not file.is_file():
         return {}
+    place = f"{package}/{FILE}"
     try:
-        entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+        entries = read_yaml(file.read_text(encoding="utf-8"), place, compiled=True)
         if not isinstance(entries, dict) or not all(isinstance(of, dict) for of in entries.values()):
-            raise ValueError("must map the name of each panel to what it shows")
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
-        if strict:
-            raise StudyError(" ".join(str(error).split()), file=f"{package}/{FILE}") from error
-        return {}
+            raise StudyError("must map the name of each panel to what it shows", file=place)
+    except (StudyError, UnicodeDecodeError) as error:
+        if not strict:
+            return {}
+        raise error if isinstance(error, StudyError) else StudyError(str(error), file=place) from error
     return entries
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.reports.marks import bars, curves, dots, import_altair, tile_maps
+from ostrom.reports.marks import bars, curves, dots, import_altair, inline, tile_maps
 from ostrom.reports.theme import MOST_COLOURS, PALETTE, colours
 from ostrom.reports.words import pretty
 
@@ -114,7 +114,7 @@ def _points(
     several = len({row["facet"] for row in rows}) > 1
     share = alt.Scale(domain=[0, 1])
     return (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(inline(values))
         .mark_point(filled=True, size=60, opacity=0.85)
         .encode(
             x=alt.X("x:Q", title=x_title, scale=share),

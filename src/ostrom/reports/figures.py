@@ -63,13 +63,13 @@ def render(chart: Any) -> tuple[str, bytes]:
     """A chart as SVG text and as PNG bytes, in the house style."""
     import vl_convert
 
-    svg = _svg(_spec(chart), PAGE)
+    svg = _svg(spec_of(chart), PAGE)
     return svg, vl_convert.svg_to_png(svg, scale=SCALE)
 
 
 def both_widths(chart: Any, prefix: str, wide: str | None = None) -> Markup:
     """A chart for a page: one SVG for wide screens (``wide``, where it is drawn already), one for phones."""
-    spec = _spec(chart)
+    spec = spec_of(chart)
     first = wide or _svg(spec, PAGE)
     if _width(first) <= ROOM:
         return Markup(for_page(first, prefix))
@@ -79,7 +79,10 @@ def both_widths(chart: Any, prefix: str, wide: str | None = None) -> Markup:
     )
 
 
-def _spec(chart: Any) -> dict[str, Any]:
+def spec_of(chart: Any) -> dict[str, Any]:
+    """The specification of a chart, in the house style; one that is made already stays as it is."""
+    if isinstance(chart, dict):
+        return chart
     # Altair has checked every part as it was built; checking the whole again doubles the time.
     spec: dict[str, Any] = _printable(chart.to_dict(validate=False))
     return {**spec, "config": config()}

@@ -43,6 +43,11 @@ def import_altair() -> Any:
     return alt
 
 
+def inline(rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Rows as the data of a chart; in a tuple, because Altair copies a list again for every layer."""
+    return import_altair().Data(values=tuple(rows))
+
+
 def text_width(text: str) -> int:
     """About how many pixels a label takes."""
     return round(6.7 * len(text))
@@ -110,7 +115,7 @@ def dots(
         y = alt.Y("label:N", sort=labels, title=None, axis=alt.Axis(grid=lanes > 1, tickBand="extent"))
         key = alt.Legend(title=None) if legend and len(names) > 1 else None
         colour = alt.Color("series:N", scale=alt.Scale(domain=names, range=list(series.values())), legend=key)
-        base = alt.Chart(alt.Data(values=_plain(rows)))
+        base = alt.Chart(inline(_plain(rows)))
         shared: dict[str, Any] = {"y": y, "color": colour}
         if lanes > 1:
             shared["yOffset"] = alt.YOffset("series:N", sort=names)
@@ -131,11 +136,11 @@ def dots(
         )
         layers = [whiskers, points, hollow]
         if singles := _singles(rows):
-            rings = alt.Chart(alt.Data(values=singles)).mark_point(size=30, strokeWidth=1.3, opacity=0.75)
+            rings = alt.Chart(inline(singles)).mark_point(size=30, strokeWidth=1.3, opacity=0.75)
             ticked = base.transform_filter("datum.few").mark_tick(thickness=2.5, size=min(18, step - 4))
             layers += [rings.encode(x=alt.X("at:Q", **across), **shared), ticked.encode(x=mean, **shared)]
         if not domain and ticks.domain[0] < 0 < ticks.domain[1]:
-            nought = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(color=LINE)
+            nought = alt.Chart(inline([{"at": 0}])).mark_rule(color=LINE)
             layers.insert(0, nought.encode(x=alt.X("at:Q", **across)))
         drawn = alt.layer(*layers).properties(width=width, height=step * len(labels))
         charts.append(drawn.properties(title=title) if title else drawn)
@@ -241,19 +246,17 @@ def curves(
             rings = rings.mark_point(size=30, strokeWidth=1.3, opacity=0.75)
             layers += [rings.encode(y=alt.Y("at:Q", **up)), ticked.encode(y=alt.Y("mean:Q", **up))]
         if target is not None:
-            across_all = alt.Chart(alt.Data(values=[{"goal": target}])).mark_rule(
-                strokeDash=[4, 3], color=INK
-            )
+            across_all = alt.Chart(inline([{"goal": target}])).mark_rule(strokeDash=[4, 3], color=INK)
             layers.insert(0, across_all.encode(y=alt.Y("goal:Q", **up)))
         if named:
-            ends = alt.Chart(alt.Data(values=_ends(of, levels, held, height)))
+            ends = alt.Chart(inline(_ends(of, levels, held, height)))
             ends = ends.mark_text(align="left", dx=9, fontSize=SIZE, color=INK)
             layers.append(ends.encode(x=across, y=alt.Y("end:Q", **up), text="series:N"))
         return alt.layer(*layers).properties(width=width, height=height)
 
     def data(of: Sequence[Row]) -> Any:
         # Along many rounds single matches would only make a fog.
-        return alt.Data(values=[*_plain(of), *(_singles(of) if points else ())])
+        return inline([*_plain(of), *(_singles(of) if points else ())])
 
     def values(of: Sequence[Row]) -> Ticks:
         return common or ticks_for(_drawn_values(of))
@@ -349,7 +352,7 @@ def heat(rows: Sequence[Row], *, labels: Sequence[str], x: str, legend: str) -> 
     alt = import_altair()
     step = 15 if len(labels) <= 60 else 11
     return (
-        alt.Chart(alt.Data(values=[dict(row) for row in rows]))
+        alt.Chart(inline([dict(row) for row in rows]))
         .mark_rect()
         .encode(
             x=alt.X("start:Q", title=x, scale=alt.Scale(nice=False, zero=False), axis=alt.Axis(grid=False)),
@@ -406,7 +409,7 @@ def bars_with_whiskers(
     charts = []
     for facet in facets:
         inside = [row for row in rows if row["facet"] == facet]
-        base = alt.Chart(alt.Data(values=_plain(inside)))
+        base = alt.Chart(inline(_plain(inside)))
         bodies = base.mark_bar().encode(
             y=alt.Y("mean:Q", scale=scale, axis=axis, title=y), color=colour, **shared
         )
@@ -416,7 +419,7 @@ def bars_with_whiskers(
             .encode(y=alt.Y("low:Q", scale=scale), y2="high:Q", **shared)
         )
         rings = (
-            alt.Chart(alt.Data(values=_singles(inside)))
+            alt.Chart(inline(_singles(inside)))
             .mark_point(size=30, strokeWidth=1.3, color=INK, opacity=0.75)
             .encode(y=alt.Y("at:Q", scale=scale), **shared)
         )
@@ -432,7 +435,7 @@ def bars(
     alt = import_altair()
     axis = alt.Axis(format="%", tickCount=5) if shares else alt.Axis(format="~s", tickCount=5)
     return (
-        alt.Chart(alt.Data(values=[dict(row) for row in rows]))
+        alt.Chart(inline([dict(row) for row in rows]))
         .mark_bar()
         .encode(
             x=alt.X("value:Q", title=x, stack="normalize" if shares else "zero", axis=axis),
@@ -481,7 +484,7 @@ def tiles(
     data = [{**row, "dark": row["value"] > low + 0.55 * (high - low)} for row in rows]
     width = _tile_width(across, down, _map_columns(across, down, beside))
     steep = max(map(text_width, across)) > width
-    base = alt.Chart(alt.Data(values=data)).encode(
+    base = alt.Chart(inline(data)).encode(
         x=alt.X(
             "x:N", sort=list(across), title=titles[0],
             axis=alt.Axis(labelAngle=-40 if steep else 0, labelLimit=150, grid=False, ticks=False),

@@ -10,6 +10,7 @@ from ostrom.agents.past import Past
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategy import Strategy
+from ostrom.agents.tools import tools
 from ostrom.answers import Answer, Number
 from ostrom.engine.plan import Seated
 from ostrom.framing import Library
@@ -45,8 +46,10 @@ MOST_TRIED = 100
 """Rounds in which moves that are fixed beforehand are tried."""
 
 
-def check_params(config: AgentConfig, file: str | None) -> None:
-    """Refuse parameters that the model's client does not take, and values that no server could."""
+def check_asking(config: AgentConfig, file: str | None) -> None:
+    """Refuse unknown tools, parameters that the model's client does not take, and values that no server could."""
+    for tool in config.tools:
+        tools.build(tool, key="agent.tools", file=file)
     for name in config.params:
         known = _known_params(config.model)
         if known is not None and name not in known:

@@ -36,12 +36,12 @@ from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
 from ostrom.studies.baselines import split, with_shares
 from ostrom.studies.checks import (
+    check_asking,
     check_attributes,
     check_cell,
     check_divisible,
     check_framing_labels,
     check_memory,
-    check_params,
     check_prompts,
     check_strategy_name,
     library_of,
@@ -512,7 +512,7 @@ class StudyPlan(Plan):
         # A strategy uses no style, but an unknown style is refused there too.
         styles.build(config.style, key="agent.style", file=self.file)
         check_prompts(config, library_of(config, self.library, self.file), self.file)
-        check_params(config, self.file)
+        check_asking(config, self.file)
         memory = memories.build(config.memory, key="agent.memory", file=self.file)
         if config.kind not in memory.readers:
             raise StudyError(

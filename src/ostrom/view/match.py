@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 
 from ostrom.engine.integrity import connect_read_only
 from ostrom.engine.shards import holder
-from ostrom.features.transcript.transcript import ended_early, tried, words_of
+from ostrom.features.transcript.transcript import channels_of, ended_early, tried, words_of
 from ostrom.features.words.lexicons import Lexicon, defection, highlight, memory_curse, normative
 from ostrom.ground.errors import UsageError
 from ostrom.ground.terminal import escaped
@@ -153,9 +153,10 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
     if state == "withdrawn" or number in run.plan.hidden:
         raise UsageError(f"match {number}: is not shown: it was withdrawn, or was a test")
     steps: dict[int, dict[str, Any]] = {}
+    channels = channels_of(unit)
     for row in run.rows.decisions(number):
         told = {name: row.get(name) for name in SHOWN}
-        told["said"] = words_of(row["kind"], row["answer"])
+        told["said"] = words_of(row["kind"], row["answer"], row["player"], channels)
         step = steps.setdefault(row["step"], {"step": row["step"], "round": row["round"], "players": {}})
         step["players"].setdefault(row["player"], []).append(told)
     with closing(connect_read_only(run.journal.file(number))) as connection:

@@ -58,6 +58,9 @@ class DecisionContext:
     def earlier_turns(self) -> list[Answer]:
         return []
 
+    def at_end(self, work: Callable[[], Awaitable[None]]) -> None:
+        raise AssertionError("a script starts nothing")
+
     def count_invalid(self, reason: str) -> None:
         raise AssertionError(f"a script gives valid answers: {reason}")
 

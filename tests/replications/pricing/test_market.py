@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from scipy import optimize
 
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import run_data
 from ostrom.games import build_game
 from ostrom.games.function import FunctionGame
-from ostrom.ground.errors import StudyError
+from ostrom.ground.errors import RequestRefused, StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.pricing.market import Market
-from ostrom.replications.pricing.profits import market_of
+from ostrom.replications.pricing.profits import market_of, profit_gain
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
@@ -62,6 +65,90 @@ def test_prices_are_those_of_an_independent_search(numbers: tuple[float, ...]) -
     assert market.nash < market.monopoly
     assert market.gain(earned(numbers, market.nash, market.nash)) == pytest.approx(0, abs=1e-9)
     assert market.gain(earned(numbers, together, together)) == pytest.approx(1, abs=1e-9)
+
+
+def all_earn(market: tuple[float, ...], prices: Any) -> Any:
+    """What all sellers earn, by the formula as printed, with whole numpy arrays."""
+    _, quality, spread, outside, cost, customers, scale = market
+    weights = np.exp((quality - np.asarray(prices) / scale) / spread)
+    return customers * (prices - cost * scale) * weights / (weights.sum(axis=0) + math.exp(outside / spread))
+
+
+FEW = [
+    (2, *MARKETS[0][1:]),
+    (3, *MARKETS[0][1:]),
+    (2, 1.0, 0.5, 0.0, 0.3, 40.0, 3.2),
+    (3, 3.0, 0.4, 1.0, 2.0, 1.0, 1.0),
+]
+
+
+@pytest.mark.parametrize("numbers", FEW)
+def test_prices_solve_the_first_order_conditions_of_every_seller(numbers: tuple[float, ...]) -> None:
+    """Solved for all sellers at once, from uneven prices: nothing says that they are alike."""
+    n, quality, spread, outside, cost, _, scale = numbers
+    market, start = (
+        Market(int(n), *numbers[1:]),
+        np.array([cost + 0.2 + 0.3 * seat for seat in range(int(n))]),
+    )
+
+    def shares(prices: Any) -> Any:
+        weights = np.exp((quality - prices) / spread)
+        return weights / (weights.sum() + math.exp(outside / spread))
+
+    def own(prices: Any) -> Any:
+        return spread - (prices - cost) * (1 - shares(prices))
+
+    def total(prices: Any) -> Any:
+        return spread - (prices - cost) + ((prices - cost) * shares(prices)).sum()
+
+    for price, conditions in ((market.nash, own), (market.monopoly, total)):
+        solved = optimize.root(conditions, start, tol=1e-12)
+        assert solved.success and solved.x * scale == pytest.approx([price] * int(n), abs=1e-8 * scale)
+
+
+@pytest.mark.parametrize("numbers", FEW)
+def test_no_price_of_a_fine_grid_is_better_than_theirs(numbers: tuple[float, ...]) -> None:
+    market, n, scale = Market(int(numbers[0]), *numbers[1:]), int(numbers[0]), numbers[6]
+    grid = np.arange(0, (numbers[4] + 6) * scale, 0.0005 * scale)
+    others = np.full((n - 1, len(grid)), market.nash)
+    reply = grid[np.argmax(all_earn(numbers, np.vstack([grid, others]))[0])]
+    assert abs(reply - market.nash) <= 0.0005 * scale
+    coarse = np.arange(numbers[4], numbers[4] + 3, 0.05) * scale
+    everything = np.stack(np.meshgrid(*[coarse] * n, indexing="ij")).reshape(n, -1)
+    together = all_earn(numbers, everything).sum(axis=0)
+    assert everything[:, np.argmax(together)] == pytest.approx([market.monopoly] * n, abs=0.05 * scale)
+    assert together.max() <= n * market.alike(market.monopoly) + 1e-9
+
+
+@pytest.mark.parametrize("params", [{}, {"n": 3}, {"step": 0.1}, {"n": 3, "scale": 3.2, "step": 0.25}])
+def test_the_price_of_theory_is_an_equilibrium_of_the_prices_that_may_be_named(
+    params: dict[str, float],
+) -> None:
+    game = build_game({"name": "logit_pricing", **params})
+    assert isinstance(game, FunctionGame) and game.theory is not None
+    named = game.theory(0, "price", {})
+    assert named is not None
+    usual = game.index(0, named)
+    others = (usual,) * (game.seats - 1)
+    levels = game.actions[0].levels  # type: ignore[union-attr]
+    earned_by = [game.payoff((place, *others))[0] for place in range(levels)]
+    assert max(range(levels), key=earned_by.__getitem__) == usual
+
+
+@pytest.mark.parametrize(
+    ("params", "apart"),
+    [
+        ({"quality": -50}, "0 apart"),
+        ({"outside": 50}, "0 apart"),
+        ({"step": 0.5}, "found 0.5, where these are 0.4521 apart"),
+    ],
+)
+def test_markets_without_a_price_between_competition_and_monopoly_are_refused(
+    params: dict[str, float], apart: str
+) -> None:
+    """Nobody buys, or prices are too coarse: profits could not be placed between the two."""
+    with pytest.raises(StudyError, match=rf"step must be at most the distance .*{apart}"):
+        build_game({"name": "logit_pricing", **params})
 
 
 def test_the_default_market_is_the_published_one() -> None:
@@ -109,7 +196,7 @@ def test_measures_are_those_of_the_tables(tmp_path: Path) -> None:
         {
             "name": "market",
             "game": "logit_pricing",
-            "mechanism": {"name": "repetition", "rounds": 12},
+            "mechanism": {"name": "repetition", "rounds": 13},  # the last sixth, rounded up, is three
             "types": {"rival": "conditional_cooperator:1.1,0.3", "high": "proportional:0.4"},
             "seating": "unordered",
             "seeds": 1,
@@ -135,6 +222,32 @@ def test_measures_are_those_of_the_tables(tmp_path: Path) -> None:
             ours = {e.key["agent"]: e.value for e in estimate(data, measure, ["agent"])}
             assert ours == pytest.approx(dict(means.iter_rows()))
             assert len(set(ours.values())) == 2
+
+
+def test_a_match_that_broke_off_has_no_profits(tmp_path: Path) -> None:
+    once = iter([True])
+
+    def seller(request: Request) -> str:
+        if "Round 1:" in request.messages[-1].content and next(once, False):
+            raise RequestRefused("no", status=400)
+        return "[1.9]"
+
+    register("seller", seller)
+    study = {
+        "name": "market",
+        "game": "logit_pricing",
+        "mechanism": {"name": "repetition", "rounds": 2},
+        "types": {"m": {"model": "scripted/seller", "style": "direct"}},
+        "agent": {"memory": "full"},
+        "seeds": 2,
+    }
+    try:
+        play(load_study(study), runs=tmp_path)
+    finally:
+        unregister("seller")
+    with open_run("market", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        assert {row["match"] for row in data.records("SELECT match FROM decisions")} == {0, 1}
+        assert len({row["match"] for row in profit_gain(data)}) == 1
 
 
 def test_sellers_see_all_prices_and_their_own_sales_alone(tmp_path: Path) -> None:

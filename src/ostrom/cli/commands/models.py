@@ -1,6 +1,7 @@
 """`ostrom models`: check one, fetch the embedded ones, list names."""
 
 import asyncio
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -23,25 +24,30 @@ def check(
     options: PlayOptions = PlayOptions(),
     json: Json = False,
 ) -> None:
-    """Make one call and report what came back."""
-    from ostrom.ground.errors import TimedOut
+    """Make one call, and one that offers a tool, and report what came back."""
+    from ostrom.ground.errors import StudyError, TimedOut
     from ostrom.models import open_model
-    from ostrom.models.check import probe
+    from ostrom.models.check import calls_tools, probe
     from ostrom.models.serving.client import is_started
 
     say_allowed(options.allow_key, name)
 
     async def once() -> dict[str, Any]:
         started = is_started(name, {})
-        model = open_model(name, start=timeout, timeout=timeout) if started else open_model(name)
+        settings = {"start": timeout, "timeout": timeout} if started else {}
+        model = open_model(name, **settings)
+        tooled = model
+        with suppress(StudyError):  # a server that may call tools is asked, known or not
+            tooled = model if model.abilities.tools else open_model(name, **settings, abilities=["tools"])
         # Embedded and scripted models answer, however long it takes; a server that we start says itself what it lacks.
         unbound = started or name.startswith(("embedded/", "scripted/"))
         try:
             async with asyncio.timeout(None if unbound else timeout):
-                return await probe(model)
+                return await probe(model) | {"tools": await calls_tools(tooled)}
         except TimeoutError:
             raise TimedOut(f"{name} gave no reply within {timeout:g} s") from None
         finally:
+            await tooled.close()
             await model.close()
 
     facts = loop.run(once())

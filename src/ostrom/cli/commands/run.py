@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     "batch",
     "batch_waves",
     "allow_key",
+    "allow_command",
     "shard",
     "registered",
 )
@@ -111,6 +112,7 @@ def run(
     "batch",
     "batch_waves",
     "allow_key",
+    "allow_command",
 )  # fmt: skip
 def resume(
     run: RunName,
@@ -125,8 +127,8 @@ def resume(
     """Go on with a run where it stopped.
 
     It keeps the study and the options that it was begun with. Options given here replace the kept ones: a higher
-    budget, more seeds, a folder that was moved. Keys and --allow-key are never kept. Exit code: 0 complete, 1
-    incomplete, 2 wrong use, 130 interrupted.
+    budget, more seeds, a folder that was moved. Keys, --allow-key and --allow-command are never kept. Exit code: 0
+    complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.studies.resolve import resolve_run
 
@@ -221,7 +223,7 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
     if plan.shard is not None:
         say(f"shard {plan.shard}: {divided_budget(plan)}")
     if runs is not None and like is None and bound.assumes:
-        say("likely: --from RUN takes what it can of this from a played run")
+        say("--from RUN takes what it can of this from a run that was played")
 
 
 def divided_budget(plan: StudyPlan) -> str:

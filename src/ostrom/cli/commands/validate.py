@@ -58,6 +58,7 @@ def validate_file(
 
 
 def _study(file: str, preset: str | None, given: dict[str, Any]) -> dict[str, Any]:
+    from ostrom.agents.commands import written
     from ostrom.agents.config import NO_MODEL
     from ostrom.studies.load import presets_of
     from ostrom.studies.resolve import resolve
@@ -75,6 +76,8 @@ def _study(file: str, preset: str | None, given: dict[str, Any]) -> dict[str, An
             left_open = True
             plan = resolve(file, preset=name, **{**given, "models": [STAND_IN]}).plan
         facts[name or "as written"] = f"{how_many(plan.cells, 'cell')}, {_size(plan)}"
+    if commands := dict.fromkeys(written(named) for config in plan.agents for _, named in config.commands):
+        facts["commands"] = "; ".join(commands)
     if left_open:
         facts["models"] = "none named: ostrom run needs --model"
     return facts

@@ -29,7 +29,7 @@ from ostrom.studies.run import open_run
 MOST_ROWS = 40
 
 
-@with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key")
+@with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key", "allow_command")
 def attribute(
     run: RunName,
     match: MatchNumber,

@@ -26,7 +26,7 @@ from ostrom.features.branching.branch import continuations, measure_of
 from ostrom.studies.run import open_run
 
 
-@with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key")
+@with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key", "allow_command")
 def branch(
     run: RunName,
     match: MatchNumber,

@@ -30,6 +30,8 @@ LEFT = ("prompts_folder", "prompts_home", "code_home", "joined", "shard")
 """Parts of a manifest that lead to other folders."""
 LONGEST = 40
 """Characters of a text among facts: a name, not a sentence."""
+WRITTEN = frozenset("text message messages reasons".split())
+"""Facts that hold what players wrote, however short."""
 _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?\s*")
 
 
@@ -82,10 +84,10 @@ MARK = "SHARED.txt"
 
 
 def without_texts(row: Row) -> dict[str, Any]:
-    """A row without what somebody wrote: answers that name no option and are no number, and long texts among facts.
+    """A row without what somebody wrote: answers that name no option and are no number, messages among facts.
 
-    >>> without_texts({"answer": "I trust you", "options": '["A", "B"]', "note": "x", "facts": '{"said": "a", "n": 1}'})
-    {'answer': None, 'options': '["A", "B"]', 'note': None, 'facts': '{"said":"a","n":1}'}
+    >>> without_texts({"answer": "I trust you", "options": '["A", "B"]', "note": "x", "facts": '{"text": "a", "n": 1}'})
+    {'answer': None, 'options': '["A", "B"]', 'note': None, 'facts': '{"text":"","n":1}'}
     """
     made = {name: None if name in TEXTS else value for name, value in row.items()}
     if made.get("answer") is not None and made.get("action") is None:
@@ -106,12 +108,12 @@ def _options(text: Any) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _short(value: Any) -> Any:
+def _short(value: Any, key: str = "") -> Any:
     if isinstance(value, Mapping):
-        return {key: _short(inner) for key, inner in value.items()}
+        return {name: _short(inner, name) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_short(inner) for inner in value]
-    return "" if isinstance(value, str) and len(value) > LONGEST else value
+        return [_short(inner, key) for inner in value]
+    return "" if isinstance(value, str) and (key in WRITTEN or len(value) > LONGEST) else value
 
 
 def _registration(registered: RegisteredRun | None) -> str:

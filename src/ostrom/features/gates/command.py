@@ -37,7 +37,15 @@ CODES = {"pass": 0, "fail": 1, "undecided": 3}
 
 
 @with_play_options(
-    *BUDGET, "max_connections", "prompts", "prices", "cache", "batch", "batch_waves", "allow_key"
+    *BUDGET,
+    "max_connections",
+    "prompts",
+    "prices",
+    "cache",
+    "batch",
+    "batch_waves",
+    "allow_key",
+    "allow_command",
 )
 def gate(
     run: Annotated[str, typer.Argument(metavar="RUN|STUDY", help="A run, or a study that is played first.")],
@@ -251,14 +259,13 @@ def _play(found: Resolved, study: str, folder: Path, json: bool) -> bool:
 def _show(verdict: Judgement, run: str) -> None:
     from ostrom.features.gates.gates import found_text, heading
 
+    write(verdict.decision_line)
     print_table(
-        f"{run}: gates",
-        ["gate", "statement", "matches", "verdict", "estimate", "why"],
+        f"{run}: {heading(verdict)}",
+        ["verdict", "gate", "statement", "matches", "estimate", "why"],
         [
-            [one.name, one.gate.statement, one.gate.matches or "all", one.verdict, found_text(one), one.reason or None]
+            [one.verdict, one.name, one.gate.statement, one.gate.matches or "all", found_text(one), one.reason or None]
             for one in verdict.judged
         ],
     )  # fmt: skip
-    write(heading(verdict))
-    write(verdict.decision_line)
     say(verdict.control)

@@ -14,7 +14,7 @@ from ostrom.data.rundata import RunData
 from ostrom.ground.values import grouped
 from ostrom.reports.cells import varied
 from ostrom.reports.layout import JOINT, cell_label
-from ostrom.reports.marks import import_altair
+from ostrom.reports.marks import import_altair, inline
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS, colours
 from ostrom.reports.words import shortened
@@ -277,13 +277,9 @@ def _tree(
     up = alt.Y("y:Q", axis=None)
     ticks = list(range(0, len(chain), 1 + len(chain) // 12))  # whole generations, at most twelve
     across = alt.X("x:Q", title="generation", axis=alt.Axis(values=ticks, format="d", grid=False))
-    layers = [
-        alt.Chart(alt.Data(values=points))
-        .mark_point(filled=True, size=14, opacity=1)
-        .encode(across, up, tone)
-    ]
+    layers = [alt.Chart(inline(points)).mark_point(filled=True, size=14, opacity=1).encode(across, up, tone)]
     if lines:
-        rules = alt.Chart(alt.Data(values=lines)).mark_rule(strokeWidth=0.8, opacity=0.6)
+        rules = alt.Chart(inline(lines)).mark_rule(strokeWidth=0.8, opacity=0.6)
         layers.insert(0, rules.encode(across, up, tone, x2="x2:Q", y2="y2:Q"))
     size = max(60, min(240, 5 * len(chain[0].genomes)))
     return alt.layer(*layers).properties(width=WIDTH, height=size, title=title)

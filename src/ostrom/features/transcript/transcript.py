@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.engine.plan import Unit
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
 from ostrom.studies.run import Run
@@ -41,7 +42,8 @@ def transcript(
     """
     _check(run, match, player)
     calls = _calls(run, match)
-    agents = [seated.name for seated in run.plan.unit(match).players]
+    unit = run.plan.unit(match)
+    agents, channels = [seated.name for seated in unit.players], channels_of(unit)
     decided = grouped(((row["step"], row["player"]), row) for row in run.rows.decisions(match))
     if not decided and not calls and run.journal.ended(match) is None:
         raise UsageError(f"match {match} of {run.name} has not begun")
@@ -49,35 +51,71 @@ def transcript(
         rows, tries = decided.get((step, who), []), calls.get((step, who), [])
         parts = [row["kind"] for row in rows if _is_part(row["kind"], tries)]
         rows = sorted(rows, key=lambda row: row["kind"] not in parts)
-        for row in [row for row in rows if row["kind"] != "tool"] or [
-            {}
-        ]:  # the next call quotes what tools gave
+        # What tools gave is quoted by the next call.
+        for row in [row for row in rows if row["kind"] not in ("tool", "tool_list")] or [{}]:
             kind = row.get("kind")
             own = [t for t in tries if _part_of(t["part"], parts) == (kind if kind in parts else None)]
             told = {name: row.get(name) for name in SAID}
             if (player is None or who == player) and (number is None or told["round"] == number):
                 head = {"match": match, "step": step, "player": who, "agent": agents[who - 1]}
-                yield {**head, **told, "said": words_of(told["kind"], told["answer"]), "calls": own}
+                yield {
+                    **head,
+                    **told,
+                    "said": words_of(told["kind"], told["answer"], who, channels),
+                    "calls": own,
+                }
 
 
-def words_of(kind: str | None, answer: str | None) -> str | None:
-    """An answer as people read it: of a message its text, and to whom it went where it was private.
+Seats = tuple[int, ...]
+
+
+def channels_of(unit: Unit) -> Mapping[str, tuple[Seats, str]]:
+    """The seats that read each channel of a match, and whether it is overseen; none where talk has no channels."""
+    talk = getattr(unit.mechanism, "talk", None)
+    return {} if talk is None else talk.open_channels(unit.game)
+
+
+def words_of(
+    kind: str | None, answer: str | None, player: int = 0, channels: Mapping[str, tuple[Seats, str]] = {}
+) -> str | None:
+    """An answer as people read it: of a message its text and who reads it, of a tool the call and its result.
 
     >>> words_of("message", '{"message":"Take 5.","to":"player_2"}'), words_of("act", "40")
     ('to player 2: Take 5.', '40')
+    >>> words_of("message", '{"message":"Take 5."}', 1, {"ring": ((0, 2), "secret")})
+    'on ring (players 1, 3, observers): Take 5.'
     >>> words_of("message", '{"message":""}')
     'no message'
+    >>> words_of("tool", '{"tool":"read_notes","arguments":"{}","result":"there are no notes"}')
+    'read_notes {} gave there are no notes'
     """
-    if kind != "message" or answer is None:
+    if kind not in ("message", "tool", "tool_list") or answer is None:
         return answer
     try:
         found = orjson.loads(answer)
-    except orjson.JSONDecodeError:
+        if kind == "tool":
+            return f"{found['tool']} {found['arguments']} gave {found['result']}"
+        if kind == "tool_list":
+            return "\n".join(
+                [found["server"], *(tool["name"] for tool in found["tools"]), *found["left_out"]]
+            )
+        said = found["message"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
         return answer
-    if not isinstance(found, dict) or not isinstance(found.get("message"), str):
+    if not isinstance(said, str):
         return answer
-    to = f"to {str(found['to']).replace('_', ' ')}: " if "to" in found else ""
-    return f"{to}{found['message']}" if found["message"].strip() else "no message"
+    if not said.strip():
+        return "no message"
+    own = [name for name, (seats, _) in channels.items() if player - 1 in seats]
+    name = found.get("to", own[0] if own else None)
+    if name is not None and name in channels:
+        seats, overseen = channels[name]
+        readers = ", ".join(
+            [*(str(seat + 1) for seat in seats), *(["observers"] if overseen != "no" else [])]
+        )
+        return f"on {name} (players {readers}): {said}"
+    to = "" if name is None else f"to {str(name).replace('_', ' ')}: "
+    return f"{to}{said}"
 
 
 def tried(call: Mapping[str, Any]) -> str:

@@ -44,6 +44,8 @@ class _Table:
     in_force: list[tuple[int, OfferTerms]] = field(default_factory=list)
     paid: list[dict[str, Any]] = field(default_factory=list)
     """What was paid since the last round ended."""
+    net: dict[int, Fraction] = field(default_factory=dict)
+    """By seat what these payments come to, exactly."""
 
     @property
     def bound(self) -> dict[int, Value]:
@@ -56,8 +58,9 @@ class _Table:
                 if payment["when"] in moments:
                     payer, receiver, due = payment["from"], payment["to"], Fraction(payment["amount"])
                     paid = min(due, max(Fraction(0), self.has[payer]))
-                    self.has[payer] -= paid
-                    self.has[receiver] += paid
+                    for seat, part in ((payer, -paid), (receiver, paid)):
+                        self.has[seat] += part
+                        self.net[seat] = self.net.get(seat, Fraction(0)) + part
                     self.paid.append({"agreement": number, **payment, "paid": float(paid)})
 
 
@@ -75,7 +78,6 @@ class Negotiation(Mechanism):
 
     name: ClassVar[str] = "negotiation"
     any_game: ClassVar[bool] = True
-    for_people = False
 
     @checked
     def __init__(
@@ -131,18 +133,16 @@ class Negotiation(Mechanism):
             bound = table.bound
             played = yield from self._play(playing, number, History(rounds), table, bound)
             table.has = [has + Fraction(paid) for has, paid in zip(table.has, played.payoffs, strict=True)]
-            last = self.when == "before" or number == self.rounds
+            last = self.when == "before" or number == self.rounds or playing.over is not None
             table.settle(("each_round", "end") if last else ("each_round",), table.in_force)
-            net = [Fraction(0)] * game.seats
-            for payment in table.paid:
-                net[payment["from"]] -= Fraction(payment["paid"])
-                net[payment["to"]] += Fraction(payment["paid"])
-            payoffs = tuple(float(Fraction(b) + n) for b, n in zip(played.payoffs, net, strict=True))
+            payoffs = tuple(
+                float(Fraction(own) + table.net.get(seat, 0)) for seat, own in enumerate(played.payoffs)
+            )
             facts = {
                 **played.facts, "before": list(played.payoffs), "payments": table.paid, "bound": sorted(bound),
             }  # fmt: skip
             rounds.append(replace(played, payoffs=payoffs, facts=facts))
-            table.paid = []
+            table.paid, table.net = [], {}
             if playing.over is not None:
                 break
         scores = tuple(match_score([r.payoffs[seat] for r in rounds]) for seat in range(game.seats))
@@ -224,6 +224,12 @@ class Negotiation(Mechanism):
         self, game: Game, seat: int, number: int, history: History, facts: Mapping[str, Any], table: _Table
     ) -> View:
         return _seeing(View(game, seat, self.name, number, history, facts), table)
+
+    def bystander(self, view: View, seat: int) -> View:
+        """All players know what was said, signed and left to pay from."""
+        told = super().bystander(view, seat)
+        public = {key: view.facts[key] for key in ("bound", "log", "agreements", "has")}
+        return replace(told, facts={**told.facts, **public})
 
     def bound_in(self, game: Game) -> int:
         """The largest payment in a game."""

@@ -1,6 +1,7 @@
 """Society: many agents on a network who meet their neighbours, watch them, imitate them and choose them."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +19,16 @@ from ostrom.mechanisms.networks import Links, networks, pairs_of
 from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View
 from ostrom.mechanisms.selection import Imitation
-from ostrom.mechanisms.societies import Life, Rewiring, SocietyRules, Steps, Table, called, record_of
+from ostrom.mechanisms.societies import (
+    LazyFacts,
+    Life,
+    Rewiring,
+    SocietyRules,
+    Steps,
+    Table,
+    called,
+    record_of,
+)
 from ostrom.mechanisms.statements import StatementForm
 
 MOST_MEMBERS = 2000
@@ -133,20 +143,20 @@ class Society(SocietyRules):
         met = [other for other in table if other != player]
         with_all = self.meeting == "neighbours"
         observed = self._observed(life, player, around, met, number)
-        oldest = max(0, len(life.past) - self.window)
+        rounds = len(life.past)
 
         def records(who: Sequence[int]) -> list[dict[str, Any]]:
-            return [record_of(one, life.past, oldest, 1, life.names, player) for one in who]
+            past, oldest = life.past[:rounds], max(0, rounds - self.window)
+            return [record_of(one, past, oldest, 1, life.names, player) for one in who]
 
         remembers, at_table = (
             self.own == "memory",
             observed if with_all else [p for p in met if p in observed],
         )
-        facts = {**self.told, "records": records([*(() if remembers else (player,)), *at_table])}
-        if with_all:
-            facts["neighbours"] = len(around)
-        elif others := [p for p in observed if p not in met]:
-            facts["observed"] = records(others)
+        computed = {"records": partial(records, [*(() if remembers else (player,)), *at_table])}
+        if not with_all and (others := [p for p in observed if p not in met]):
+            computed["observed"] = partial(records, others)
+        facts = LazyFacts({**self.told, **({"neighbours": len(around)} if with_all else {})}, computed)
         names = ("You", *(called(p, life.names, player) for p in met))
         if with_all:
             names = life.unnamed

@@ -4,6 +4,10 @@ Measured facts behind the settings: the same seed gives the same text only with 
 cache; the worker threads of OpenMP spin unless told not to; the runtime always opens an HTTP endpoint,
 which stays on loopback and gets a random key; leaving the process while a call runs crashes it.
 
+A slot reads a beginning anew that another slot has just read: slots share what they have read through a cache, and a
+slot's part goes there when some call starts while it is idle. So of calls that begin alike one goes first; when it has
+ended, an empty call puts what it has read into the cache, and the others go on from there.
+
 All clients of the same weights share one loaded runtime, also those that differ by their adapter. Adapters are loaded
 with the weights, so they are gathered from the clients that exist when the first of them is called. Every request says
 the scale of every adapter: llama.cpp takes a request without that field for scale 1.
@@ -16,7 +20,9 @@ import os
 import secrets
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,6 +33,12 @@ from ostrom.ground.errors import ModelError
 # Small enough that a call can be stopped while a long prompt is still being read.
 BATCH = 256
 CACHE_MIB = 512
+SHARED = 400
+"""Characters of a prompt that are worth waiting for until another call has read them."""
+ALIKE = 0.5
+"""The share of a prompt that a slot must have read to be taken for it; else the oldest one is, and what it has read
+goes into the cache. With the runtime's 0.1 a call takes the slot of another conversation while one is free.
+"""
 ALL_LAYERS = 999
 """More layers than any model has: llama.cpp takes it for all."""
 
@@ -60,7 +72,9 @@ class Runtime:
         params.n_gpu_layers = load.gpu_layers
         params.fit_params = False
         params.verbosity = -1
-        params.cache_ram_mib = CACHE_MIB if load.keep_prompts else 0
+        # What is in the cache does not say by which adapter it was computed.
+        params.cache_ram_mib = CACHE_MIB if load.keep_prompts and not adapters else 0
+        params.slot_prompt_similarity = ALIKE
         params.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
         params.hostnames = ["127.0.0.1"]
         params.api_keys = [secrets.token_hex(32)]
@@ -89,16 +103,27 @@ class Runtime:
                 chunk(document)
             return stop.is_set() or self._stopping.is_set()
 
-        with self._idle:
-            if self._stopping.is_set():
-                raise ModelError("the embedded model was closed before this call")
-            self._calls += 1
-        try:
+        with self._call():
             result = self._server.handle_chat_completions(
                 {**body, "stream": True, "return_progress": True}, piece
             )
             if isinstance(result, dict):
                 chunk(result)
+
+    def share(self) -> None:
+        """Put what idle slots have read into the cache that all slots share."""
+        with suppress(ModelError), self._call():
+            self._server.handle_completions({"prompt": ".", "n_predict": 0, "cache_prompt": False})
+
+    @contextmanager
+    def _call(self) -> Iterator[None]:
+        """Count a call, so that ``close`` waits for it."""
+        with self._idle:
+            if self._stopping.is_set():
+                raise ModelError("the embedded model was closed before this call")
+            self._calls += 1
+        try:
+            yield
         finally:
             with self._idle:
                 self._calls -= 1
@@ -160,12 +185,62 @@ _CLIENTS: dict[Load, weakref.WeakKeyDictionary[Any, Path | None]] = {}
 _LOADED: dict[Load, list[SharedRuntime]] = {}
 
 
+class Beginnings:
+    """Lets one of several calls whose prompts begin alike go first; the others wait until it has ended."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running: list[str] = []
+        self._waiting: list[str] = []
+        self._ended: deque[str] = deque(maxlen=32)
+
+    @contextmanager
+    def turn(self, prompt: str, stop: threading.Event, share: Callable[[], None]) -> Iterator[None]:
+        """Wait for a running call that begins alike; ``share`` what this one has read with those that wait for it."""
+        with self._changed:
+            self._waiting.append(prompt)
+            while not stop.is_set() and any(self._begins(prompt, other) for other in self._running):
+                self._changed.wait(0.1)
+            self._waiting.remove(prompt)
+            self._running.append(prompt)
+        try:
+            yield
+            with self._changed:
+                awaited = any(self._begins(other, prompt) for other in self._waiting)
+            if awaited:
+                share()
+        finally:
+            with self._changed:
+                self._running.remove(prompt)
+                self._ended.append(prompt)
+                self._changed.notify_all()
+
+    def _begins(self, prompt: str, other: str) -> bool:
+        """Whether a prompt has far more in common with another one than with any that was read before."""
+        known = max((_common(prompt, ended) for ended in self._ended), default=0)
+        return _common(prompt, other) >= known + SHARED
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts begin with in common.
+
+    >>> _common("Round 1: A", "Round 12")
+    7
+    """
+    same, most = 0, min(len(one), len(other))
+    while same < most:
+        middle = (same + most + 1) // 2
+        same, most = (middle, most) if one[:middle] == other[:middle] else (same, middle - 1)
+    return same
+
+
 class SharedRuntime:
     """Weights with adapters, loaded at the first call and closed with the last client that called."""
 
     def __init__(self, load: Load, adapters: tuple[Path, ...]) -> None:
         self.load, self.adapters = load, adapters
         self.free = threading.Semaphore(load.slots)
+        self.beginnings = Beginnings()
         self.users: set[int] = set()
         self._loading = threading.Lock()
         self._runtime: Runtime | None = None

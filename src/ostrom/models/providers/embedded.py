@@ -5,6 +5,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -101,7 +102,7 @@ class EmbeddedModel:
                 if self._closed:
                     raise ModelError(f"{self.name} was closed before this call")
                 shared = enter(self, self._load, self._adapter_path)
-                with shared.free:
+                with self._turn(shared, body, stop), shared.free:
                     if stop.is_set():
                         return
                     reply = self._call(shared, body, request, stop)
@@ -181,6 +182,15 @@ class EmbeddedModel:
                 # As a grammar: under a response format the runtime cannot go on from a beginning.
                 body["grammar"] = schema_grammar(constraint.schema)
         return body
+
+    def _turn(
+        self, shared: SharedRuntime, body: dict[str, Any], stop: threading.Event
+    ) -> AbstractContextManager[None]:
+        """When a call may start: at once, unless one that begins alike is running."""
+        if not self._load.keep_prompts or self._load.slots == 1 or shared.adapters:
+            return nullcontext()
+        prompt = "\n".join(f"{m['role']}: {m['content']}" for m in body["messages"])
+        return shared.beginnings.turn(prompt, stop, lambda: shared.runtime().share())
 
     def _call(
         self, shared: SharedRuntime, body: dict[str, Any], request: Request, stop: threading.Event

@@ -17,7 +17,7 @@ from ostrom.features.evolution.evolution import (
 )
 from ostrom.ground.errors import OstromError
 from ostrom.replications.coopeval.scores import match_rows, nothing_yet
-from ostrom.reports.marks import MOST_PANELS, import_altair
+from ostrom.reports.marks import MOST_PANELS, import_altair, inline
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import INK, MOST_COLOURS, PALETTE, QUIET, RULE
 from ostrom.reports.words import labels, pretty
@@ -189,7 +189,7 @@ def streams(rows: Sequence[Mapping[str, Any]], facets: Sequence[str], colours: M
         )
         .properties(width={1: 480, 2: 320}.get(columns, 215), height=150)
     )
-    data = alt.Data(values=[dict(row) for row in rows])
+    data = inline([dict(row) for row in rows])
     return area.facet(facet=alt.Facet("facet:N", sort=list(facets)), columns=columns, data=data)
 
 
@@ -210,7 +210,7 @@ def triangles(
     corners = [corner_place([float(i == k) for i in range(3)]) for k in range(3)]
     hidden = {"axis": None, "scale": alt.Scale(domain=[-0.12, 1.12])}
     upright = {"axis": None, "scale": alt.Scale(domain=[-0.14, 1.0])}
-    frame = alt.Data(values=[{"x": x, "y": y, "order": i} for i, (x, y) in enumerate([*corners, corners[0]])])
+    frame = inline([{"x": x, "y": y, "order": i} for i, (x, y) in enumerate([*corners, corners[0]])])
     names = alt.Data(
         values=[
             {"x": x, "y": y + (0.06 if i == 2 else -0.07), "name": types[i], "colour": colours[i]}
@@ -231,12 +231,12 @@ def triangles(
             .encode(x=alt.X("x:Q", **hidden), y=alt.Y("y:Q", **upright), order="order:Q")
         )
         flow = (
-            alt.Chart(alt.Data(values=drawn))
+            alt.Chart(inline(drawn))
             .mark_line(color=QUIET, strokeWidth=1.1, opacity=0.8)
             .encode(x=alt.X("x:Q", **hidden), y=alt.Y("y:Q", **upright), detail="path:N", order="order:Q")
         )
         dots = (
-            alt.Chart(alt.Data(values=ends))
+            alt.Chart(inline(ends))
             .mark_point(filled=True, color=INK, size=42, opacity=1)
             .encode(x=alt.X("x:Q", **hidden), y=alt.Y("y:Q", **upright))
         )

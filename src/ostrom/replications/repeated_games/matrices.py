@@ -7,7 +7,7 @@ from ostrom.data.rundata import RunData
 from ostrom.games import build_game
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.ordinal import ordinal_game
-from ostrom.reports.marks import import_altair
+from ostrom.reports.marks import import_altair, inline
 from ostrom.reports.panel import Drawn, Figure, Panel
 from ostrom.reports.theme import INK, RULE, SEQUENCE
 from ostrom.reports.words import pretty
@@ -56,7 +56,7 @@ def _matrix(number: int) -> Any:
         }
         for profile in game.profiles()
     ]
-    base = alt.Chart(alt.Data(values=cells)).encode(
+    base = alt.Chart(inline(cells)).encode(
         x=alt.X(
             "column:N", sort=list(LABELS), title=None, axis=alt.Axis(orient="top", labelAngle=0, ticks=False)
         ),

@@ -9,7 +9,7 @@ from ostrom.data.rundata import RunData
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart, rests_on
 from ostrom.reports.layout import tones
-from ostrom.reports.marks import import_altair
+from ostrom.reports.marks import import_altair, inline
 from ostrom.reports.panel import Drawn, Figure, Table
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import labels, pretty
@@ -67,7 +67,7 @@ class Scatter(Chart):
             for side, m in (("x", self.against), ("y", self.measure))
         }  # fmt: skip
         return (
-            alt.Chart(alt.Data(values=values))
+            alt.Chart(inline(values))
             .mark_point(filled=True, size=60, opacity=0.85)
             .encode(
                 x=alt.X("x:Q", title=axes["x"][1], scale=axes["x"][0]),

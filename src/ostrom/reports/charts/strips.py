@@ -11,7 +11,7 @@ from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.values import grouped
 from ostrom.reports.cells import DONE, spread, varied, why_nothing
 from ostrom.reports.layout import JOINT, cell_label
-from ostrom.reports.marks import import_altair
+from ostrom.reports.marks import import_altair, inline
 from ostrom.reports.panel import Drawn, Figure, Panel
 from ostrom.reports.theme import COOPERATES, DEFECTS, INK, MAIN, MOST_COLOURS, PALETTE, SEQUENCE
 from ostrom.reports.words import labels
@@ -171,7 +171,7 @@ def _squares(strips: list[dict[str, Any]], across: Any, tones: dict[str, str], l
     """What players did, as squares in the colours of their actions."""
     alt = import_altair()
     lanes = list(dict.fromkeys(s["lane"] for s in strips))
-    base = alt.Chart(alt.Data(values=strips)).encode(
+    base = alt.Chart(inline(strips)).encode(
         y=alt.Y("lane:N", sort=lanes, title=None, scale=alt.Scale(padding=0.14), axis=alt.Axis(grid=False))
     )
     boxes = base.mark_rect(
@@ -227,7 +227,7 @@ def _bars(rows: list[dict[str, Any]], across: Any, last: bool) -> Any:
         scale=alt.Scale(domain=[0, top], nice=False),
         axis=alt.Axis(values=[0, top], format=",.2~f", **lane),
     )
-    base = alt.Chart(alt.Data(values=rows)).encode(y=up)
+    base = alt.Chart(inline(rows)).encode(y=up)
     bars = base.mark_rect(color=MAIN, stroke="white", strokeWidth=1).encode(
         x=across(last), x2="end:Q", y2=alt.datum(0)
     )

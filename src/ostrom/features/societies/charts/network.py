@@ -10,7 +10,7 @@ from ostrom.features.societies.networks import Seen, facts_of, seen_rounds
 from ostrom.ground.values import grouped
 from ostrom.reports.cells import spread, varied
 from ostrom.reports.layout import JOINT, cell_label
-from ostrom.reports.marks import import_altair
+from ostrom.reports.marks import import_altair, inline
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import COOPERATES, DEFECTS, LINE, QUIET, colours
 
@@ -123,7 +123,7 @@ class NetworkOverTime(Panel):
         bare = {"axis": None, "scale": alt.Scale(domain=[-1.08, 1.08])}
         across, up = alt.X("x:Q", **bare), alt.Y("y:Q", **bare)
         points = (
-            alt.Chart(alt.Data(values=dots))
+            alt.Chart(inline(dots))
             .mark_point(filled=True, opacity=1)
             .encode(
                 x=across, y=up,
@@ -139,7 +139,7 @@ class NetworkOverTime(Panel):
         layers = [points]
         if lines and len(lines) <= MOST_LINKS:
             rules = (
-                alt.Chart(alt.Data(values=lines))
+                alt.Chart(inline(lines))
                 .mark_rule(color=QUIET, opacity=0.35, strokeWidth=0.6)
                 .encode(x=across, y=up, x2="x2:Q", y2="y2:Q")
             )

@@ -31,7 +31,8 @@ def build(
     Of ``customers``, a seller has a share in proportion to exp((``quality`` - price) / ``differentiation``), and
     exp(``outside`` / differentiation) stands for those who buy nothing. A unit costs ``cost``. ``scale`` multiplies
     cost and prices, so that no price is known from elsewhere. Theory: the symmetric equilibrium of one round, the
-    nearest price of it that may be named. All together earn most at the price of a monopoly.
+    nearest price of it that may be named. All together earn most at the price of a monopoly; where customers are so few
+    or ``step`` is so wide that no price lies between these two, the game is refused.
 
     >>> [round(profit, 2) for profit in build().payoff((150, 192))]
     [37.83, 12.97]
@@ -46,6 +47,15 @@ def build(
         "logit_pricing",
         market.monopoly <= top,
         "ceiling must be at least a monopoly's price",
+        found,
+        lifted=False,
+    )
+    gap = (market.monopoly - market.nash) / market.scale
+    found = f"{shown(float(step))}, where these are {gap:.4g} apart"
+    require(
+        "logit_pricing",
+        float(step) <= gap,
+        "step must be at most the distance of the equilibrium's price from a monopoly's",
         found,
         lifted=False,
     )

@@ -1,0 +1,80 @@
+"""Calls whose prompts begin alike: one goes first, the others wait for what it reads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from ostrom.models.embedded.runtime import SHARED, Beginnings
+
+RULES = "r" * SHARED
+
+
+class Call(threading.Thread):
+    """A call that runs until it is told to end."""
+
+    def __init__(self, beginnings: Beginnings, prompt: str, share: Callable[[], None] = lambda: None) -> None:
+        super().__init__(daemon=True)
+        self.beginnings, self.prompt, self.share = beginnings, prompt, share
+        self.stop, self.running, self.finish = threading.Event(), threading.Event(), threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        with self.beginnings.turn(self.prompt, self.stop, self.share):
+            self.running.set()
+            self.finish.wait(60)
+
+    def end(self) -> None:
+        self.finish.set()
+        self.join(60)
+        assert not self.is_alive()
+
+
+def waits(call: Call) -> bool:
+    """Whether a call is held back; asked only once another thread has had time to start it."""
+    return not call.running.wait(0.3)
+
+
+def test_a_call_waits_for_one_that_begins_alike_and_then_finds_it_shared() -> None:
+    beginnings, shared = Beginnings(), list[str]()
+    first = Call(beginnings, RULES + "one", lambda: shared.append("first"))
+    assert first.running.wait(60)
+    second = Call(beginnings, RULES + "two", lambda: shared.append("second"))
+    other = Call(beginnings, "another prompt")
+    assert other.running.wait(60) and waits(second) and not shared
+    first.end()
+    assert second.running.wait(60) and shared == ["first"]
+    third = Call(beginnings, RULES + "three")  # what it begins with was read: nothing to wait for
+    assert third.running.wait(60)
+    for call in (second, other, third):
+        call.end()
+    assert shared == ["first"]
+
+
+def test_what_is_too_short_to_be_worth_it_is_not_waited_for() -> None:
+    beginnings = Beginnings()
+    calls = [Call(beginnings, RULES[:-1] + str(number)) for number in range(3)]
+    for call in calls:
+        assert call.running.wait(60)
+        call.end()
+
+
+def test_a_call_that_is_given_up_or_fails_leaves_the_others() -> None:
+    beginnings = Beginnings()
+    first = Call(beginnings, RULES + "one")
+    assert first.running.wait(60)
+    second, third = Call(beginnings, RULES + "two"), Call(beginnings, RULES + "three")
+    second.stop.set()
+    assert second.running.wait(60)  # it ends at once: its caller sees that it was stopped
+    second.end()
+    first.end()
+    assert third.running.wait(60)
+    third.end()
+    try:
+        with beginnings.turn("x" * SHARED, threading.Event(), lambda: None):
+            raise KeyError
+    except KeyError:
+        pass
+    after = Call(beginnings, "x" * SHARED + "y")
+    assert after.running.wait(60)
+    after.end()
