@@ -122,11 +122,17 @@ notebooks: $(DEV_READY) ## execute the notebooks of examples/ anew, with the emb
 	cp demo/notebooks/*.ipynb examples
 
 INTEROP := .venv-interop
-interop: $(DEV_READY) ## read our exports with the real packages: Inspect AI, datasets, mlcroissant, Every Eval Ever (installs them apart)
+ENVIRONMENTS := .venv-environments
+interop: $(DEV_READY) ## read our exports and play our studies with the real packages of others (installs them apart)
 	test -x $(INTEROP)/bin/python || $(PYTHON) -m venv $(INTEROP)
 	$(INTEROP)/bin/python $(INSTALL) inspect-ai datasets mlcroissant
 	-$(INTEROP)/bin/python $(INSTALL) every-eval-ever # needs Python 3.12
 	OSTROM_INTEROP="$(CURDIR)/$(INTEROP)/bin/python" $(BIN)/python -m pytest tests/features/exporting -rs
+	for package in 'verifiers>=0.4,<0.5' 'openenv>=0.10,<0.11' 'pettingzoo>=1.27,<2'; do \
+	  venv="$(ENVIRONMENTS)/$${package%%>*}"; test -x "$$venv/bin/python" || $(PYTHON) -m venv "$$venv" || exit 1; \
+	  "$$venv/bin/python" $(INSTALL) -e . "$$package" || exit 1; \
+	done
+	OSTROM_ENVIRONMENTS="$(CURDIR)/$(ENVIRONMENTS)" $(BIN)/python -m pytest tests/features/environments -rs
 
 mutants: $(DEV_READY) ## change the engine, models, answers and statistics in many places and list what no test notices
 	$(BIN)/python -m tools.mutants $(MUTANTS)
@@ -188,7 +194,7 @@ all: ## run every target that checks or measures and print a table; hours on an 
 	$(PYTHON) -m tools.every $(ONLY)
 
 clean: ## remove the virtual environments and caches
-	rm -rf .venv .venv-newest $(BENCH) $(INTEROP) $(SERVERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .browser
+	rm -rf .venv .venv-newest $(BENCH) $(INTEROP) $(ENVIRONMENTS) $(SERVERS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .browser
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \

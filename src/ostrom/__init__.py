@@ -25,6 +25,7 @@ __all__ = [
     "__version__",
     "commands",
     "compare",
+    "environment",
     "game",
     "gate",
     "open_run",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         play_async,
         study,
     )
+    from ostrom.features.environments import environment
     from ostrom.ground.results import CommandResult
 
     compare: Callable[..., CommandResult]
@@ -70,6 +72,8 @@ def __getattr__(name: str) -> Any:
         raise ImportError(NO_WINDOWS)
     if name == "commands":
         return import_module("ostrom.api.commands")
+    if name == "environment":
+        return import_module("ostrom.features.environments").environment
     if name in ASKED:
         return getattr(import_module("ostrom.api.commands"), name)
     if name in __all__:

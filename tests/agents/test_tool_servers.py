@@ -21,6 +21,7 @@ from tests.view.viewed import viewed
 import ostrom
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.tools import LONGEST_RESULT
+from ostrom.costs.forecast import forecast
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
 from ostrom.features.transcript.transcript import transcript
@@ -28,6 +29,7 @@ from ostrom.ground.errors import OstromError, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
+from ostrom.studies.plan import plan_of
 from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run, play
 from ostrom.testing.small_run import tables
@@ -315,6 +317,21 @@ def test_a_server_that_is_written_wrongly_is_refused(tool: dict[str, Any], line:
     finally:
         unregister("caller")
     assert "\x1b" not in str(refused.value)
+
+
+def test_a_forecast_allows_for_what_a_server_may_offer() -> None:
+    register("caller", "[A0]")
+    try:
+        none, some, more = (
+            forecast(plan_of(load_study(study(tools, 1))))
+            for tools in ([], ["past"], ["past", served("count")])
+        )
+    finally:
+        unregister("caller")
+    likely = [one.likely["tokens_in"] or 0 for one in (none, some, more)]
+    assert likely[0] < likely[1] == likely[2]
+    calls, before, after = more.at_most["calls"], some.at_most["tokens_in"], more.at_most["tokens_in"]
+    assert calls and before and after and after - before >= calls * 40_000 / 4
 
 
 def test_a_tool_is_named_once() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from tests.replications.killing import calm_and_killed
 
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.tools import Scene, ToolFailed, calculated, tools, used
+from ostrom.agents.tools import LONGEST_RESULT, Scene, ToolFailed, calculated, tools, used
 from ostrom.analysis.estimate import estimate
 from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import run_data
@@ -64,6 +65,7 @@ def test_arithmetic_is_exact(expression: str, value: str) -> None:
     [
         ("1/0", "a division by 0"),
         ("9**9**9", "power"),
+        ("99999 ** 200", "digits"),
         ("10**200 * 10**200 * 10**200 * 10**200 * 10**200", "digits"),
         ("__import__('os')", "only numbers"),
         ("(1).__class__", "only numbers"),
@@ -103,6 +105,18 @@ def test_a_look_back_tells_the_rounds_from_the_own_side() -> None:
     assert use("past", "look_back", first=3, last=9) == "no such round has been played"
     assert "at most 100 rounds" in use("past", "look_back", first=1, last=101)
     assert "whole numbers" in use("past", "look_back", first=2, last=1)
+    missed = Scene(replace(scene().view, history=History([PLAYED[0], Round(2, (), (0.0, 0.0))])), LABELS)
+    assert use("past", "look_back", missed, first=1, last=2) == "round 1: you A0 (0), player_2 A1 (5)"
+
+
+def test_labels_of_one_seat_do_not_name_the_actions_of_another_that_has_more() -> None:
+    names = [["up", "down"], ["left", "middle", "right"]]
+    game = build_game({"name": "odd", "actions": names, "payoffs": [[[1, 2]] * 3, [[3, 4]] * 3]})
+    where = Scene(
+        View(game, 0, "none", 2, History([Round(1, (0, 2), (1.0, 2.0))])), {"up": "A0", "down": "A1"}
+    )
+    assert [spec.name for spec, _ in tools.build("calculator").functions(where)] == ["calculate"]
+    assert use("past", "look_back", where, first=1, last=1) == "round 1: you up (1), player_2 right (2)"
 
 
 def test_notes_are_those_that_the_player_kept() -> None:
@@ -118,6 +132,8 @@ def test_notes_are_those_that_the_player_kept() -> None:
     assert use("notes", "read_notes", scene(0, kept, lost, kept)) == "1. he defects\n2. he defects"
     assert use("notes", "write_note", scene(0, kept), text="again") == "kept as note 2"
     assert "at most 2000 characters" in use("notes", "write_note", text="x" * 2001)
+    long = {**kept, "arguments": json.dumps({"text": "x" * 2000})}
+    assert len(use("notes", "read_notes", scene(0, long, long, long))) == LONGEST_RESULT
 
 
 @pytest.mark.parametrize("arguments", ["[1]", "{", "", '{"expression": 1, "more": 2}', "null"])

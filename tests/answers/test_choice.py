@@ -67,6 +67,7 @@ def test_two_options_in_one_sentence_are_never_an_answer(frame: str, between: st
     ("reply", "reason"),
     [
         ("", "the reply is empty"),
+        ("<think>A0?</think>\n<think>or\n[A1]", "the reply ends inside its reasoning"),
         ("[A7]", "'[A7]' is not one of the options [A0] or [A1]"),
         ("A0 or A1", "the last sentence names more than one option: [A0] and [A1]"),
         ("[A0]\n[A1]", "the reply ends with two options, [A0] and [A1]; give only one"),

@@ -56,6 +56,11 @@ def test_the_last_of_two_objects_is_found_whole_in_any_prose(
     assert found.last == (not any(c.isalnum() or c == "_" for c in after))
 
 
+def test_an_object_in_a_text_of_one_that_is_cut_off_is_not_read_in_its_place() -> None:
+    found = last_object('{"why": "{x: 1} or {} ", "A0": ')
+    assert reason_of(found).startswith('the last JSON object is broken or not closed: \'{"why"')
+
+
 @given(st.text('{}[]":,\\ a1A0\n', max_size=80))
 def test_what_is_found_is_what_the_standard_parser_reads_there(text: str) -> None:
     found = last_object(text)

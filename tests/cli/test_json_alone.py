@@ -59,6 +59,7 @@ ELSEWHERE = {
     "replicate": "tests/features/replicate/test_replicate.py",
     "profile": "tests/features/profile/test_profile_command.py",
     "join": "tests/features/joining",
+    "seat": "tests/features/seats/test_seat_command.py",
     "models check": "below",
     "models fetch": "needs the network where the weights are not at hand",
 }

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import pytest
 
-from ostrom.costs.forecast import Forecast, Measured, forecast, measure
+from ostrom.costs.forecast import Forecast, Measured, _verdict, forecast, measure
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -210,3 +210,17 @@ def test_later_generations_make_few_designs_anew() -> None:
     matches, designs = 6 * 40 * 2, 40 + 5 * 0.2 * 40
     assert told.likely_calls == pytest.approx(matches + designs, rel=0.05)
     assert told.calls == matches + 6 * 40
+
+
+@pytest.mark.parametrize(
+    ("likely", "most", "verdict"),
+    [
+        (3.0, 5.0, "suffices"),
+        (3.0, 5.1, "likely suffices"),
+        (5.0, None, "likely suffices"),
+        (5.1, 9.0, "does not suffice"),
+        (None, 5.0, "unknown"),
+    ],
+)
+def test_a_budget_suffices_up_to_all_of_it(likely: float | None, most: float | None, verdict: str) -> None:
+    assert _verdict(5.0, likely, most) == verdict

@@ -134,3 +134,14 @@ def test_every_command_of_a_page_exists_its_studies_are_valid_and_its_python_run
             for word in words[1:]:
                 if word.startswith("--"):
                     assert word.partition("=")[0] in known, f"{path.name}: {word} in {line}"
+
+
+def test_the_study_that_the_page_on_python_begins_with_can_be_played() -> None:
+    first = next(
+        text for kind, text in BLOCK.findall((ROOT / "docs" / "python.md").read_text()) if kind == "python"
+    )
+    stated = first[: first.index("run = ")]
+    names: dict[str, Any] = {}
+    exec(stated, names)
+    assert names["study"].forecast().matches == 2 * 96
+    assert 'by=["game", "noise"]' in first

@@ -107,10 +107,16 @@ def test_the_study_in_the_front_page_is_valid() -> None:
     assert (plan.cells, len(plan)) == (6, 6 * 4 * 5)
 
 
-def test_every_room_is_in_the_plan_of_the_house() -> None:
-    source = Path(__file__).parents[2] / "src" / "ostrom"
-    rooms = {p.name for p in source.iterdir() if p.is_dir() and p.name != "__pycache__"}
-    assert all(re.search(rf"^    .*\b{room}\b", TEXT, re.MULTILINE) for room in rooms), rooms
+def test_every_room_and_every_part_of_the_failure_suite_is_listed() -> None:
+    from chaos.__main__ import PARTS
+    from tests.house.test_rooms import FLOORS
+
+    rooms = set().union(*FLOORS) - {"ostrom", "__main__"}
+    house = TEXT.partition("## The house")[2].partition("`tests/house` checks")[0]
+    listed = {word for line in house.splitlines() if line.startswith("    ") for word in line[:28].split()}
+    assert rooms <= listed, f"not listed: {sorted(rooms - listed)}"
+    table = set(re.findall(r"^\| (`[^|]*`) \|", TEXT, re.MULTILINE))
+    assert set(PARTS) <= {name for cell in table for name in re.findall(r"`(\w+)`", cell)}
 
 
 def test_the_strategy_is_one() -> None:

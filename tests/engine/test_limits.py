@@ -49,6 +49,23 @@ def test_places_are_handed_on_in_the_order_of_asking_and_not_to_those_who_gave_u
     assert log[-1] == "d@0" and limiter.in_flight == 0 and limiter.try_acquire() == 0
 
 
+def test_nothing_is_reserved_for_a_request_that_was_given_up() -> None:
+    reserved: list[int] = []
+
+    def admit(size: CallSize) -> bool:
+        reserved.append(size.prompt)
+        return True
+
+    limiter = Limiter(1, 1, admit)
+    waiters = [Asking([], name) for name in "abc"]
+    for number, request in enumerate(waiters):
+        request.size = CallSize(prompt=number, most=1)
+        limiter.request_slot(request)
+    waiters[1].dropped = True
+    limiter.release()
+    assert reserved == [0, 2]
+
+
 def test_nobody_overtakes_a_request_that_waits_for_money() -> None:
     log: list[str] = []
     limiter = Limiter(4, 4, lambda size: size.prompt < 10)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,8 @@ import pytest
 
 import ostrom
 from ostrom.ground.errors import StudyError, UsageError
-from ostrom.models import check_model, open_model
+from ostrom.models import Message, Request, check_model, open_model
+from ostrom.models.replicas import ReplicatedModel
 from ostrom.studies.short_names import with_addresses
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
@@ -46,6 +50,28 @@ def test_a_match_goes_on_at_the_next_server_when_its_own_fails(tmp_path: Path) -
     assert broken.count and well.count == len(run.decisions)
     tries = run.calls["try"].to_list()
     assert max(tries) == 2, "the second try goes to the other server"
+
+
+def test_calls_of_no_match_go_to_the_servers_in_turn_and_all_are_closed() -> None:
+    async def main(one: str, two: str) -> None:
+        model = open_model(f"{one}#m", replicas=[two])
+        assert isinstance(model, ReplicatedModel)
+        for _ in range(4):
+            await model.complete(Request((Message("user", "Valid answers: [A0] or [A1]."),)))
+        closed: list[str] = []
+        for replica in model.replicas:
+            replica.close = partial(_closed, replica.close, closed, replica.describe()["base_url"])  # type: ignore[method-assign]
+        await model.close()
+        assert closed == [one, two]
+
+    with LoopbackServer() as one, LoopbackServer() as two:
+        asyncio.run(main(one.url, two.url))
+        assert one.count == two.count == 2
+
+
+async def _closed(close: Callable[[], Awaitable[None]], closed: list[str], address: str) -> None:
+    await close()
+    closed.append(address)
 
 
 def test_what_replicas_may_be() -> None:

@@ -233,6 +233,34 @@ def test_a_rest_ends_when_the_run_is_stopped() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("sent", [False, True])
+def test_a_call_that_is_cancelled_counts_once_it_was_sent(sent: bool) -> None:
+    class Silent(Scripted):
+        async def complete(self, request: Request) -> Reply:
+            self.calls += 1
+            await asyncio.sleep(3600)
+            raise AssertionError
+
+    async def main() -> None:
+        tally, notes, model = Tally(), Notes(), Silent()
+        gate = RunGate(tally, Budget(tokens=100_000), asyncio.Event())
+        gate.open("m", 1, 1)
+        if not sent:
+            assert gate.try_acquire("m") == 0  # somebody else has the only slot
+        caller = Caller(notes, tally, gate, gate.stopping, RetryPolicy())
+        caller.open(model)
+        call = asyncio.ensure_future(caller.call(unit(), 0, 0, "", model, REQUEST))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        assert (model.calls, tally.calls, tally.assumed, len(notes.records)) == (sent,) * 4
+        assert (tally.assumed_tokens > 0) is sent
+
+    asyncio.run(main())
+
+
 def nobody_objects(_: CallSize) -> bool:
     return True
 

@@ -9,13 +9,17 @@ from typing import Any
 import pytest
 from tests.mechanisms.test_talk import said
 
+from ostrom.answers import Answer
 from ostrom.games import build_game
 from ostrom.ground.errors import OstromError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
+from ostrom.mechanisms.protocol import Decision
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
+from ostrom.testing.check_mechanism import drive
 
 
 def build_mechanism(spec: dict[str, Any]) -> Mechanism:
@@ -80,12 +84,28 @@ def test_a_single_channel_is_not_asked_for_and_outsiders_do_not_know_of_it(tmp_p
     asked = talked(tmp_path, {"ring": [1, 2]})
     assert not any("talk" in text or "message" in text for text in asked[3])
     assert any("word of 2" in text for text in asked[1]) and any("word of 1" in text for text in asked[2])
-    assert not any('"to"' in text for text in asked[1])
+    assert not any('"to"' in text or '"channel"' in text for text in asked[1])
     assert [len(asked[player]) for player in (1, 2, 3)] == [6, 6, 3]
     mechanism = build_mechanism({"name": "repetition", "rounds": 3, "talk": {"channels": {"ring": [1, 2]}}})
     game = build_game("public_goods")
     assert mechanism.most_decisions(game) == 15
     assert [mechanism.decisions_of(game, player, 3) for player in range(3)] == [6, 6, 3]
+
+
+def test_a_missed_message_is_on_no_channel_and_its_sender_alone_knows_of_it() -> None:
+    game = build_game("public_goods")
+    rules = build_mechanism(
+        {"name": "repetition", "rounds": 1, "missed": "mark", "talk": {"channels": {"hall": "everybody"}}}
+    )
+
+    def reply(decision: Decision, step: int) -> Answer:
+        if decision.kind != "message":
+            return Answer("contribute", "scripted")
+        return Answer(None, "missed") if decision.player == 0 else Answer({"message": f"m{decision.player}"})
+
+    acts = drive(rules, game, Streams(0, 0), reply).asked[-1]
+    heard = [[m["text"] for m in decision.view.facts["talk"]["messages"]] for decision in acts]
+    assert heard == [["", "m1", "m2"], ["m1", "m2"], ["m1", "m2"]]
 
 
 @pytest.mark.parametrize(("overseen", "told"), [("no", False), ("told", True), ("secret", False)])
@@ -106,6 +126,7 @@ def test_members_are_told_of_an_overseer_where_the_study_says_so(
         ),
         ({"ring": [2]}, r"talk.channels.ring: a channel has at least two members \(found \[2\]\)"),
         ({"ring": [1, True]}, "has no seat True"),
+        ({"ring": [0, 1]}, "has no seat 0"),
         ({"Ring <b>": [1, 2]}, "a name has small letters, digits and _"),
         ({}, "must map 1 to 20 names to their members"),
         ([1, 2], "must map 1 to 20 names to their members"),

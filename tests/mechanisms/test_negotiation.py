@@ -19,6 +19,7 @@ from ostrom.answers.random_answers import random_answer
 from ostrom.data.rundata import run_data
 from ostrom.games import build_game
 from ostrom.games.equilibria import bargaining_points
+from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
@@ -153,9 +154,43 @@ def test_nobody_pays_more_than_it_has() -> None:
     assert played.payoffs == (3 - 1 - 3 + 1, 3 + 1 + 3 - 1)
 
 
+def test_who_owes_points_pays_nothing() -> None:
+    loss = build_game(
+        {"name": "loss", "actions": ["a", "b"], "payoffs": [[[-4, 1], [-4, 1]], [[-4, 1], [-4, 1]]]}
+    )
+    (played,) = negotiated([offer(None, [(1, 2, 2, "end")])], [], "a", loss).outcome.rounds
+    assert [payment["paid"] for payment in played.facts["payments"]] == [0.0] and played.payoffs == (-4, 1)
+
+
+def test_a_payment_to_oneself_is_none() -> None:
+    played = negotiated([offer(None, [(1, 1, 2, "now")]), offer(None, [(2, 1, 0, "now")])], [], endowment=5)
+    assert not played.outcome.facts["agreements"] and not played.outcome.rounds[0].facts["payments"]
+
+
+def test_who_is_bound_is_asked_where_the_action_is_no_option() -> None:
+    def rule(now: Now) -> Stages:
+        (first,) = yield [Due(0, "first", ("hold", "go"))]
+        last = yield [Due(seat, "last", ("go", "stop")) for seat in (0, 1)]
+        return End((float(first == "hold"), float(last[0] == "stop")))
+
+    names = ("hold", "go", "stop")
+    game = FunctionGame("two_steps", (names, names), rule, stages=("first", "last"), turns=3)
+    played = negotiated([offer({1: "hold"})], [], "stop", game, bound=5)
+    assert [(d.kind, d.player) for step in played.asked for d in step][1:] == [("act", 0), ("act", 1)]
+    assert played.outcome.rounds[0].payoffs == (1.0, 1.0)
+
+
 def test_negotiations_before_every_round_hold_for_that_round() -> None:
     played = negotiated([BOTH, BOTH], [True, False], turns=1, when="before", rounds=2)
     assert [r.payoffs for r in played.outcome.rounds] == [(3.0, 3.0), (1.0, 1.0)]
+    seen = [d.view.facts["agreements"] for step in played.asked for d in step if d.kind in ("offer", "reply")]
+    assert seen == [[], [], [], []], "what was signed for another round is not shown"
+
+
+@pytest.mark.parametrize(("when", "most"), [("start", 4 * 2 + 3 * 2), ("before", 3 * (4 * 2 + 2))])
+def test_the_most_decisions_are_offers_replies_and_acts(when: str, most: int) -> None:
+    rules = mechanisms.build({"name": "negotiation", "turns": 4, "rounds": 3, "when": when})
+    assert rules.most_decisions(PD) == most
 
 
 @dataclass

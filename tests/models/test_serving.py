@@ -552,6 +552,11 @@ def test_one_temperature_where_the_server_would_apply_the_first_to_all(
     with pytest.raises(RequestRefused, match=r"at temperature 0.7 and top_p 1.0 \(found 0.2 and 1.0\)"):
         asyncio.run(main(True))
     asyncio.run(main(False))
+    model = open_model(f"transformers/{folder}", continuous_batching=True)
+    assert isinstance(model, ServedModel)
+    model._check_sampling(REQUEST)
+    with pytest.raises(RequestRefused, match=r"and top_p 1.0 \(found 1.0 and 0.5\)"):
+        model._check_sampling(Request(REQUEST.messages, {"top_p": 0.5}))
 
 
 def test_looking_at_a_study_starts_nothing(

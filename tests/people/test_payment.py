@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.people.payment import Payment, add_payments, due, read_payments
+from ostrom.people.payment import Payment, add_payments, due, owed, pays_for, read_payments
 from ostrom.people.schema import Pay
 
 
@@ -36,3 +36,11 @@ def test_base_and_bonus_by_how_a_visit_ended(
 def test_the_first_payment_to_a_person_counts(tmp_path: Path) -> None:
     add_payments(tmp_path, [Payment("a", "1.00", "GBP", "one.csv"), Payment("a", "2.00", "GBP", "two.csv")])
     assert read_payments(tmp_path)["a"] == Payment("a", "1.00", "GBP", "one.csv")
+
+
+@pytest.mark.parametrize(
+    ("source", "amount", "words"),
+    [("prolific", "1.57", "bonus"), ("mturk", "1.57", "bonus"), ("link", "4.57", "base and bonus")],
+)
+def test_platforms_pay_the_base_themselves(source: str, amount: str, words: str) -> None:
+    assert owed(source, Decimal("3.00"), Decimal("1.57")) == Decimal(amount) and pays_for(source) == words

@@ -240,6 +240,8 @@ def test_a_server_forgets_in_time_pays_once_and_says_when_its_register_is_older(
         assert "30 days" not in server.ostrom("people", "small", "audit").stdout
         asked = server.ostrom("people", "small", "erase", "--older-than", "soon")
         assert asked.returncode == 2 and "length of time" in asked.stderr and "Traceback" not in asked.stderr
+        asked = server.ostrom("people", "small", "erase", "--older-than", "30")
+        assert asked.returncode == 2 and "--older-than 30: needs a unit: 30d" in asked.stderr
         (server.run / "people.db").unlink()
         gone = server.ostrom("serve", "study.yaml", "--port", "0")
         assert gone.returncode == 1 and "is missing, and 2 people have come" in gone.stderr

@@ -78,6 +78,16 @@ def test_a_request_says_once_which_site_it_came_from(headers: list[tuple[bytes, 
     assert asked("/a", (b"host", HERE), *headers, method="POST")[0] == status
 
 
+def test_a_site_with_a_name_is_reached_by_its_own_scheme_alone() -> None:
+    keeper, host = Gatekeeper("https://Lab.example", [80]), (b"host", b"lab.example")
+    status, headers = asked("/a", host, keeper=keeper)
+    assert status == 200 and headers["strict-transport-security"].startswith("max-age=")
+    for origin, status in ((b"https://lab.example", 200), (b"http://lab.example", 403), (OWN[1], 200)):
+        assert asked("/a", host, (b"origin", origin), method="POST", keeper=keeper)[0] == status
+    plain = Gatekeeper("http://lab.example", [80])
+    assert "strict-transport-security" not in asked("/a", host, keeper=plain)[1]
+
+
 @pytest.mark.parametrize(("pieces", "status"), [(2, None), (3, 413)])
 def test_a_body_is_bounded_whatever_its_head_says(pieces: int, status: int | None) -> None:
     kind = (b"content-type", b"application/x-www-form-urlencoded")

@@ -21,7 +21,7 @@ from ostrom.view.index import RunIndex, index_path
 from ostrom.view.index_writer import update
 from ostrom.view.listing import MatchList
 from ostrom.view.postings import Postings, line_of, packed, unpacked, words_in
-from ostrom.view.search import MOST_TERMS, counts, excerpts, search, terms_of
+from ostrom.view.search import AROUND, MOST_TERMS, counts, excerpts, search, terms_of
 
 
 def indexed(folder: Path) -> RunIndex:
@@ -232,6 +232,10 @@ def test_search_by_where_agent_cell_phrase_and_prefix(tmp_path: Path) -> None:
             == every.by_cell[cell]
             == len(search(index, [folder / "journal.db"], "trust", cell=cell, limit=100).hits)
         )
+        chosen = counts(index, [folder / "journal.db"], "trust", cell=cell)
+        assert chosen.by_where == {"reply": 0, "reasoning": chosen.total, "prompt": 0}
+        for typed in ("trust -a0", 'trust -"a0 fur"'):  # what must not occur is looked for in all texts
+            assert counts(index, [folder / "journal.db"], typed, where=["reasoning"]).total == 0, typed
         for typed in ("FUR", "für", "合作", "合", '"a0 fur"', "imm*", "later"):
             assert counts(index, [folder / "journal.db"], typed, where=["reply"]).total == every.total, typed
         for typed in ('"fur a0"', "作合", "imm", "trust -immer", '"a0 fur" -"immer later"'):
@@ -257,6 +261,13 @@ def test_excerpts_hold_the_words_and_little_else() -> None:
     (pieces,) = excerpts(text, terms_of('"BETRAYED me"'))
     assert ("betrayed me", True) in pieces and sum(len(piece) for piece, _ in pieces) < 250
     assert "".join(piece for piece, _ in pieces).strip("…") in text
+
+
+def test_a_word_right_behind_an_excerpt_has_one_of_its_own() -> None:
+    text = f"trust {'x' * (AROUND - 2)} trust"
+    assert [piece for pieces in excerpts(text, terms_of("trust")) for piece in pieces if piece[1]] == [
+        ("trust", True)
+    ] * 2
 
 
 def test_words_are_the_same_in_texts_and_in_what_is_typed() -> None:

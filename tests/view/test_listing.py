@@ -13,7 +13,7 @@ from tests.view.runs import said, talk
 
 from ostrom.engine.entries import UNIT
 from ostrom.engine.integrity import sealed
-from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.errors import ContentRefused, RunError, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.studies.run import Run, open_run
 from ostrom.view.listing import MatchFilters, MatchList, sign_of
@@ -80,8 +80,37 @@ def test_filters_leave_what_they_say(tmp_path: Path) -> None:
             wanted = [row["match"] for row in whole if fits(row)]
             assert [row["match"] for row in index.matches(filters).rows] == wanted
             assert index.count(filters) == len(wanted)
-        with pytest.raises(UsageError, match="no place in this list"):
-            index.matches(after="{}")
+        for place in ("{}", f"[0,{2**63}]", f"[{-(2**63)},0]"):
+            with pytest.raises(UsageError, match="no place in this list"):
+                index.matches(after=place)
+
+
+@pytest.mark.parametrize("declined", [False, True])
+def test_a_reply_that_cannot_be_read_is_no_failed_call(tmp_path: Path, declined: bool) -> None:
+    once = iter([True])
+
+    def script(request: Request) -> Reply:
+        if next(once, False):
+            if declined:
+                raise ContentRefused("not this", status=400)
+            return Reply("Perhaps.")
+        return said(request)
+
+    with open_run(talk(tmp_path, script, refused="uniform")) as run, listed(run) as index:
+        rows = index.matches().rows
+        assert [sum(row[name] for row in rows) for name in ("errors", "complaints", "policies")] == [
+            0, not declined, declined,
+        ]  # fmt: skip
+        wanted = [row["match"] for row in rows if row["complaints"]]
+        assert [row["match"] for row in index.matches(MatchFilters(retries=True)).rows] == wanted
+
+
+def test_bounds_of_numbers_belong_to_what_they_leave(tmp_path: Path) -> None:
+    with open_run(talk(tmp_path)) as run, listed(run) as index:
+        whole = index.matches().rows
+        assert {row["rounds"] for row in whole} == {2, 3}
+        for bounds, rounds in (({"least": {"rounds": 3}}, {3}), ({"most": {"rounds": 2}}, {2})):
+            assert {row["rounds"] for row in index.matches(MatchFilters(**bounds)).rows} == rounds  # type: ignore[arg-type]
 
 
 def test_a_damaged_match_is_named_and_the_others_are_there(tmp_path: Path) -> None:
@@ -140,13 +169,14 @@ def test_a_list_follows_its_journal(tmp_path: Path) -> None:
         before = made.matches().rows
         with closing(sqlite3.connect(folder / "journal.db")) as journal, journal:
             journal.execute(UNIT, sealed((0, "withdrawn", None, 3, None, None)))
-            journal.execute("DELETE FROM units WHERE unit=1")
+            journal.execute("DELETE FROM units WHERE unit=1 OR unit=3")
+            journal.execute("DELETE FROM answers WHERE unit=3")
             journal.execute("UPDATE meta SET value=value+1 WHERE key='entries'")
         made._next = 0.0
         assert made.update()
         rows = made.matches().rows
-        assert [row["match"] for row in rows] == [row["match"] for row in before][1:]
-        assert rows[0]["state"] == "open" and rows[1:] == before[2:]
+        assert [row["match"] for row in rows] == [1, 2, *(row["match"] for row in before[4:])]
+        assert rows[0]["state"] == "open" and rows[1:] == [before[2], *before[4:]]
         with closing(sqlite3.connect(folder / "journal.db")) as journal, journal:
             journal.execute("UPDATE calls SET seal=seal+1")  # as if it were another journal
             journal.execute("DELETE FROM calls WHERE unit=2")

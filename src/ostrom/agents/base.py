@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -60,6 +61,35 @@ class PersonAgentFactory(Protocol):
         agent: Callable[[AgentConfig], Agent],
     ) -> Agent:
         """The agent of one person; ``others`` play in the same match, ``agent`` makes agents of other kinds."""
+
+
+class OutsideSeats(Model, Protocol):
+    """Asks agents outside of this process: a model whose calls need to know the decision that they belong to."""
+
+    at_once: int | None
+    """How many matches may be in play at a time; None: it does not matter."""
+
+    async def open(self, folder: Path) -> None:
+        """Let agents come; called when the run is locked and its folder written, again before each part of it."""
+
+    def begin(self, unit: int, step: int, player: int, config: AgentConfig, rules: str) -> None:
+        """A decision begins: its questions follow by ``ask``; ``rules`` is what the player may look up."""
+
+    async def ask(self, unit: int, step: int, player: int, part: str, request: Request) -> Reply:
+        """Ask one question of a decision; raises Missed where no answer comes in time."""
+
+    def decided(self, unit: int, step: int, player: int, answer: Answer | None) -> None:
+        """A decision ends with this answer; None: the match ends, because there is none."""
+
+    def ended(self, unit: int, scores: Sequence[float] | None) -> None:
+        """A match ends, with these scores, or none where it broke off."""
+
+    def stop(self) -> None:
+        """Ask nothing more: whoever waits for an answer is told that the run stops."""
+
+
+class Missed(Exception):
+    """An agent at a seat gave no answer in time, or has left."""
 
 
 class Agent(Protocol):

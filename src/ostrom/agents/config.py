@@ -22,7 +22,7 @@ from ostrom.ground.registry import write_spec
 
 NO_MODEL = (
     "no model is named: give --model PROVIDER/MODEL (see `ostrom list models`), "
-    "or set 'model', 'strategy' or 'person' here"
+    "or set 'model', 'strategy', 'person' or 'mcp' here"
 )
 
 
@@ -33,6 +33,29 @@ class ToolLimit(BaseModel):
 
     calls: int = Field(default=8, ge=1, le=100, description="calls of tools")
     tokens: int = Field(default=4000, ge=1, le=10**6, description="tokens of replies that call tools")
+
+
+class OutsideSeat(BaseModel):
+    """A seat of an agent outside of Ostrom: whoever takes it through MCP, or a program started for each match."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: list[str] | None = Field(
+        default=None, description="the program of the agent; left out: the seat waits until an agent takes it"
+    )
+    time: float = Field(default=600.0, gt=0, le=604_800, description="seconds for a decision")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _waiting(cls, data: Any) -> Any:
+        return {} if data == "seat" else data
+
+    @field_validator("command")
+    @classmethod
+    def _checked(cls, command: list[str] | None) -> list[str] | None:
+        from ostrom.agents.commands import checked
+
+        return None if command is None else checked(command)
 
 
 class AgentConfig(BaseModel):
@@ -48,6 +71,9 @@ class AgentConfig(BaseModel):
     )
     person: bool | Literal["web"] = Field(
         default=False, description="true: a person at the terminal; web: people in the browser"
+    )
+    mcp: OutsideSeat | None = Field(
+        default=None, description="seat: an agent elsewhere plays through MCP; or the command that starts one"
     )
     tree: str | None = Field(
         default=None,
@@ -116,13 +142,13 @@ class AgentConfig(BaseModel):
 
     @model_validator(mode="after")
     def _one_way(self) -> AgentConfig:
-        ways = [w for w in ("strategy", "model", "recorded") if getattr(self, w) is not None]
+        ways = [w for w in ("strategy", "model", "mcp", "recorded") if getattr(self, w) is not None]
         ways += ["person"] * bool(self.person)
         if not ways:
             raise ValueError(NO_MODEL)
         if len(ways) != 1:
             raise ValueError(
-                "an agent decides in exactly one way: set 'model', 'strategy' or 'person' "
+                "an agent decides in exactly one way: set 'model', 'strategy', 'person' or 'mcp' "
                 f"(found {', '.join(ways)})"
             )
         if self.tools and (self.model is None or self.style == "logprob" or self.tree is not None):
@@ -154,6 +180,10 @@ class AgentConfig(BaseModel):
                 "framing.words: null needs answer: explained and another style than reasoned; "
                 "reasoning in the open is asked for in a number of words"
             )
+        if self.mcp is not None and (self.style == "logprob" or self.constrain == "always"):
+            raise ValueError(
+                "an agent at a seat (mcp) writes its answers: no style logprob, no constrain: always"
+            )
         if self.persona_in == "system" and self.persona is None:
             raise ValueError("persona_in: system needs a persona to put there: set 'persona'")
         return self
@@ -165,14 +195,16 @@ class AgentConfig(BaseModel):
             () if self.tools else ("tools", "tool_limit")
         ):  # agents without tools stay as they were kept
             data.pop(name, None)
+        if self.mcp is None:
+            data.pop("mcp", None)
         return data
 
     @property
     def kind(self) -> Literal["strategy", "model", "person", "recorded"]:
-        """How the agent decides: by a strategy, a model, a person or a record."""
+        """How the agent decides: by a strategy, a model, a person or a record; one at a seat is asked as a model."""
         if self.recorded is not None:
             return "recorded"
-        return "strategy" if self.strategy is not None else "model" if self.model is not None else "person"
+        return "strategy" if self.strategy is not None else "person" if self.person else "model"
 
     @cached_property
     def identity(self) -> str:
@@ -232,14 +264,14 @@ class AgentConfig(BaseModel):
             ("agent.tools", tool["command"])
             for tool in self.tools
             if isinstance(tool, dict) and "command" in tool
-        ]
+        ] + ([] if self.mcp is None or self.mcp.command is None else [("agent.mcp", self.mcp.command)])
 
     @property
     def label(self) -> str:
         """A readable name where the study gives none."""
         if self.strategy is not None:
             return write_spec(self.strategy)
-        return self.called or self.model or self.recorded or "person"
+        return self.called or self.model or self.recorded or ("person" if self.person else "mcp")
 
 
 def _as_values(value: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ostrom.agents.base import Agent, DecisionContext, PersonAgentFactory
+from ostrom.agents.base import Agent, DecisionContext, Missed, OutsideSeats, PersonAgentFactory
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.dialogue import Chat
 from ostrom.agents.explained import bare, explained, is_explained, mixed, taken
@@ -320,6 +320,31 @@ class LanguageAgent:
         return replace(mixed, value=drawn, probabilities=odds)
 
 
+class OutsideAgent(LanguageAgent):
+    """An agent outside of Ostrom at a seat: reads what a model would read; a decision may be missed, as by a person."""
+
+    def __init__(
+        self, config: AgentConfig, seats: OutsideSeats, invalidity: Invalidity, renderer: PromptRenderer
+    ) -> None:
+        super().__init__(config, seats, invalidity, renderer)
+        self.seats = seats
+
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
+        """Ask at the seat."""
+        place = (context.unit, context.step, context.player)
+        order = context.draw("order") if self.config.framing.order == "shuffled" else None
+        rules = self.renderer.rules(decision, self.shown(decision, context), order, self.config.facts)
+        self.seats.begin(*place, self.config, rules)
+        answer: Answer | None = None
+        try:
+            answer = await super().answer(decision, context)
+        except Missed as missed:
+            answer = Answer(None, "missed", note=str(missed))
+        finally:
+            self.seats.decided(*place, answer)
+        return answer
+
+
 def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
     """Refuse a model that cannot be asked in the way that its configuration says."""
     lacking = styles.build(config.style, key="agent.style").lacks(abilities)
@@ -412,8 +437,10 @@ class AgentFactory:
         invalidity: Invalidity,
         people: PersonAgentFactory | None = None,
         trees: Trees | None = None,
+        seats: OutsideSeats | None = None,
     ) -> None:
         self.models, self.library, self.invalidity, self.people = models, library, invalidity, people
+        self.seats = seats
         self.trees: Trees = trees or {}
 
     def __call__(self, configs: Sequence[AgentConfig], streams: Streams) -> list[Agent]:
@@ -444,6 +471,10 @@ class AgentFactory:
             return TreeAgent(config, self.trees)
         if config.person:
             return Person(config, renderer)
+        if config.mcp is not None:
+            if self.seats is None:
+                raise StudyError("agents at seats are not asked by this command", key="agent.mcp")
+            return OutsideAgent(config, self.seats, self.invalidity, renderer)
         assert config.client is not None
         return LanguageAgent(config, self.models[config.client], self.invalidity, renderer)
 

@@ -50,6 +50,7 @@ class ToolServer(Tool):
     """The tools that a program of the study offers."""
 
     name: ClassVar[str] = "mcp"
+    unknown: ClassVar[int] = LONGEST_OFFER + 100 * MOST_TOOLS  # what a wire writes around each
 
     def __init__(self, command: Any, timeout: Annotated[float, Gt(0), Le(3600)] = 30.0) -> None:
         self.command, self.timeout = checked(command), float(timeout)
@@ -287,20 +288,20 @@ def _offer(listed: Sequence[Any], taken: set[str]) -> tuple[list[dict[str, Any]]
     for tool in listed:
         shown = one_line(str(tool.name))[:LONGEST_NAME]
         schema = orjson.dumps(tool.input_schema) if _is_schema(tool.input_schema) else b""
-        size += len(schema)
-        if len(offered) == MOST_TOOLS or size > LONGEST_OFFER:
-            left_out.append(
-                f"{shown}: more than {MOST_TOOLS} tools, or than {LONGEST_OFFER:,} bytes of schemas"
-            )
-            break
         if not schema or len(schema) > LONGEST_SCHEMA or len(tool.name) > LONGEST_SCHEMA:
             left_out.append(
                 f"{shown}: its schema is none of an object, or has more than {LONGEST_SCHEMA:,} bytes"
             )
             continue
         name = _free_name(tool.name, taken)
-        taken.add(name)
         told = escaped(" ".join((tool.description or "").split()))[:LONGEST_DESCRIPTION]
+        size += len(schema) + len(name) + len(told)
+        if len(offered) == MOST_TOOLS or size > LONGEST_OFFER:
+            left_out.append(
+                f"{shown} and all after it: more than {MOST_TOOLS} tools or {LONGEST_OFFER:,} characters"
+            )
+            break
+        taken.add(name)
         offered.append({"name": name, "tool": tool.name, "description": told, "schema": orjson.loads(schema)})
     return offered, left_out
 

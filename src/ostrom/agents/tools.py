@@ -58,6 +58,8 @@ class Tool(ABC):
     """What a study names in ``agent.tools``: one function or several."""
 
     name: ClassVar[str]
+    unknown: ClassVar[int] = 0
+    """Characters, at most, of what a model is told of functions that are not known before play."""
 
     async def prepare(self, context: DecisionContext, taken: Collection[str]) -> None:  # noqa: B027
         """Do what must be done before functions are known; ``taken`` are the names of those of other tools."""

@@ -89,7 +89,7 @@ class CommandGroup(TyperGroup):
                 formatter.write(f"  {name:{width}}  {one_line(first_line(name))}\n")
         if ctx.parent is None:
             formatter.write(f"More: {len(further)} further commands, listed by `ostrom {MORE} --help`.\n")
-            formatter.write(f"\n{OPTIONS}\n")
+            formatter.write(f"{OPTIONS}\n")
 
 
 OPTIONS = """\

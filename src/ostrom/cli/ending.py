@@ -109,8 +109,8 @@ def print_forecast(
 
     def row(title: str, of: Mapping[str, float | None], no_price: str) -> list[Any]:
         numbers = [of[key] for key in ("decisions", "calls", "tokens_in", "tokens_out")]
-        usd = no_price if of["usd"] is None else f"{of['usd']:.2f}"
-        return [title, *("no bound" if number is None else number for number in numbers), usd]
+        usd = no_price if of["usd"] is None else money(of["usd"])
+        return [title, *("no bound" if number is None else f"{number:,.0f}" for number in numbers), usd]
 
     unpriced = "unknown" if bound.unpriced else "no bound"
     rows = [row("likely", bound.likely, "unknown"), row("at most", bound.at_most, unpriced)]
@@ -140,12 +140,21 @@ def print_forecast(
         say(str(verdict))
 
 
+def money(usd: float) -> str:
+    """US dollars, with four digits behind the point below one cent.
+
+    >>> money(0), money(0.0016), money(1234.5)
+    ('0.00', '0.0016', '1,234.50')
+    """
+    return f"{usd:.4f}" if 0 < usd < 0.01 else f"{usd:,.2f}"
+
+
 def _batch_price(bound: Forecast) -> str:
     if bound.likely_batch_usd is None:
         return ""
     usd = bound.batch_usd_with_retries
-    most = "no bound" if usd is None else f"at most {usd:.2f}"
-    return f"{bound.likely_batch_usd:.2f} USD likely, {most}; "
+    most = "no bound" if usd is None else f"at most {money(usd)}"
+    return f"{money(bound.likely_batch_usd)} USD likely, {most}; "
 
 
 def forecast_data(bound: Forecast, budget: Budget, *, batch: bool = False) -> dict[str, Any]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from ostrom.ground.terminal import console, say, visible, write
 from ostrom.ground.terminal import write_json as print_json
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ostrom.analysis.registered import RegisteredRun, Standing
 
 __all__ = [
@@ -17,21 +22,138 @@ __all__ = [
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table on stdout; numbers are aligned to the right."""
-    from rich.table import Table
-    from rich.text import Text
+    """A table on stdout, in which no word is cut; numbers are aligned to the right.
 
-    table = Table(title=Text(visible(title)) if title else None, title_justify="left", header_style="bold")
+    On a screen that is too narrow, columns in which all rows agree go below the table; if that does not suffice, or
+    would make the table taller than a list, every row is a list of names and values.
+    """
     lines = [list(row) for row in rows]
-    for i, name in enumerate(columns):
-        numeric = bool(lines) and all(isinstance(line[i], int | float | None) for line in lines)
-        table.add_column(Text(visible(name)), justify="right" if numeric else "left", overflow="fold")
-    for line in lines:
-        table.add_row(*(Text(visible(cell(value))) for value in line))
     screen = console()
     if not screen.is_terminal:
-        screen = console(width=160)
-    screen.print(table)
+        table = _Grid.of(columns, lines)
+        console(width=max(160, table.least)).print(table.drawn(title, max(160, table.least)))
+        return
+    table, below = _Grid.of(columns, lines), list[str]()
+    if table.least > screen.width:
+        table, below = table.without_constants()
+    if table.least > screen.width or table.height(screen.width) > table.list_height:
+        for line in _Grid.of(columns, lines).listed(title, screen.width):
+            write(line)
+        return
+    screen.print(table.drawn(title, screen.width))
+    for line in below:
+        write(line)
+
+
+NUMBER = re.compile(r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?%?|no bound|-")
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """The texts of a table, and how much room they need."""
+
+    names: list[str]
+    rows: list[list[str]]
+    numeric: list[bool]
+    border: int = 3
+    """What each column takes beside its text; lines between columns go first where room is short."""
+
+    @classmethod
+    def of(cls, columns: Sequence[str], lines: list[list[Any]]) -> _Grid:
+        numeric = [bool(lines) and all(_is_number(line[i]) for line in lines) for i in range(len(columns))]
+        return cls(
+            [visible(name) for name in columns], [[visible(cell(v)) for v in line] for line in lines], numeric
+        )
+
+    def without_constants(self) -> tuple[_Grid, list[str]]:
+        """The columns whose rows differ, and a line for each of the others that says anything."""
+        alike = [
+            len(self.rows) > 1 and len({row[i] for row in self.rows}) == 1 for i in range(len(self.names))
+        ]
+        kept = [i for i, same in enumerate(alike) if not same]
+        said = [
+            f"{self.names[i]}: {self.rows[0][i]}"
+            for i, same in enumerate(alike)
+            if same and self.rows[0][i] not in ("", "-")
+        ]
+        rows = [[row[i] for i in kept] for row in self.rows]
+        return _Grid([self.names[i] for i in kept], rows, [self.numeric[i] for i in kept], border=2), said
+
+    def _measured(self, parts: Callable[[str], list[str]]) -> list[int]:
+        from rich.cells import cell_len
+
+        columns = zip(self.names, *self.rows, strict=True)
+        return [
+            max((cell_len(part) for text in column for part in parts(text)), default=0) for column in columns
+        ]
+
+    @property
+    def least(self) -> int:
+        """The width that cuts no word."""
+        return sum(self._measured(str.split)) + self.border * len(self.names) + 1
+
+    def widths(self, room: int) -> list[int]:
+        """A width for each column: that of its text, or where room is short what makes the fewest lines."""
+        full, widths = self._measured(str.splitlines), self._measured(str.split)
+        texts = [sum(map(len, column)) for column in zip(*self.rows, strict=True)] or [0] * len(full)
+        for _ in range(room - self.least):
+            gains = [
+                text / max(width, 1) ** 2 if width < most else -1.0
+                for text, most, width in zip(texts, full, widths, strict=True)
+            ]
+            if max(gains, default=-1.0) < 0:
+                break
+            widths[gains.index(max(gains))] += 1
+        return widths
+
+    def height(self, room: int) -> int:
+        widths = self.widths(room)
+        return sum(
+            max((len(wrap(t, w or 1)) for t, w in zip(row, widths, strict=True)), default=1)
+            for row in self.rows
+        )
+
+    @property
+    def list_height(self) -> int:
+        return sum(len(row) + 1 for row in self.rows)
+
+    def drawn(self, title: str, room: int) -> Table:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        framed = self.border == 3
+        table = Table(
+            title=Text(visible(title)) if title else None,
+            title_justify="left",
+            header_style="bold",
+            box=box.HEAVY_HEAD if framed else box.SIMPLE_HEAD,
+            show_edge=framed,
+            padding=(0, 1) if framed else (0, 1, 0, 0),
+        )
+        for name, numeric, width in zip(self.names, self.numeric, self.widths(room), strict=True):
+            table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold", width=width)
+        for row in self.rows:
+            table.add_row(*map(Text, row))
+        return table
+
+    def listed(self, title: str, room: int) -> Iterator[str]:
+        """Each row as names and values; what is not known is left out."""
+        from rich.cells import cell_len
+
+        yield visible(title)
+        side = max(map(cell_len, self.names), default=0) + 2
+        for row in self.rows:
+            yield ""
+            for name, text in zip(self.names, row, strict=True):
+                if text not in ("", "-"):
+                    first, *rest = wrap(text, max(room - side, 20), break_on_hyphens=False)
+                    yield name.ljust(side) + first
+                    yield from (" " * side + more for more in rest)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | None) or bool(NUMBER.fullmatch(str(value)))
 
 
 def print_standing(standing: Standing) -> None:

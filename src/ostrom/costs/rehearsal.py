@@ -136,7 +136,7 @@ class RehearsingAgent(LanguageAgent):
     def __init__(self, plan: Plan, config: AgentConfig, lengths: Lengths, *, longest: bool) -> None:
         super().__init__(config, _NoModel(), Invalidity(), renderer_of(config, plan.library))  # type: ignore[arg-type]
         self.reply_tokens, self.said, self.longest = lengths.reply(config), lengths.texts, longest
-        self.texts, self.bounded = config.conversation == "dialogue" or bool(config.tools), True
+        self.texts, self.bounded = config.conversation == "dialogue", True
         """Whether some prompt depends on the length of a text; whether all replies are bounded."""
         self.calls: list[tuple[str, int, float, float]] = []
         self.extreme: _Extreme | None = None
@@ -200,10 +200,11 @@ class RehearsingAgent(LanguageAgent):
         return (f"{filler(more)}\n{text}" if more > 0 and not isinstance(form, Text) else text), answer
 
     def _offered(self, decision: Decision, prompt: Prompt) -> int:
-        """Characters of what a request tells of its tools."""
+        """Characters of what a request tells of its tools; what servers offer is not known before play."""
         scene = Scene(decision.view, prompt.labels)
         specs = [spec for box in self.tools for spec, _ in box.functions(scene)]
-        return sum(TOOL_SPEC + len(orjson.dumps(asdict(spec))) for spec in specs)
+        unknown = sum(box.unknown for box in self.tools if self.longest)
+        return unknown + sum(TOOL_SPEC + len(orjson.dumps(asdict(spec))) for spec in specs)
 
     async def call(self, context: Any, request: Request, part: str) -> Reply:
         """A reply in which all options are equally likely."""
@@ -319,8 +320,8 @@ class _Match:
 
     @property
     def texts(self) -> bool:
-        """Whether prompts depend on the length of texts, or on how much memory happens to show."""
-        return self.steps > 1 and any(agent.texts for agent in self.agents.values())
+        """Whether prompts depend on the length of texts, on calls of tools, or on how much memory happens to show."""
+        return any(agent.tools or (self.steps > 1 and agent.texts) for agent in self.agents.values())
 
     def decisions(self, number: int) -> int:
         """How many decisions a rehearsal had."""

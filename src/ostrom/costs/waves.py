@@ -6,6 +6,7 @@ from typing import Any
 from ostrom.agents.language import styles
 from ostrom.engine.plan import Unit
 from ostrom.ground.errors import UsageError
+from ostrom.ground.words import how_many
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
 from ostrom.models.batches import may_batch
@@ -31,7 +32,8 @@ class Waves:
     most_hours: float
 
     def __str__(self) -> str:
-        return f"{self.count} waves, about {_span(self.hours)}, at most {_span(self.most_hours)} (before retries)"
+        waves = how_many(self.count, "wave")
+        return f"{waves}, about {_span(self.hours)}, at most {_span(self.most_hours)} (before retries)"
 
 
 def check_batch(plan: StudyPlan, most: int | None) -> None:

@@ -17,8 +17,10 @@ from typing import Any, Protocol
 
 import orjson
 
+from ostrom.agents.base import OutsideSeats
 from ostrom.engine.entries import CallRecord, dump, load
 from ostrom.engine.gate import Gate, Stopped, believed, may_be_billed, schema_bytes
+from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import RetryPolicy
 from ostrom.ground.errors import AccessRefused, ContentRefused, ContextExceeded, ModelError, RunError
@@ -315,6 +317,44 @@ class Caller:
         except TimeoutError:
             return
         raise Stopped("stopped")
+
+
+class SeatCalls:
+    """Calls of a run in which agents outside of this process play: what they answer is journaled as replies are."""
+
+    def __init__(self, caller: Caller, seats: OutsideSeats, journal: Journal) -> None:
+        self.caller, self.seats, self.journal, self.key = caller, seats, journal, caller.key
+        caller.open(seats)
+
+    async def call(
+        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
+    ) -> Reply:
+        """One call; an answer from a seat is on the disk before the agent there hears that it was taken."""
+        if model is not self.seats:
+            return await self.caller.call(unit, step, player, part, model, request)
+        key, begun, clock = self.key(unit, step, player, part, model, request), time.time(), time.monotonic()
+        reply = await self.seats.ask(unit.index, step, player, part, request)
+        latency, prompt = time.monotonic() - clock, prompt_of(request)
+        self.journal.call(
+            CallRecord(
+                unit.index,
+                step,
+                player,
+                part,
+                model.name,
+                key,
+                prompt,
+                {},
+                1,
+                "seat",
+                begun,
+                latency,
+                reply,
+                0.0,
+            )
+        )
+        await self.journal.flush()
+        return reply
 
 
 def _params(request: Request) -> Mapping[str, Any]:

@@ -368,6 +368,12 @@ class Folder:
         except OSError as error:
             raise RunError(f"{path}: cannot be written ({error.strerror})") from None
 
+    def describe_models(self, described: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write into the manifest what the models say about themselves."""
+        manifest, models = self.manifest(), {name: dict(text) for name, text in described.items()}
+        if manifest.get("models") != models:
+            self.write_manifest({**manifest, "models": models})
+
     def open_journal(
         self, manifest: Mapping[str, Any] | None = None, *, create: bool = False, checked: bool = True
     ) -> Journal:

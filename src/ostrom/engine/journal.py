@@ -551,7 +551,7 @@ class Journal:
 
     def unreported(self) -> Iterator[Unreported]:
         """All tries at calls, oldest first, where some have no report of tokens or price; else nothing."""
-        asked = "source<>'cache'"
+        asked = "source NOT IN ('cache', 'seat')"
         without = "(tokens_in IS NULL OR tokens_out IS NULL OR usd IS NULL)"
         if next(self._rows(f"SELECT 1 FROM calls WHERE {asked} AND {without} LIMIT 1"), None) is None:
             return
@@ -567,14 +567,14 @@ class Journal:
             )
 
     def spent(self) -> dict[str, float]:
-        """Totals over all calls, apart from what a cache answered: tokens, money, retries, unreadable replies."""
+        """Totals over all calls that no cache and no seat answered: tokens, money, retries, unreadable replies."""
         row = next(
             self._rows(
                 "SELECT coalesce(sum(asked),0), coalesce(sum(asked*tokens_in),0), coalesce(sum(asked*tokens_out),0), "
                 "coalesce(sum(usd),0), coalesce(sum(error IS NOT NULL AND finish IS NULL),0), "
-                "coalesce(sum(error IS NULL AND usd IS NULL),0), coalesce(sum(1-asked),0), "
+                "coalesce(sum(error IS NULL AND usd IS NULL),0), coalesce(sum(source='cache'),0), "
                 "coalesce(sum(asked AND finish='filter'),0), coalesce(sum(asked*tokens_cached),0) "
-                "FROM (SELECT *, source<>'cache' AS asked FROM calls)"
+                "FROM (SELECT *, source NOT IN ('cache', 'seat') AS asked FROM calls)"
             )
         )
         names = (

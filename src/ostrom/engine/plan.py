@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self
 
-from ostrom.agents.base import PersonAgentFactory
+from ostrom.agents.base import OutsideSeats, PersonAgentFactory
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.tree import Trees
 from ostrom.engine.entries import Journaled, Place
@@ -201,6 +201,8 @@ class Plan(ABC):
     factors: Sequence[Varied] = ()
     trees: Trees = MappingProxyType({})
     """The answers of precomputed types, loaded before the plan is played."""
+    outside: OutsideSeats | None = None
+    """The seats of agents outside of this process, while the plan is played."""
     arrivals: Arrivals | None = None
     """The participants, while they are hosted."""
     round_columns: Mapping[str, type] = MappingProxyType({})

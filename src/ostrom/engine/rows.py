@@ -444,5 +444,5 @@ def _agent(seated: Seated) -> Row:
         "model": config.called or config.model,
         "strategy": config.label if config.strategy is not None else None,
         "agent_memory": config.memory if isinstance(config.memory, str) else dump(config.memory),
-        "agent_style": config.style if config.model is not None else None,
+        "agent_style": config.style if config.kind == "model" else None,
     }

@@ -137,7 +137,7 @@ class Runner:
             self._verify(journal)
             journal.start()
             await self.executor.start(Session(self.plan, journal, self.tally))
-            self._describe()
+            self.folder.describe_models(self.executor.described)
             with _few_collections():
                 await self._play_all(journal)
             await journal.flush()
@@ -160,7 +160,6 @@ class Runner:
         self._states = self._final(journal.states())
         self._begun = journal.begun()
         self._failed_before = {index for index, state in self._states.items() if state == "failed"}
-        spent = journal.spent()
         tally = self.tally
         tally.done = sum(state == "done" for state in self._states.values())
         tally.skipped = sum(state == "skipped" for state in self._states.values())
@@ -168,10 +167,7 @@ class Runner:
         if tally.preparations:
             ended = ((index, state) for index, state in self._states.items() if state != "failed")
             tally.prepared.update(s for index, s in ended if self.plan.unit(index).kind == "preparation")
-        tally.usd = float(spent["usd"])
-        for counter, total in SPENT.items():
-            setattr(tally, counter, int(spent[total]))
-        Spending(tally, self.plan.budget, self.options.rates, batch=bool(self.options.batch)).recall(journal)
+        count_spent(tally, journal, self.plan, self.options)
 
     def _verify(self, journal: Journal) -> None:
         """Replay finished matches before money is spent on more of them: all if another version played some."""
@@ -187,12 +183,6 @@ class Runner:
         skipped = [index for index, state in states.items() if state == "skipped"]
         again = {i for i in skipped if any(states.get(n) == "failed" for n in self.plan.unit(i).needs)}
         return {index: state for index, state in states.items() if index not in again}
-
-    def _describe(self) -> None:
-        manifest = self.folder.manifest()
-        described = {name: dict(text) for name, text in self.executor.described.items()}
-        if manifest.get("models") != described:
-            self.folder.write_manifest({**manifest, "models": described})
 
     def _waiting(self) -> Iterator[Unit]:
         """Units that still have to be played, in starting order, never more of them than the limit."""
@@ -386,6 +376,15 @@ class Runner:
         if len(self.tally.failures) < 100:
             what = "design" if unit.kind == "preparation" else unit.kind
             self.tally.failures.append(f"{what} {unit.index}: {reason}")
+
+
+def count_spent(tally: Tally, journal: Journal, plan: Plan, options: PlayOptions) -> None:
+    """Count what earlier sessions spent: it is part of the budget."""
+    spent = journal.spent()
+    tally.usd = float(spent["usd"])
+    for counter, total in SPENT.items():
+        setattr(tally, counter, int(spent[total]))
+    Spending(tally, plan.budget, options.rates, batch=bool(options.batch)).recall(journal)
 
 
 def models_of(unit: Unit) -> set[str]:

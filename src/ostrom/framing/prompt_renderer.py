@@ -107,6 +107,18 @@ class PromptRenderer:
         text = self._text(page, view.round, past)
         return Prompt(text, page.options, page.instruction, page.facts, page.system, page.stub)
 
+    def rules(
+        self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
+    ) -> str:
+        """What a prompt says before the past and the question: the system's words and the rules."""
+        if decision.view.facts.get("alone"):
+            return ""
+        decision = self.titled(shifted(decision, shown.before))
+        page = self.page_of(decision, self.labelling.order_of(decision, rng), shown.note, extra)
+        live = {"round": decision.view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
+        values = self.live_values(page, decision, live, None)
+        return "\n\n".join(filter(None, (self._system(values), values["setup"])))
+
     def _shared_page(
         self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
     ) -> CachedPrompt:

@@ -97,6 +97,10 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
             "Show a match as it was said: every prompt and every reply.",
         ),
         "play": ("ostrom.features.play.command:play", "Play a game yourself."),
+        "seat": (
+            "ostrom.features.seats.command:seat",
+            "Let an agent outside play a seat of a study, through MCP.",
+        ),
         "models": (
             "ostrom.cli.commands.models:models",
             "Language models: check one, list them, fetch embedded ones.",
@@ -165,6 +169,10 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
         "batches": (
             "ostrom.features.batches.command:batches",
             "List the batches of a run; cancel or give up those under way.",
+        ),
+        "openenv": (
+            "ostrom.features.environments.command:openenv",
+            "Serve a study as an OpenEnv environment.",
         ),
         "completion": (
             "ostrom.cli.commands.completion:completion",

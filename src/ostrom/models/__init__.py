@@ -8,6 +8,7 @@
 ``http://host:port/v1#model``   any OpenAI-compatible server
 ``embedded/smollm2-135m``       a small model inside this process; also ``embedded//path/model.gguf``
 ``inspect/provider/model``      anything Inspect AI can reach
+``outside/name``                nobody here: ``ostrom.environment`` hands its questions out
 ==============================  =====================================================================
 """
 
@@ -180,7 +181,7 @@ def model_names() -> list[str]:
     from ostrom.models.embedded.weights import WEIGHTS
     from ostrom.models.services import SERVICES
 
-    special = {"embedded", "inspect", "python", "scripted"}
+    special = {"embedded", "inspect", "outside", "python", "scripted"}
     names = {f"{name}/<model>" for name in {*PROVIDERS.names(), *SERVICES} - special}
     names |= {f"embedded/{name}" for name in WEIGHTS}
     names |= {"embedded//path/to/model.gguf", "inspect/<provider>/<model>", "http://host:port/v1#<model>"}

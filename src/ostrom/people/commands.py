@@ -21,7 +21,6 @@ from ostrom.ground.words import how_many
 if TYPE_CHECKING:
     from ostrom.engine.folder import Folder
     from ostrom.people.host import Host
-if TYPE_CHECKING:
     from ostrom.people.pilot import Through
 
 
@@ -196,6 +195,10 @@ def erase(
             "erase: name either the code of a person or --older-than, for example --older-than 90d"
         )
     try:
+        if (
+            older_than is not None and older_than.strip().isdecimal()
+        ):  # 30 would mean seconds, and erasing is for good
+            raise ValueError(f"needs a unit: {older_than.strip()}d, or h, min, s")
         keep = None if older_than is None else seconds(older_than)
     except ValueError as error:
         raise UsageError(f"--older-than {older_than}: {error}") from None

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
+from ostrom.agents.base import OutsideSeats
 from ostrom.engine.plan import Plan
 from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.ground.registry import Registry
@@ -55,6 +56,12 @@ class StudySection(BaseModel):
 sections: Registry[StudySection] = Registry(
     "section of a study", None, "SECTION", "ostrom.sections", folder="sections"
 )
+
+
+seat_hosts: Registry[OutsideSeats] = Registry(
+    "way to take a seat", None, "SEATS", "ostrom.seats", table={"mcp": "ostrom.features.seats.host:SeatHost"}
+)
+"""Made from a plan and the options of playing: the seats of agents outside of this process."""
 
 
 plans: Registry[Plan] = Registry(

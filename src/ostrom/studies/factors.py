@@ -313,7 +313,7 @@ def _another(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return "name" in new and new["name"] != old.get("name")
 
 
-WAYS = ("model", "strategy", "person", "recorded")
+WAYS = ("model", "strategy", "person", "mcp", "recorded")
 """The ways in which an agent can decide; it has exactly one."""
 
 

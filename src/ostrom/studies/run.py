@@ -12,6 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
+from ostrom.agents.base import OutsideSeats
 from ostrom.agents.commands import allow_commands
 from ostrom.engine import loop
 from ostrom.engine.entries import answer_columns
@@ -39,7 +40,7 @@ from ostrom.ground.files import plain
 from ostrom.ground.python_files import references
 from ostrom.models import open_model
 from ostrom.models.base import Model
-from ostrom.studies.extensions import plan_class
+from ostrom.studies.extensions import plan_class, seat_hosts
 from ostrom.studies.plan import StudyPlan, read_plan
 from ostrom.studies.prompts import home_of, refuse_other_prompts
 from ostrom.studies.schema import StudyFile
@@ -187,13 +188,33 @@ async def play_plan_async(
     folder = Folder(Path(runs) / check_name(name))
 
     async def play(part: Plan) -> Result:
+        part.outside = plan.outside
         return await _play_once(part, folder, runs, options, watch, open_models, begin)
 
-    if isinstance(plan, StudyPlan) and plan.stop is not None:
-        from ostrom.studies.design import play_looks
+    _allow_commands(plan, options or PlayOptions())
+    if plan.outside is None:
+        plan.outside = _outside_seats(plan, options or PlayOptions())
+    try:
+        if isinstance(plan, StudyPlan) and plan.stop is not None:
+            from ostrom.studies.design import play_looks
 
-        return await play_looks(plan, folder, play, _tables_of)
-    return await play(plan)
+            return await play_looks(plan, folder, play, _tables_of)
+        return await play(plan)
+    finally:
+        if plan.outside is not None:
+            await plan.outside.close()
+            plan.outside = None
+
+
+def _outside_seats(plan: Plan, options: PlayOptions) -> OutsideSeats | None:
+    """The seats of agents outside of this process, where the plan has any."""
+    players = (seated.config for unit in islice(plan.units(), 1) for seated in unit.players)
+    if all(config.mcp is None for config in plan.agents or players):
+        return None
+    if options.on_cluster or options.batch:
+        option = "--executor ray" if options.on_cluster else "--batch"
+        raise UsageError(f"{option}: agents at seats (mcp) are asked by this process, one decision at a time")
+    return seat_hosts.get("mcp")(plan, options)
 
 
 async def _play_once(
@@ -205,7 +226,6 @@ async def _play_once(
     open_models: OpenModels | None,
     begin: Callable[[Folder], Awaitable[None]] | None,
 ) -> Result:
-    _allow_commands(plan, options or PlayOptions())
     if any(config.tree is not None for config in plan.agents):
         if plan.registered is None and folder.exists:
             plan.registered = folder.manifest().get("registered")
@@ -222,9 +242,11 @@ async def _play_once(
         runner = Runner(plan, folder, plan.library, models, options, open_models)
         await runner.open()
         folder.lock()
-        _prepare(folder, plan)
+        prepare_folder(folder, plan)
         if begin is not None:
             await begin(folder)
+        if plan.outside is not None:
+            await plan.outside.open(folder.path)
         return await _watched(runner, watch)
     finally:
         if runner is not None:
@@ -261,7 +283,7 @@ async def _watched(runner: Runner, watch: Watch | None) -> Result:
             raise ended
 
 
-def _prepare(folder: Folder, plan: Plan) -> None:
+def prepare_folder(folder: Folder, plan: Plan) -> None:
     """Write the manifest of a new run, or make sure that an old one is the same study."""
     study, parent = plan.resolved(), plan.forked_from
     forked = {} if parent is None else {"parent": parent}

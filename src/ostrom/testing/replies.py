@@ -300,6 +300,7 @@ def openai_document(body: dict[str, Any], text: str, finish: str = "stop") -> di
     return {
         "id": f"chatcmpl-{zlib.crc32(text.encode()):08x}",
         "object": "chat.completion",
+        "created": 0,
         "model": body.get("model"),
         "choices": [choice],
         "usage": {"prompt_tokens": words, "completion_tokens": written, "total_tokens": words + written},

@@ -147,12 +147,13 @@ def counts(
     by_where: dict[str, int] = {}
     if all(term.without for term in terms):
         return HitCounts(0, {}, {}, {})
-    for voice, n in _counted(index, journals, terms, where, _among(voices, agent, cell)).items():
+    among = _among(voices, agent, cell)
+    for voice, n in _counted(index, journals, terms, where, among).items():
         number, name = voices[voice]
         by_cell[number] += n
         by_agent[name] += n
     for name in where:
-        by_where[name] = _counted(index, journals, terms, [name], set(voices)).total()
+        by_where[name] = _counted(index, journals, terms, [name], among).total()
     return HitCounts(by_cell.total(), dict(by_cell), dict(by_agent), by_where)
 
 

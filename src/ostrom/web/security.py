@@ -54,7 +54,8 @@ class Refused(Exception):
 class Gatekeeper:
     """Checks host and origin of requests, reads their bodies, and limits how often an address may join.
 
-    ``origin`` is how browsers reach the server (``https://host``); None: on this machine alone.
+    ``origin`` is how browsers reach the server (``https://host``); None: on this machine alone. ``browsers``: programs
+    that show a token need not say which site they come from.
     """
 
     def __init__(
@@ -63,9 +64,10 @@ class Gatekeeper:
         ports: Collection[int],
         *,
         joins_a_minute: int = 0,
+        browsers: bool = True,
         report: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._report = report
+        self._report, self._browsers = report, browsers
         self.secure = origin is not None and origin.startswith("https://")
         local = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]") for port in ports}
         self.origins = {f"http://{host}" for host in local}
@@ -139,7 +141,7 @@ class Gatekeeper:
             raise Refused(403, "This request came from another site.")
         if site is not None and site not in ("same-origin", "none"):
             raise Refused(403, "This request came from another site.")
-        if not told and site is None:
+        if not told and site is None and self._browsers:
             raise Refused(403, "This request does not say which site it came from.")
 
     async def form(self, request: Request) -> dict[str, str]:

@@ -5,7 +5,7 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -67,6 +67,7 @@ class BoundedConnection(HttpToolsProtocol):
     _waiting: asyncio.TimerHandle | None = None
     _head = 0
     """Bytes that came since the last request had its whole head."""
+    _last = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timeout for the first request."""
@@ -82,7 +83,11 @@ class BoundedConnection(HttpToolsProtocol):
         """Count the bytes of a request's head; refuse one that is too large."""
         between = self.cycle is None or self.cycle.response_complete
         if between:
-            self._head += len(data)
+            end = (self._last + data).find(
+                b"\r\n\r\n"
+            )  # what follows is the body, which is bounded elsewhere
+            self._head += len(data) if end < 0 else end
+            self._last = data[-3:]
             if self._waiting is None:
                 self._wait()
         if self._head > MOST_HEAD:
@@ -144,27 +149,43 @@ def listen_on(host: str, port: int) -> socket.socket:
     return made
 
 
+def _listener(app: Any, **settings: Any) -> _Listener:
+    return _Listener(
+        uvicorn.Config(
+            app, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, access_log=False,
+            log_level="critical", server_header=False, date_header=False, proxy_headers=False, http=BoundedConnection,
+            backlog=2048, **{"ws": "none", "lifespan": "off", **settings},
+        )
+    )  # fmt: skip
+
+
+@contextlib.asynccontextmanager
+async def serving(app: Any, bound: socket.socket) -> AsyncIterator[None]:
+    """Serve beside other work of the loop; signals are left to that work."""
+    listener = _listener(app)
+    running = asyncio.create_task(listener.serve(sockets=[bound]))
+    try:
+        yield
+    finally:
+        listener.should_exit = True
+        await asyncio.gather(running, return_exceptions=True)
+
+
 async def serve(
     apps: Sequence[tuple[Any, socket.socket]],
-    closing: Callable[[], None],
-    beside: Sequence[asyncio.Task[None]],
+    closing: Callable[[], None] = lambda: None,
+    beside: Sequence[asyncio.Task[None]] = (),
+    **settings: Any,
 ) -> None:
     """Serve until SIGINT or SIGTERM, or until a job ``beside`` fails; ``closing`` ends the streams that are open.
 
-    The jobs are cancelled at the end.
+    The jobs are cancelled at the end. ``settings`` are those of uvicorn that differ, such as WebSockets.
     """
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     with contextlib.suppress(*NO_SIGNALS):
         for number in ENDING:
             loop.add_signal_handler(number, over.set)
-    listeners = []
-    for app, bound in apps:
-        config = uvicorn.Config(
-            app, timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=GRACE, access_log=False,
-            log_level="critical", server_header=False, date_header=False, proxy_headers=False, http=BoundedConnection,
-            ws="none", lifespan="off", backlog=2048,
-        )  # fmt: skip
-        listeners.append((_Listener(config), bound))
+    listeners = [(_listener(app, **settings), bound) for app, bound in apps]
     running = [asyncio.create_task(listener.serve(sockets=[bound])) for listener, bound in listeners]
     waiting = asyncio.create_task(over.wait())
     try:

@@ -136,3 +136,21 @@ def test_importing_the_facade_does_not_import_scipy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_limits_stay_within_what_can_be() -> None:
+    for n in range(1, 200):
+        none, all_ = wilson(0, n, unit="match"), wilson(n, n, unit="match")
+        assert none is not None and all_ is not None
+        assert none.low == 0.0 and all_.high == 1.0 and none.high is not None and none.high < 1
+        perfect = chi_square(np.diag([n, n + 1, n + 1]), unit="match").cramers_v_corrected
+        assert 1 - 1e-12 < perfect <= 1
+    apart = cohens_kappa(list("YYYNNNYN"), list("NNNYYYYY"), unit="item").estimate
+    assert apart.low == -1.0 and -1 < apart.value < 0
+    alike = cohens_kappa(list("YYYNNNYN"), list("YYYNNNYY"), unit="item").estimate
+    assert alike.high == 1.0 and 0 < alike.value < 1
+
+
+def test_a_cell_that_expects_five_is_not_small() -> None:
+    assert chi_square([[4, 6], [6, 4]], unit="trace").small_expected == 0.0
+    assert chi_square([[4, 5], [5, 4]], unit="trace").small_expected == 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tests.view.runs import talk
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import seal
 from ostrom.engine.unit_rows import UnitRows
-from ostrom.features.checking.check import check_run
+from ostrom.features.checking.check import _together, check_run
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply
 from ostrom.studies.run import open_run
@@ -163,3 +164,12 @@ def test_rows_that_are_made_anew_count_what_was_declined_and_what_was_not_unders
         assert row["policies"] == rounds
     check_run(folder, rows=True)
     assert rows_of(folder) == before
+
+
+def test_a_process_that_ends_without_a_word_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = tmp_path / "silent"
+    silent.write_text("#!/bin/sh\ncat > /dev/null\n")
+    silent.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(silent))
+    with pytest.raises(RunError, match="ended before its time"):
+        list(_together(tmp_path, [0, 1, 2], False, 2))

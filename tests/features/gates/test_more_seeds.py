@@ -15,9 +15,11 @@ import pytest
 import yaml
 from tests.cli.in_process import Call, Done, caller
 
+from ostrom.analysis.estimate import Estimate, estimated
+from ostrom.analysis.intervals import share_of
 from ostrom.costs.seeds import SeedPrice
 from ostrom.engine.plan import Budget
-from ostrom.features.gates.gates import GateRule, Judged, Judgement, markdown, needs
+from ostrom.features.gates.gates import GateRule, Judged, Judgement, _more, markdown, needs
 from ostrom.features.gates.more_seeds import MOST_SEEDS, next_look, until_decided
 from ostrom.models.providers import scripted
 
@@ -69,7 +71,7 @@ def test_a_study_is_played_until_its_gate_is_decided_and_gone_on_with(call: Call
 
 def test_the_largest_number_of_seeds_ends_it_undecided(call: Call) -> None:
     done = call("gate", "s.yaml", "--gates", "g.yaml", "--until-decided", "--most-seeds", "7")
-    assert done.code == 3 and "not yet: 1 of 1 gate undecided (kind); about" in done.out
+    assert done.code == 3 and done.out.startswith("not yet: 1 of 1 gate undecided (kind); about")
     assert "stopped: the largest number of seeds is reached (7 seeds)" in done.err
 
 
@@ -206,6 +208,27 @@ def test_the_line_says_what_to_do() -> None:
     assert two.decision_line == "deploy: all 2 gates passed"
     assert needs(math.inf, ONE) == "the estimate lies at the border, so no number of seeds can be named"
     assert needs(1.0, None, "match").startswith("about 1 match more would decide")
+
+
+def test_more_are_those_beyond_what_was_played_and_never_none() -> None:
+    gate = GateRule(name="g", measure="cooperation", at_least=0.5)
+    assert _more(gate, estimated({}, share_of(100, 100), 100, "match"), 0.95, 100) == 1
+    few = estimated({}, share_of(7, 10), 10, "match")
+    matches, seeds = (_more(gate, few, 0.95, now) for now in (10, 1000))
+    assert (
+        matches is not None
+        and seeds is not None
+        and (matches + 9) / 10 < seeds / 1000 + 1 <= (matches + 10) / 10
+    )
+
+
+def test_an_approximate_gate_says_so_unless_there_is_no_error_at_all() -> None:
+    gate = GateRule(name="g", measure="cooperation", at_least=0.5, approximate=True)
+    told = {
+        method: Judged(gate, "pass", Estimate({}, 1.0, 1.0, 1.0, 9, "match", method), {}, "").verdict
+        for method in ("exact", "bounded t")
+    }
+    assert told == {"exact": "pass", "bounded t": "pass, approximate"}
 
 
 def test_the_next_look_never_doubles_more_than_once() -> None:

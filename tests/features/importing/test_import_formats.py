@@ -13,6 +13,8 @@ from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.features.importing import Imported, import_rounds, load_mapping
+from ostrom.features.importing.moves import recognised
+from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run
@@ -327,3 +329,38 @@ class TestActionsOfASeat:
         file = write(tmp_path, "match,round,a,b,move_a,move_b,o1,o2\n1,1,x,y,J,1,J,F\n1,2,x,y,J,2,F,J\n")
         bring(file, {**OWN_WORDS, "options": {"o1": "cooperate", "o2": "defect"}})
         assert self.played(tmp_path) == [(1, "cooperate"), (2, "defect"), (1, "defect"), (2, "cooperate")]
+
+
+SEATS = {1: {"player": "a", "action": "x"}, 2: {"player": "b", "action": "y"}}
+ROUNDS: dict[str, Any] = {"game": "prisoners_dilemma", "actions": {"C": 1, "D": 2}, "match": {"by": ["pair"]}}
+
+
+def test_rounds_may_be_counted_from_nought(tmp_path: Path) -> None:
+    file = write(tmp_path, "pair,n,a,b,x,y\n1,0,ann,bob,C,C\n1,1,ann,bob,C,D\n")
+    bring(file, {**ROUNDS, "round": "n", "first_round": 0, "seats": SEATS})
+    assert [row["score"] for row in matches(tmp_path)] == [1.5, 4.0]
+    assert bring(file, {**ROUNDS, "round": "n", "seats": SEATS}, "again").folder is None
+
+
+def test_a_total_of_a_row_that_holds_a_match_is_that_of_its_end(tmp_path: Path) -> None:
+    seats = {seat: {**columns, "total": f"t{seat}"} for seat, columns in SEATS.items()}
+    bring(
+        write(tmp_path, "pair,a,b,x,y,t1,t2\n1,ann,bob,CC,CD,3,8\n"),
+        {**ROUNDS, "rows": "match", "seats": seats},
+    )
+    assert [row["score"] for row in matches(tmp_path)] == [1.5, 4.0]
+
+
+@pytest.mark.parametrize(("cells", "number"), [([4, 3, 1, 4], 67), ([4, 4, 1, 4], 67), ([4, 4, 2, 4], None)])
+def test_a_game_with_two_wrong_cells_is_still_the_one_of_its_number(
+    cells: list[int], number: int | None
+) -> None:
+    paid = [[cells[:2], cells[2:]], [[4, 1], [2, 2]]]
+    found = recognised(build_game({"name": "t", "actions": ["first", "second"], "payoffs": paid}), "67")
+    assert (found and found[0].number) == number
+
+
+def test_lines_are_those_of_the_file_where_a_cell_has_several(tmp_path: Path) -> None:
+    file = write(tmp_path, 'pair,n,a,b,x,y\n1,0,"ann\nlee",bob,C,C\n1,1\n')
+    with pytest.raises(StudyError, match=r"line 4.*has 2 cells"):
+        bring(file, {**ROUNDS, "round": "n", "first_round": 0, "seats": SEATS})

@@ -127,6 +127,14 @@ def test_another_title_or_budget_is_no_other_study(runs: Path, tmp_path: Path) -
     assert manifest_of(runs / "new")["joined"][1]["path"] == str(other)
 
 
+def test_a_joined_run_began_with_its_first_shard_and_has_the_models_of_all(runs: Path) -> None:
+    for number, (year, name) in enumerate([("2022", "a"), ("2021", "b"), ("2023", "a")], 1):
+        rewrite(shard(runs, number), created=f"{year}-01-01T00:00:00Z", models={name: {"wire": "openai"}})
+    join_shards("new", shards(runs), runs)
+    made = manifest_of(runs / "new")
+    assert made["created"] == "2021-01-01T00:00:00Z" and sorted(made["models"]) == ["a", "b"]
+
+
 def test_other_prompts_are_refused(runs: Path) -> None:
     rewrite(shard(runs, 2), prompts={"en/rules.txt": "0" * 32})
     said = refused(lambda: join_shards("new", shards(runs), runs))

@@ -96,7 +96,8 @@ def test_the_terminal_and_the_plot_say_the_same(call: Call) -> None:
     assert (
         shown.code == 0 and "What differs between the runs" in shown.out and "(agent: {model})" in shown.out
     )
-    assert f"pooled over 3 runs: {pools[1]['pooled']['value']:.3f}" in shown.out
+    assert f"agent: {{model}}: pooled over 3 runs: {pools[1]['pooled']['value']:.3f}" in shown.out
+    assert shown.out.startswith("agent: b: pooled over 3 runs: ")
     low, high = pools[1]["pooled"]["model_free"]
     assert f"for labs of any distribution: {low:.3f} to {high:.3f}" in shown.out
     page = Path("f.html").read_text()

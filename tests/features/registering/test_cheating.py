@@ -286,6 +286,18 @@ def test_a_look_before_the_end_is_recorded(call: Call) -> None:
     assert done.code == 1 and "early_looks.jsonl: is not what ostrom writes there" in done.err
 
 
+def test_a_look_counts_where_matches_that_had_failed_are_played_again(call: Call) -> None:
+    answers: list[str | ModelError] = [RequestRefused("no", status=400), *["[A0]"] * 1000]
+    replies = iter(answers)
+    scripted.register("first", lambda request: next(replies))
+    registered(call, "asked.yaml")
+    assert call("run", "asked.yaml", "--registered", "r.yaml").code == 1
+    assert call("estimate", "asked", "cooperation").code == 0
+    assert kinds(checked(call, "asked")) == ["matches"]
+    assert call("resume", "asked").code == 0
+    assert kinds(checked(call, "asked")) == ["looks"]
+
+
 def test_another_model_is_not_what_was_registered(call: Call) -> None:
     registered(call, "asked.yaml")
     done = call("run", "asked.yaml", "--registered", "r.yaml", "--model", "scripted/other")

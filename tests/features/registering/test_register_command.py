@@ -123,7 +123,7 @@ def test_everything_is_written_out_with_its_power(call: Call) -> None:
     done = call("register", "s.yaml", *PRIMARY, *GAMES, *more, "--level", "0.9", "--seeds", "5")
     assert done.code == 0, done.err
     told = content()
-    assert set(told) == set(Registration.model_fields) and told["hash"] in done.out
+    assert set(told) == set(Registration.model_fields) and done.out.startswith(f"hash: {told['hash']}\n")
     assert told["sample"]["seeds"] == told["study"]["seeds"] == 5 and told["stated"]["seeds"] == 5
     first, second = told["sample"]["power"]
     assert first["effect"] == 0.2 and first["level"] == second["level"] == 0.95 and 0 <= first["power"] <= 1

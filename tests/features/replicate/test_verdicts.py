@@ -82,6 +82,11 @@ def test_more_seeds_shrink_the_interval_with_their_root() -> None:
     many = claim_verdict(Interval(-0.0001, -0.5, 0.5, 3), "below", 0.0, 0.00001)
     assert str(many) == "undecided: more than 10,000 more seeds"
     assert str(PaperVerdict("not comparable", "another model")) == "not comparable: another model"
+    assert str(PaperVerdict("undecided", "", 10_000)) == "undecided: about 10,000 more seeds"
+    # What the printed figure leaves open, no seed of ours narrows: 3 * 8^2 / (4^2 - 1.96^2) = 15.8 seeds in all.
+    assert cell_verdict(Interval(84, 76, 92, 3), 80.0, 1.0, 5.0).seeds == 13
+    assert str(PaperVerdict("differs", approximate=True)) == "differs, approximate"
+    assert str(PaperVerdict("undecided", "few matches", approximate=True)) == "undecided: few matches"
 
 
 @pytest.mark.parametrize(

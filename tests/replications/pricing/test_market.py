@@ -16,11 +16,11 @@ from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import run_data
 from ostrom.games import build_game
 from ostrom.games.function import FunctionGame
-from ostrom.ground.errors import StudyError
+from ostrom.ground.errors import RequestRefused, StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.pricing.market import Market
-from ostrom.replications.pricing.profits import market_of
+from ostrom.replications.pricing.profits import market_of, profit_gain
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
@@ -196,7 +196,7 @@ def test_measures_are_those_of_the_tables(tmp_path: Path) -> None:
         {
             "name": "market",
             "game": "logit_pricing",
-            "mechanism": {"name": "repetition", "rounds": 12},
+            "mechanism": {"name": "repetition", "rounds": 13},  # the last sixth, rounded up, is three
             "types": {"rival": "conditional_cooperator:1.1,0.3", "high": "proportional:0.4"},
             "seating": "unordered",
             "seeds": 1,
@@ -222,6 +222,32 @@ def test_measures_are_those_of_the_tables(tmp_path: Path) -> None:
             ours = {e.key["agent"]: e.value for e in estimate(data, measure, ["agent"])}
             assert ours == pytest.approx(dict(means.iter_rows()))
             assert len(set(ours.values())) == 2
+
+
+def test_a_match_that_broke_off_has_no_profits(tmp_path: Path) -> None:
+    once = iter([True])
+
+    def seller(request: Request) -> str:
+        if "Round 1:" in request.messages[-1].content and next(once, False):
+            raise RequestRefused("no", status=400)
+        return "[1.9]"
+
+    register("seller", seller)
+    study = {
+        "name": "market",
+        "game": "logit_pricing",
+        "mechanism": {"name": "repetition", "rounds": 2},
+        "types": {"m": {"model": "scripted/seller", "style": "direct"}},
+        "agent": {"memory": "full"},
+        "seeds": 2,
+    }
+    try:
+        play(load_study(study), runs=tmp_path)
+    finally:
+        unregister("seller")
+    with open_run("market", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        assert {row["match"] for row in data.records("SELECT match FROM decisions")} == {0, 1}
+        assert len({row["match"] for row in profit_gain(data)}) == 1
 
 
 def test_sellers_see_all_prices_and_their_own_sales_alone(tmp_path: Path) -> None:

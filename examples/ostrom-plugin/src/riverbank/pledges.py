@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ostrom.games.game import Game
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, act, choice_of, profile_of
 from ostrom.mechanisms.parameters import amount
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
-from ostrom.ground.streams import Streams
 
 
 class Pledges(Mechanism):

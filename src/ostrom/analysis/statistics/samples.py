@@ -13,15 +13,12 @@ A result is an Estimate, with its uncertainty; p-values of several tests are adj
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from ostrom.ground.errors import OstromError
-
-if TYPE_CHECKING:
-    pass
 
 
 class StatisticsError(OstromError):

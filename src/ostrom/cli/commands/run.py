@@ -223,7 +223,7 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
     if plan.shard is not None:
         say(f"shard {plan.shard}: {divided_budget(plan)}")
     if runs is not None and like is None and bound.assumes:
-        say("likely: --from RUN takes what it can of this from a played run")
+        say("--from RUN takes what it can of this from a run that was played")
 
 
 def divided_budget(plan: StudyPlan) -> str:

@@ -16,6 +16,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Literal, Protocol
 
+from ostrom.agents.base import OutsideSeats
 from ostrom.agents.language import AgentFactory, Invalidity
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
@@ -23,7 +24,7 @@ from ostrom.engine.batching.calls import MOST, BatchCaller, BatchGate
 from ostrom.engine.batching.ledger import Ledger
 from ostrom.engine.batching.scheduler import BatchScheduler
 from ostrom.engine.batching.service import BatchService, check
-from ostrom.engine.caller import Cache, Caller
+from ostrom.engine.caller import Cache, Caller, SeatCalls
 from ostrom.engine.entries import CallRecord, Journaled, Place
 from ostrom.engine.gate import Gate, RunGate, Stopped
 from ostrom.engine.journal import Journal
@@ -327,6 +328,7 @@ class LocalExecutor:
         self._stopping = asyncio.Event()
         self._halt: Callable[[], None] = self._stopping.set
         self._cache: Cache | None = None
+        self._outside: OutsideSeats | None = None
 
     async def open(self) -> None:
         """Open the cache; the models are open."""
@@ -349,9 +351,9 @@ class LocalExecutor:
             most = max(1, min(most, self._left // len(self.models)))
             self._open_gate(gate, model, most)
             caller.open(model)
-        rule = Invalidity(plan.retries, plan.policy, plan.refused)
-        agent_factory = AgentFactory(self.models, self.library, rule, plan.arrivals, plan.trees)
-        self._player = UnitPlayer(agent_factory, session.journal, caller, session.tally)
+        self._outside = plan.outside
+        calls = caller if plan.outside is None else SeatCalls(caller, plan.outside, session.journal)
+        self._player = UnitPlayer(self._make_agents(session), session.journal, calls, session.tally)
         self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
         self._in_process = all(ceiling is not None for ceiling in ceilings)
 
@@ -372,15 +374,25 @@ class LocalExecutor:
             self.options.rates,
         )
 
+    def _make_agents(self, session: Session) -> AgentFactory:
+        plan = session.plan
+        rule = Invalidity(plan.retries, plan.policy, plan.refused)
+        return AgentFactory(self.models, self.library, rule, plan.arrivals, plan.trees, plan.outside)
+
     def capacity(self) -> int:
         """As many matches as keep all places taken that there are by now."""
         gate = self._gate
-        return matches_at_once(gate.most if self._in_process else gate.places, self._in_process, self._seats)
+        count = matches_at_once(gate.most if self._in_process else gate.places, self._in_process, self._seats)
+        most = None if self._outside is None else self._outside.at_once
+        return count if most is None else min(count, most) if self.models else most
 
     async def play(self, assignment: Assignment) -> UnitEnd:
         """Play one unit."""
         known, replies = assignment.known(self._journal)
-        return await self._player.play(assignment.unit, assignment.facts, known, replies)
+        ended = await self._player.play(assignment.unit, assignment.facts, known, replies)
+        if self._outside is not None:
+            self._outside.ended(assignment.unit.index, ended.scores)
+        return ended
 
     async def models_to_abort(self) -> set[str]:
         """The models that fail steadily."""
@@ -393,6 +405,8 @@ class LocalExecutor:
     def stop(self) -> None:
         """Begin no more calls."""
         self._halt()
+        if self._outside is not None:
+            self._outside.stop()
 
     async def close(self) -> None:
         """Close the cache. The models are closed by the code that opened them."""

@@ -260,6 +260,8 @@ def check_measure(
     config = seated.config
     if config.person:
         raise UsageError(f"{seated.name} is a person; a person's decision cannot be asked again")
+    if config.mcp is not None:
+        raise UsageError(f"{seated.name} is an agent at a seat (mcp); its decision cannot be asked again")
     if config.strategy is not None:
         if wanted not in (None, "odds"):
             raise UsageError(f"--measure {wanted}: {seated.name} is a strategy and states its odds")

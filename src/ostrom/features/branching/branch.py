@@ -28,7 +28,7 @@ from ostrom.studies.plan import StudyPlan, read_base
 from ostrom.studies.run import Run, Watch, play_plan
 
 ROUNDS = "mechanism.rounds"
-WAYS = ("strategy", "model", "person")
+WAYS = ("strategy", "model", "person", "mcp")
 
 
 class BranchOf(Origin):

@@ -259,14 +259,13 @@ def _play(found: Resolved, study: str, folder: Path, json: bool) -> bool:
 def _show(verdict: Judgement, run: str) -> None:
     from ostrom.features.gates.gates import found_text, heading
 
+    write(verdict.decision_line)
     print_table(
-        f"{run}: gates",
-        ["gate", "statement", "matches", "verdict", "estimate", "why"],
+        f"{run}: {heading(verdict)}",
+        ["verdict", "gate", "statement", "matches", "estimate", "why"],
         [
-            [one.name, one.gate.statement, one.gate.matches or "all", one.verdict, found_text(one), one.reason or None]
+            [one.verdict, one.name, one.gate.statement, one.gate.matches or "all", found_text(one), one.reason or None]
             for one in verdict.judged
         ],
     )  # fmt: skip
-    write(heading(verdict))
-    write(verdict.decision_line)
     say(verdict.control)

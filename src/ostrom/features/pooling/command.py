@@ -89,27 +89,11 @@ def pool(
 
 
 def _show(one: LabPool, words: str, level: float) -> None:
-    if one.moderators:
-        labs = [lab.name for lab in one.labs]
-        print_table(
-            "What differs between the runs",
-            ["key", *labs],
-            [[_keys(of.keys), *(of.values[name] for name in labs)] for of in one.moderators],
-        )
-    rest = one.without or (None,) * len(one.labs)
-    print_table(
-        f"{words}{f' ({one.title})' if one.title else ''}: runs ({level:.0%} intervals)",
-        ["run", "value", "low", "high", "n", "weight", "pooled without it"],
-        [
-            [lab.name, lab.estimate.value, lab.estimate.low, lab.estimate.high, lab.estimate.n, f"{lab.weight:.1%}",
-             None if without is None else f"{without.value:.3f} [{without.low:.3f}, {without.high:.3f}]"]
-            for lab, without in zip(one.labs, rest, strict=True)
-        ],
-    )  # fmt: skip
     found = one.pooled
+    group = f"{one.title}: " if one.title else ""
     write(
-        f"pooled over {found.labs} runs: {found.value:.3f} [{found.low:.3f}, {found.high:.3f}], the mean of the "
-        "distribution that the runs come from"
+        f"{group}pooled over {found.labs} runs: {found.value:.3f} [{found.low:.3f}, {found.high:.3f}], "
+        "the mean of the distribution that the runs come from"
     )
     if found.model_free is not None:
         low, high = found.model_free
@@ -120,6 +104,23 @@ def _show(one: LabPool, words: str, level: float) -> None:
         f"between runs: tau {found.tau:.3f}, I2 {found.i2:.0%}, Q {found.q:.1f} on {found.labs - 1} df "
         f"(p {'< 0.001' if found.p < 0.001 else f'{found.p:.3f}'}){predicted}"
     )
+    rest = one.without or (None,) * len(one.labs)
+    print_table(
+        f"{words}{f' ({one.title})' if one.title else ''}: runs ({level:.0%} intervals)",
+        ["run", "value", "low", "high", "n", "weight", "pooled without it"],
+        [
+            [lab.name, lab.estimate.value, lab.estimate.low, lab.estimate.high, lab.estimate.n, f"{lab.weight:.1%}",
+             None if without is None else f"{without.value:.3f} [{without.low:.3f}, {without.high:.3f}]"]
+            for lab, without in zip(one.labs, rest, strict=True)
+        ],
+    )  # fmt: skip
+    if one.moderators:
+        labs = [lab.name for lab in one.labs]
+        print_table(
+            "What differs between the runs",
+            ["key", *labs],
+            [[_keys(of.keys), *(of.values[name] for name in labs)] for of in one.moderators],
+        )
     for of in one.moderators:
         if of.difference is not None:
             first, second, value, low, high = of.difference

@@ -203,6 +203,7 @@ def _write(registration: Registration, out: Path, json: bool) -> CommandResult:
     if json:
         print_json(result)
         return result
+    write(f"hash: {registration.hash}")
     for one in (*registration.primary, *registration.secondary):
         write(f"{'primary' if one in registration.primary else 'secondary'}: {one.words}")
     for name, rule in registration.decisions.items():
@@ -212,7 +213,6 @@ def _write(registration: Registration, out: Path, json: bool) -> CommandResult:
         write(f"{found} with {power['seeds']} seeds: {power['contrast']}")
     for note in filter(None, (registration.sample.note, *_earlier(registration))):
         write(note)
-    write(f"hash: {registration.hash}")
     say(
         f"publish the hash where its date can be seen by others; pages: {', '.join(map(str, list(files)[1:]))}"
     )

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ostrom.analysis.estimate import estimate
-from ostrom.data.rundata import RunData
 from ostrom.analysis.references import Games, Own, Published, Reference, number, published_rows
+from ostrom.data.rundata import RunData
 
 
 class River(Reference):

@@ -1,0 +1,39 @@
+"""Studies as environments: questions go out, answers come in, scores are rewards (``ostrom.environment``)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ostrom.api import Study
+from ostrom.api import study as state
+from ostrom.features.environments.environment import Environment
+from ostrom.features.environments.episode import Episode, EpisodeClosed, OutsideQuestion
+from ostrom.ground.errors import UsageError
+
+__all__ = ["Environment", "Episode", "EpisodeClosed", "OutsideQuestion", "environment"]
+
+
+def environment(
+    study: Study | str | Path | Mapping[str, Any],
+    *,
+    name: str | None = None,
+    runs: str | Path = "runs",
+    **options: Any,
+) -> Environment:
+    """A study whose players ``outside/NAME`` are answered by the caller, match by match.
+
+    ``options`` are those of ``ostrom.study``; with ``name`` the matches are kept as a run. Close it, or use ``with``.
+
+    >>> duel = {"name": "duel", "game": "prisoners_dilemma", "types": {"me": {"model": "outside/me"}, "it": "grim"}}
+    >>> with environment({**duel, "seating": "seats"}) as env:
+    ...     episode = env.episode(0)
+    ...     for question in episode:
+    ...         question.answer(question.form["choices"][0])
+    ...     episode.rewards
+    {1: 3.0}
+    """
+    if isinstance(study, Study):
+        if options:
+            raise UsageError(f"{next(iter(options))}: give this to ostrom.study(), which made the study")
+        return Environment(study, name=name, runs=runs)
+    return Environment(state(study, **options), name=name, runs=runs)

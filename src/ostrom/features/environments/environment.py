@@ -1,0 +1,328 @@
+"""A study as an environment: any of its matches is played as an episode, with the engine of `ostrom run`.
+
+The engine runs on a thread of its own, so that an environment serves blocking and asynchronous code alike. Prompts,
+readers, retries, policies and chance are those of the study; only the calls of ``outside/NAME`` go to the episode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import AsyncExitStack, suppress
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self, cast
+
+from ostrom.agents.base import Agent, DecisionContext
+from ostrom.agents.config import AgentConfig
+from ostrom.agents.language import AgentFactory, LanguageAgent
+from ostrom.agents.policy import SkipMatch
+from ostrom.answers import Answer, Invalid, constraint_of
+from ostrom.api import Study
+from ostrom.engine import loop
+from ostrom.engine.caller import Caller, prompt_of
+from ostrom.engine.entries import CallRecord
+from ostrom.engine.executors.local import Assignment, LocalExecutor, Session, UnitEnd
+from ostrom.engine.folder import Folder, check_name
+from ostrom.engine.gate import RunGate
+from ostrom.engine.journal import Journal
+from ostrom.engine.plan import Tally, Unit
+from ostrom.engine.runner import count_spent
+from ostrom.features.environments.episode import Episode, EpisodeClosed, OutsideQuestion, outside_players
+from ostrom.framing import Prompt
+from ostrom.ground.errors import InvalidAnswers, ModelError, ModelGivenUp, OstromError, UsageError
+from ostrom.ground.streams import Streams
+from ostrom.mechanisms.protocol import Decision
+from ostrom.models import open_model
+from ostrom.models.base import Message, Model, Reply, Request
+from ostrom.models.providers.outside import PREFIX, OutsideModel
+from ostrom.studies.extensions import plan_class
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import prepare_folder
+
+_EPISODE: ContextVar[Episode] = ContextVar("episode")
+_FORM: ContextVar[Mapping[str, Any]] = ContextVar("form")
+
+
+class Environment:
+    """A study whose players with the model ``outside/NAME`` are asked here, episode by episode.
+
+    With a ``name`` the matches are kept as the run ``runs/NAME``, each once. Without one nothing is kept, and any match
+    can be played any number of times, also at the same time. Units that a match needs, such as designs of contracts or
+    earlier generations, are played at the beginning of its episode.
+    """
+
+    def __init__(self, study: Study, *, name: str | None = None, runs: str | Path = "runs") -> None:
+        self.study, self.plan = study, study.plan
+        self.path = None if name is None else Path(runs) / check_name(name)
+        """The folder of the run that is kept."""
+        _refuse_unsuited(self.plan, kept=name is not None)
+        self._runs = Path(runs)
+        self._lock, self._closed = threading.Lock(), False
+        self._tasks: dict[Episode, asyncio.Task[None]] = {}
+        self._playing: dict[int, asyncio.Lock] = {}
+        self._ended: set[int] = set()
+        begun: Future[None] = Future()
+        self._thread = threading.Thread(target=self._run, args=(begun,), name="ostrom", daemon=True)
+        self._thread.start()
+        begun.result()
+
+    @cached_property
+    def matches(self) -> tuple[int, ...]:
+        """The numbers of the matches in which somebody is asked here: one for every seed, cell and seating."""
+        return asked_matches(self.plan)
+
+    def episode(self, match: int) -> Episode:
+        """Begin a match; its questions come from iterating over the episode."""
+        unit = self.plan.unit(match)
+        if match in self._ended:
+            raise UsageError(f"{self.path}: match {match} was played (another name begins another run)")
+        episode = Episode(unit, self._abandon)
+        self._submit(self._begin, episode, unit)
+        return episode
+
+    def episodes(self) -> Iterator[Episode]:
+        """Every match once, also those in which nobody is asked.
+
+        For a run that is kept, these are all units that it lacks, preparations included: then it is complete.
+        """
+        units = map(self.plan.unit, range(len(self.plan)))
+        wanted = (unit for unit in units if unit.kind == "match" or self.path is not None)
+        return (self.episode(unit.index) for unit in wanted if unit.index not in self._ended)
+
+    def close(self) -> None:
+        """End all episodes and close the run; whoever waits for a question gets an error."""
+        with self._lock:
+            if not self._closed and self._thread.is_alive():
+                self._loop.call_soon_threadsafe(self._stop.set)
+            self._closed = True
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _submit(self, function: Any, *values: Any) -> None:
+        with self._lock:
+            if self._closed or not self._thread.is_alive():
+                raise EpisodeClosed(f"{self.plan.file}: the environment is closed")
+            self._loop.call_soon_threadsafe(function, *values)
+
+    def _abandon(self, episode: Episode) -> None:
+        def cancel() -> None:
+            if (task := self._tasks.get(episode)) is not None:
+                task.cancel()
+
+        with suppress(EpisodeClosed):
+            self._submit(cancel)
+
+    # -- on the thread of the engine -----------------------------------------------------------------
+
+    def _run(self, begun: Future[None]) -> None:
+        try:
+            loop.run(self._serve(begun))
+        except BaseException as error:  # what prevents the beginning is raised where the environment is made
+            if begun.done():
+                raise
+            begun.set_exception(error)
+
+    async def _serve(self, begun: Future[None]) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        async with AsyncExitStack() as stack:
+            await self._open(stack)
+            begun.set_result(None)
+            await self._stop.wait()
+            tasks = list(self._tasks.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _open(self, stack: AsyncExitStack) -> None:
+        plan, options = self.plan, self.study.options
+        if any(config.tree is not None for config in plan.agents):
+            plan_class("tree").provide(plan, self._runs)
+        models: dict[str, Model] = {}
+        for name in plan.models:
+            outside = name.startswith(PREFIX)
+            models[name] = OutsideModel(name) if outside else open_model(name, **plan.settings(name))
+            stack.push_async_callback(models[name].close)
+        self._executor = OutsideExecutor(models, plan.library, options)
+        await self._executor.open()
+        stack.push_async_callback(self._executor.close)
+        tally = Tally(matches=plan.planned, preparations=plan.preparations)
+        self._journal: Journal | NoJournal = NoJournal()
+        if self.path is not None:
+            folder = Folder(self.path)
+            folder.lock()
+            stack.callback(folder.unlock)
+            prepare_folder(folder, plan)
+            self._journal = journal = stack.enter_context(folder.open_journal(create=True))
+            plan.adopt(journal)
+            count_spent(tally, journal, plan, options)
+            self._ended |= {unit for unit, state in journal.states().items() if state != "failed"}
+            journal.start()
+            folder.describe_models(self._executor.described)
+        await self._executor.start(Session(plan, cast("Journal", self._journal), tally))
+
+    def _begin(self, episode: Episode, unit: Unit) -> None:
+        self._tasks[episode] = task = asyncio.create_task(self._play(episode, unit))
+        task.add_done_callback(lambda _: self._tasks.pop(episode, None))
+
+    async def _play(self, episode: Episode, unit: Unit) -> None:
+        _EPISODE.set(episode)
+        try:
+            ended = await self._unit(unit)
+        except asyncio.CancelledError:
+            episode.end(EpisodeClosed(f"match {unit.index}: the episode was closed"))
+            raise
+        except Exception as error:
+            episode.end(error)
+            return
+        episode.state = _state(ended.error)
+        if ended.error is not None:
+            episode.reason = str(ended.error)
+        if ended.scores is not None:
+            episode.scores = {player: float(score) for player, score in enumerate(ended.scores, 1)}
+        episode.end(ended.error if episode.state is None else None)
+
+    async def _unit(self, unit: Unit) -> UnitEnd:
+        """Play a unit after those that it needs; what a run holds is not played again."""
+        journal = self._journal
+        if isinstance(journal, NoJournal):
+            return await self._played(unit, Assignment(unit))
+        async with self._playing.setdefault(unit.index, asyncio.Lock()):
+            await journal.flush()
+            ended = journal.ended(unit.index)
+            if ended is not None and ended[0] == "done":
+                return UnitEnd(scores=ended[2], facts=ended[3])
+            resume = journal.has_begun(unit.index)
+            done = await self._played(unit, Assignment(unit, resume=resume, again=ended is not None))
+            if (state := _state(done.error)) is not None:
+                reason = None if done.error is None else str(done.error)
+                journal.finish(unit.index, state, reason, done.steps, done.scores, done.facts, done.rows)
+                await journal.flush()
+                if state != "failed":
+                    self._ended.add(unit.index)
+            return done
+
+    async def _played(self, unit: Unit, assignment: Assignment) -> UnitEnd:
+        facts: list[Mapping[str, Any]] = []
+        for index in unit.needs:
+            needed = await self._unit(self.plan.unit(index))
+            if needed.error is not None:
+                return UnitEnd(error=needed.error)
+            facts.append(needed.facts or {})
+        return await self._executor.play(replace(assignment, facts=facts or None))
+
+
+def asked_matches(plan: StudyPlan) -> tuple[int, ...]:
+    """The numbers of the matches in which somebody answers from outside."""
+    units = map(plan.unit, range(len(plan)))
+    return tuple(unit.index for unit in units if unit.kind == "match" and outside_players(unit))
+
+
+def _refuse_unsuited(plan: StudyPlan, *, kept: bool) -> None:
+    if plan.study.people is not None:
+        raise UsageError(f"{plan.file}: people: a study with people is served (`ostrom serve`)")
+    if kept and plan.stop is not None:
+        raise UsageError(f"{plan.file}: stop: a study that stops by itself is played by `ostrom run`")
+    if not any(name.startswith(PREFIX) for name in plan.models):
+        raise UsageError(
+            f"{plan.file}: nobody answers from outside: give models=['{PREFIX}NAME'], or a type that model "
+            f"(found {', '.join(plan.models) or 'no model'})"
+        )
+
+
+def _state(error: OstromError | None) -> Any:
+    """How a unit ended, as the journal says it; None where an error concerns more than this unit."""
+    if error is None:
+        return "done"
+    if isinstance(error, SkipMatch):
+        return "skipped"
+    return "failed" if isinstance(error, InvalidAnswers | ModelError | ModelGivenUp) else None
+
+
+class NoJournal:
+    """Takes the place of the journal where nothing is kept."""
+
+    def answer(self, *_: Any) -> None:
+        """Drop an answer."""
+
+    def call(self, record: CallRecord) -> None:
+        """Drop a call."""
+
+    async def flush(self) -> None:
+        """There is nothing to wait for."""
+
+
+class OutsideAgent(LanguageAgent):
+    """A language agent that says what form its answers must have."""
+
+    async def _once(
+        self,
+        messages: list[Message],
+        prompt: Prompt,
+        decision: Decision,
+        context: DecisionContext,
+        think: bool,
+        part: str,
+        lasting: int,
+    ) -> tuple[str, Answer | Invalid]:
+        _FORM.set(constraint_of(decision.form, prompt.labels))
+        return await super()._once(messages, prompt, decision, context, think, part, lasting)
+
+
+class OutsideAgents(AgentFactory):
+    """Makes agents whose questions go outside where their model says so."""
+
+    def agent(self, config: AgentConfig, streams: Streams) -> Agent:
+        """The agent of one player."""
+        model = self.models.get(config.client or "")
+        if config.tree is not None or not isinstance(model, OutsideModel):
+            return super().agent(config, streams)
+        return OutsideAgent(config, model, self.invalidity, self.renderer(config, streams))
+
+
+class OutsideCaller(Caller):
+    """Makes calls; those of ``outside/NAME`` are questions of the episode that is being played."""
+
+    async def call(
+        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
+    ) -> Reply:
+        """One call, journaled like any other."""
+        if not isinstance(model, OutsideModel):
+            return await super().call(unit, step, player, part, model, request)
+        question = OutsideQuestion(
+            unit.index, player + 1, unit.players[player].name, model.name.removeprefix(PREFIX), step, part,
+            [{"role": m.role, "content": m.content} for m in request.messages], _FORM.get({}), request.params,
+        )  # fmt: skip
+        at, clock = time.time(), time.monotonic()
+        reply = await _EPISODE.get().ask(question)
+        self.journal.call(
+            CallRecord(
+                unit.index, step, player, part, model.name, self.key(unit, step, player, part, model, request),
+                prompt_of(request), request.params, 1, self.source, at, time.monotonic() - clock, reply,
+            )
+        )  # fmt: skip
+        return reply
+
+
+class OutsideExecutor(LocalExecutor):
+    """Plays units in this process with the agents and calls above."""
+
+    def _make_caller(self, session: Session, gate: RunGate) -> Caller:
+        options = self.options
+        return OutsideCaller(
+            session.journal, session.tally, gate, self._stopping, options.retry, self._cache, options.rates
+        )
+
+    def _make_agents(self, session: Session) -> AgentFactory:
+        usual = super()._make_agents(session)
+        return OutsideAgents(usual.models, usual.library, usual.invalidity, usual.people, usual.trees)

@@ -1,0 +1,163 @@
+"""An episode: one match in which somebody outside answers the questions to some players.
+
+Questions come out in the order in which they arise, and each is answered with a text. Two questions may be open at the
+same time: players who move together are asked together. ``for`` takes them one by one, ``async for`` as they come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from ostrom.engine.plan import Unit
+from ostrom.ground.errors import OstromError, UsageError
+from ostrom.models.base import Reply
+from ostrom.models.providers.outside import PREFIX
+
+
+@dataclass(frozen=True, eq=False)
+class OutsideQuestion:
+    """One question to one player, in the words that a model would get."""
+
+    match: int
+    player: int
+    """The number of the player in the match, from 1, as in the tables."""
+    agent: str
+    """The name of its type, as in the tables."""
+    policy: str
+    """The NAME of ``outside/NAME``."""
+    step: int
+    part: str
+    """Which try at which question within the decision: ``try0``, ``note.try1``, ..."""
+    messages: list[dict[str, str]]
+    form: Mapping[str, Any]
+    """What a valid answer is: ``choices``, or a JSON ``schema``; empty for free text. Reasons may stand before it."""
+    params: Mapping[str, Any]
+    """The sampling parameters of the study."""
+    reply: Future[Reply] = field(default_factory=Future, repr=False)
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is an answer."""
+        return self.reply.done()
+
+    def answer(self, reply: str | Reply) -> None:
+        """Answer with a text; a ``Reply`` says more, such as ``finish="length"`` for a text that was cut."""
+        if not isinstance(reply, str | Reply):
+            raise UsageError(f"an answer is a text or a Reply, not {type(reply).__name__}")
+        if self.reply.done():
+            why = "its episode was closed" if self.reply.cancelled() else "was answered"
+            raise UsageError(f"match {self.match}, player {self.player}: this question: {why}")
+        self.reply.set_result(Reply(reply) if isinstance(reply, str) else reply)
+
+
+class Episode:
+    """One match, played step by step from outside; over when its questions end."""
+
+    state: str | None = None
+    """How it ended: done, skipped or failed; None before."""
+    reason: str | None = None
+    """Why it was skipped or failed."""
+    scores: Mapping[int, float] | None = None
+    """The score of every player, by its number from 1, once the match is done."""
+
+    def __init__(self, unit: Unit, close: Callable[[Episode], None]) -> None:
+        self.match, self.seed, self.cell = unit.index, unit.seed, dict(unit.cell)
+        self.players = outside_players(unit)
+        """The players that are asked here, with the NAME of ``outside/NAME``."""
+        self._close, self._lock = close, threading.Lock()
+        self._ready: deque[OutsideQuestion] = deque()
+        self._waiting: deque[Future[OutsideQuestion | None]] = deque()
+        self._over, self._error = False, None
+        self._last: OutsideQuestion | None = None
+
+    _error: Exception | None
+
+    @property
+    def rewards(self) -> dict[int, float]:
+        """The scores of the players that are asked here; who has none, such as an observer, is left out."""
+        return {player: score for player, score in (self.scores or {}).items() if player in self.players}
+
+    def close(self) -> None:
+        """Leave the match as it is; one that is kept in a run can be gone on with."""
+        self._close(self)
+
+    def __iter__(self) -> Episode:
+        return self
+
+    def __next__(self) -> OutsideQuestion:
+        if self._last is not None and not self._last.answered:
+            raise UsageError(
+                f"match {self.match}, player {self._last.player}: answer the question before the next"
+            )
+        self._last = self._next().result()
+        if self._last is None:
+            raise StopIteration
+        return self._last
+
+    def __aiter__(self) -> Episode:
+        return self
+
+    async def __anext__(self) -> OutsideQuestion:
+        question = await asyncio.wrap_future(self._next())
+        if question is None:
+            raise StopAsyncIteration
+        return question
+
+    def _next(self) -> Future[OutsideQuestion | None]:
+        future: Future[OutsideQuestion | None] = Future()
+        with self._lock:
+            if self._ready:
+                future.set_result(self._ready.popleft())
+            elif self._error is not None:
+                future.set_exception(self._error)
+            elif self._over:
+                future.set_result(None)
+            else:
+                self._waiting.append(future)
+        return future
+
+    # -- what the environment calls, on its own thread ----------------------------------------------
+
+    async def ask(self, question: OutsideQuestion) -> Reply:
+        """Put a question and wait for its answer."""
+        with self._lock:
+            while self._waiting:
+                future = self._waiting.popleft()
+                if future.set_running_or_notify_cancel():
+                    future.set_result(question)
+                    break
+            else:
+                self._ready.append(question)
+        return await asyncio.wrap_future(question.reply)
+
+    def end(self, error: Exception | None = None) -> None:
+        """No more questions; with an ``error``, whoever waits for one gets it."""
+        with self._lock:
+            if self._over:
+                return
+            self._over, self._error = True, error
+            self._ready.clear()
+            waiting, self._waiting = list(self._waiting), deque()
+        for future in waiting:
+            if not future.set_running_or_notify_cancel():
+                continue
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)
+
+
+def outside_players(unit: Unit) -> dict[int, str]:
+    """The players of a unit that answer from outside, by number, with their names."""
+    models = ((number, seated.config.model or "") for number, seated in enumerate(unit.players, 1))
+    return {number: model.removeprefix(PREFIX) for number, model in models if model.startswith(PREFIX)}
+
+
+class EpisodeClosed(OstromError):
+    """The episode or its environment was closed."""

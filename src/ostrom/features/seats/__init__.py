@@ -1,0 +1,1 @@
+"""Seats for agents outside of Ostrom: an MCP server through which they play."""

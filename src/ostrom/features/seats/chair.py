@@ -1,0 +1,273 @@
+"""One seat as an agent outside sees it: what it is asked, how its answers are taken, when its time is over.
+
+It knows nothing of MCP: the server's tools, the bridge and the tests talk to the same few methods.
+"""
+
+import asyncio
+import re
+import secrets
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from ostrom.agents.base import Missed
+from ostrom.answers import Answer
+from ostrom.engine.gate import Stopped
+from ostrom.ground.values import value
+from ostrom.models.base import Message, Reply, Request, Usage
+
+LONGEST_ANSWER = 20_000
+"""Characters of one answer."""
+LONGEST_WAIT = 50.0
+"""Seconds that a call of ``look`` may wait: clients give a call about a minute."""
+USUAL_WAIT = 20.0
+VERDICT = 10.0
+"""Seconds in which an answer is read and written down."""
+_AGAIN = re.compile(r"try[1-9][0-9]*$")
+NOTHING = "There is nothing to decide now: call look, which waits until there is."
+
+
+@value
+class Told:
+    """What the agent is told by one call."""
+
+    state: str
+    """decide, wait, taken, again, match_over, run_over, left, rules or refused."""
+    text: str
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the call did not do what the agent wanted."""
+        return self.state in ("again", "refused")
+
+
+@dataclass(slots=True, eq=False)
+class OpenQuestion:
+    """One question of a decision."""
+
+    part: str
+    messages: Sequence[Message]
+    answer: asyncio.Future[str]
+    shown: bool = False
+
+    @property
+    def text(self) -> str:
+        """All that a model would be sent, as one text."""
+        said = (f"You answered:\n{m.content}" if m.role == "assistant" else m.content for m in self.messages)
+        return "\n\n".join(said)
+
+
+@dataclass(slots=True, eq=False)
+class OpenDecision:
+    """One decision: its questions come one after another and share its time."""
+
+    step: int
+    seconds: float
+    rules: str
+    question: OpenQuestion | None = None
+    clock: asyncio.TimerHandle | None = None
+    deadline: float | None = None
+    late: str | None = None
+    """Why no answer is taken any more."""
+    end: Answer | None = None
+
+    def miss(self, why: str) -> None:
+        """Take no answer any more."""
+        self.late = self.late or why
+        if self.question is not None and not self.question.answer.done():
+            self.question.answer.set_exception(Missed(why))
+
+
+class Chair:
+    """One seat of a run, in all its matches one after another; or, for an agent with a process, in one match."""
+
+    def __init__(self, seat: int, *, own_match: bool = False) -> None:
+        self.seat, self.token, self.own_match = seat, secrets.token_urlsafe(32), own_match
+        self.heard = own_match
+        """Whether an agent is there: an empty seat waits, and its clock with it."""
+        self.over: str | None = None
+        """Set when there will be no more decisions."""
+        self.closed = asyncio.Event()
+        self.told_over = False
+        self._turns: dict[int, OpenDecision | None] = {}
+        """By match, in the order in which they began; None between two decisions."""
+        self._begun: set[int] = set()
+        """Matches in which the agent has been asked."""
+        self._left: dict[int, str] = {}
+        self._endings: deque[Told] = deque()
+        self._news = asyncio.Event()
+
+    # -- what the engine calls -----------------------------------------------------------------------
+
+    def begin(self, unit: int, step: int, seconds: float, rules: str) -> None:
+        """A decision of a match begins."""
+        turn = self._turns[unit] = OpenDecision(step, seconds, rules)
+        if unit in self._left:
+            turn.miss(self._left[unit])
+        self._start_clock()
+
+    async def ask(self, unit: int, part: str, request: Request) -> Reply:
+        """Ask one question of the decision that has begun, until it is answered or missed."""
+        turn = self._turns[unit]
+        assert turn is not None
+        if self.over is not None:
+            raise Stopped("stopped")
+        if turn.late is not None:
+            raise Missed(turn.late)
+        future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        turn.question = OpenQuestion(part, request.messages, future)
+        self._changed()
+        try:
+            return Reply(await future, usage=Usage(0, 0))
+        finally:
+            turn.question = None
+
+    def decided(self, unit: int, answer: Answer | None) -> None:
+        """A decision of a match has its answer, or the match ends without one."""
+        turn = self._turns[unit]
+        assert turn is not None
+        turn.end, self._turns[unit] = answer or Answer(None, "policy"), None
+        if turn.clock is not None:
+            turn.clock.cancel()
+        if turn.end.reading == "missed" and not self.own_match:
+            self.heard = False  # the next match waits for somebody
+        self._changed()
+
+    def ended(self, unit: int, score: float | None, *, tell: bool = True) -> None:
+        """A match is over; an agent that played in it hears of it before anything else."""
+        if unit not in self._turns:
+            return
+        turn = self._turns.pop(unit)
+        if turn is not None and turn.clock is not None:
+            turn.clock.cancel()
+        self._left.pop(unit, None)
+        if tell and unit in self._begun and (score is not None or self.over is None):
+            paid = "It was broken off." if score is None else f"Your score: {score:g} (points per round)."
+            self._endings.append(Told("match_over", f"The match is over. {paid}", {"score": score}))
+        self._begun.discard(unit)
+        self._start_clock()
+        self._changed()
+
+    def close(self, why: str) -> None:
+        """There will be no more decisions."""
+        if self.over is not None:
+            return
+        self.over = why
+        self.closed.set()
+        for turn in self._turns.values():
+            if turn is not None and turn.clock is not None:
+                turn.clock.cancel()
+            if turn is not None and turn.question is not None and not turn.question.answer.done():
+                turn.question.answer.set_exception(Stopped("stopped"))
+        self._changed()
+
+    # -- what the agent calls ------------------------------------------------------------------------
+
+    async def look(self, wait: float = USUAL_WAIT) -> Told:
+        """What there is to decide, or what has ended; waits for it so many seconds."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + min(max(wait, 0.0), LONGEST_WAIT)
+        self._take()
+        while True:
+            if self._endings:
+                return self._endings.popleft()
+            if (turn := self._current()) is not None and turn.question is not None:
+                turn.question.shown = True
+                left = max(0.0, (turn.deadline or 0.0) - loop.time())
+                return Told("decide", turn.question.text, {"seconds": round(left, 1)})
+            if self.over is not None:
+                self.told_over = True
+                self._changed()
+                return Told("run_over", self.over)
+            if (left := until - loop.time()) <= 0:
+                return Told("wait", "There is nothing to decide yet: call look again.")
+            await self._wait(left)
+
+    def rules(self) -> Told:
+        """The rules of the match, as the prompts tell them."""
+        self._take()
+        turn = self._current()
+        return Told("refused", NOTHING) if turn is None else Told("rules", turn.rules or NOTHING)
+
+    async def act(self, answer: str) -> Told:
+        """Answer the question that was looked at; says what is wrong with an answer that cannot be read."""
+        self._take()
+        turn = self._current()
+        question = None if turn is None else turn.question
+        if turn is None or question is None or question.answer.done():
+            return Told("refused", self.over or NOTHING)
+        if not question.shown:
+            return Told("refused", "You have not read what there is to decide: call look first.")
+        if len(answer) > LONGEST_ANSWER:
+            return Told(
+                "refused", f"An answer has at most {LONGEST_ANSWER:,} characters (found {len(answer):,})."
+            )
+        question.answer.set_result(answer)
+        until = asyncio.get_running_loop().time() + VERDICT
+        while turn.end is None and turn.question in (None, question) and self.over is None:
+            if (left := until - asyncio.get_running_loop().time()) <= 0:
+                break
+            await self._wait(left)
+        return self._verdict(turn)
+
+    def leave(self, why: str = "the agent left") -> Told:
+        """Give the match up: what is still to be decided in it is missed. The seat is free for the next match."""
+        unit = next(iter(self._turns), None)
+        if unit is not None:
+            self._left[unit] = why
+            if (turn := self._turns[unit]) is not None:
+                turn.miss(why)
+        self.heard = self.own_match
+        self._changed()
+        return Told("left", "You have left: what is still to be decided in this match counts as missed.")
+
+    # -- within --------------------------------------------------------------------------------------
+
+    def _verdict(self, turn: OpenDecision) -> Told:
+        again = turn.question
+        if turn.end is None and again is not None and _AGAIN.search(again.part):
+            again.shown = True
+            return Told("again", again.messages[-1].content)
+        reading = None if turn.end is None else turn.end.reading
+        if reading == "missed":
+            return Told("refused", "Too late: the decision counts as missed.")
+        if reading in ("policy", "refused"):
+            return Told(
+                "refused", "None of your answers could be read: the study says what happens now. Call look."
+            )
+        return Told("taken", "Taken. Call look for what comes next.")
+
+    def _current(self) -> OpenDecision | None:
+        """The decision of the match that is being played here; other matches wait for their turn."""
+        return next(iter(self._turns.values()), None)
+
+    def _take(self) -> None:
+        self.heard = True
+        self._start_clock()
+
+    def _start_clock(self) -> None:
+        unit = next(iter(self._turns), None)
+        turn = None if unit is None else self._turns[unit]
+        if unit is None or turn is None or turn.clock is not None or not (self.heard or unit in self._begun):
+            return
+        loop = asyncio.get_running_loop()
+        self._begun.add(unit)
+        turn.deadline = loop.time() + turn.seconds
+        turn.clock = loop.call_later(turn.seconds, turn.miss, f"no answer within {turn.seconds:g} s")
+
+    def _changed(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def _wait(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), seconds)
+
+    async def told(self, seconds: float) -> None:
+        """Wait until an agent that is there has heard that all is over."""
+        until = asyncio.get_running_loop().time() + seconds
+        while self.heard and not self.told_over and (left := until - asyncio.get_running_loop().time()) > 0:
+            await self._wait(left)

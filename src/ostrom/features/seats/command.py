@@ -1,0 +1,211 @@
+"""`ostrom seat`: play a study and let an agent outside play one of its seats, through MCP."""
+
+from __future__ import annotations
+
+import asyncio
+import json as json_text
+import re
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.options import BUDGET, Json, Presets, Runs, Seeds, Sets, say_allowed, with_play_options
+from ostrom.cli.output import print_json, say
+from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.errors import RunError, UsageError
+
+if TYPE_CHECKING:
+    from ostrom.engine.folder import Folder
+    from ostrom.engine.runner import Result, Runner
+    from ostrom.studies.resolve import Resolved
+
+MOST_BYTES = 65_536
+"""Of the file with the tokens."""
+ADDRESS = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}/mcp")
+
+
+@with_play_options("limit", *BUDGET, "prompts", "prices", "cache", "allow_key", "allow_command")
+def seat(
+    study: Annotated[str, typer.Argument(help="A study (file or name), or a run: its name or folder.")],
+    seat: Annotated[
+        list[int] | None, typer.Option(help="The seat, from 1; may be given several times.")
+    ] = None,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve on this machine instead of on stdin/stdout.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="With --http: the port (0: any).", min=0, max=65535)] = 0,
+    preset: Presets = None,
+    set_: Sets = None,
+    name: Annotated[
+        str | None, typer.Option(help="The name of the run (default: that of the study).")
+    ] = None,
+    runs: Runs = Path("runs"),
+    seeds: Seeds = None,
+    options: PlayOptions = PlayOptions(),
+    json: Json = False,
+) -> None:
+    """Let an agent outside play a seat of a study, through MCP.
+
+    The study is played here; where another process plays the run, the agent joins that one. The same command goes on.
+    Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
+    """
+    from ostrom.cli.ending import leave
+    from ostrom.engine import loop
+    from ostrom.engine.folder import Folder
+
+    say_allowed(options.allow_key, None, set_)
+    if json and not http:
+        raise UsageError("--json: needs --http; on stdin/stdout the agent and Ostrom speak MCP")
+    seats = list(dict.fromkeys(seat or [1]))
+    home = _run_of(study, runs)
+    if home is None or not home.is_locked:
+        found, folder = _resolved(study, home, preset, set_, name, seeds, runs, options)
+        home = Folder(folder)
+    if home.is_locked:
+        _join(home, seats, http=http, json=json)
+        return
+    result = loop.run(_play(found, folder, seats, http=http, port=port, json=json))
+    from ostrom.cli.commands.run import say_end
+
+    say_end(result, folder)
+    leave(result)
+
+
+def _run_of(text: str, runs: Path) -> Folder | None:
+    """The run of that name or folder, where there is one."""
+    from ostrom.engine.folder import Folder
+
+    for path in (Path(text), runs / text):
+        if (path / "run.json").exists():
+            return Folder(path)
+    return None
+
+
+def _resolved(
+    study: str,
+    home: Folder | None,
+    preset: str | None,
+    changes: list[str] | None,
+    name: str | None,
+    seeds: int | None,
+    runs: Path,
+    options: PlayOptions,
+) -> tuple[Resolved, Path]:
+    from ostrom.engine.folder import check_name
+    from ostrom.studies.resolve import resolve, resolve_run
+
+    if home is not None:
+        if preset is not None or changes or name is not None:
+            raise UsageError(f"{study}: is a run, which keeps its study and its name")
+        found = resolve_run(home.path, runs, options=options, seeds=seeds)
+        return found, found.folder
+    found = resolve(study, preset=preset, changes=changes or (), seeds=seeds, options=options)
+    if found.plan.study.people is not None:
+        raise UsageError(f"{study}: is a study with people; `ostrom serve {study}` serves it")
+    return found, runs / check_name(found.plan.run_name(name))
+
+
+async def _play(
+    found: Resolved, folder: Path, seats: list[int], *, http: bool, port: int, json: bool
+) -> Result:
+    """Play a plan while an agent plays the seats, over HTTP or over stdin and stdout."""
+    from ostrom.engine.progress import watch_with
+    from ostrom.features.seats.host import SeatHost, waiting_seats
+    from ostrom.studies.resolve import save_session
+    from ostrom.studies.run import play_plan_async
+
+    open_ = waiting_seats(found.plan)
+    if wrong := [number for number in seats if number not in open_]:
+        there = f"allowed: {', '.join(map(str, open_))}" if open_ else "a type needs `mcp: seat`"
+        raise UsageError(
+            f"--seat {wrong[0]}: {found.plan.file} has no seat {wrong[0]} for an agent ({there})"
+        )
+    host = SeatHost(found.plan, found.options, port=port, quiet=set(open_) <= set(seats))
+    found.plan.outside = host
+    running: list[Runner] = []
+    watch = watch_with(json=not http)
+
+    def watched(runner: Runner) -> Any:
+        running.append(runner)
+        return watch(runner)
+
+    async def begin(home: Folder) -> None:
+        save_session(home.path, found.options)
+        if http:
+            _show(host.url, {number: host.chair(number).token for number in seats}, json)
+
+    playing = asyncio.create_task(
+        play_plan_async(
+            found.plan,
+            name=folder.name,
+            runs=folder.parent,
+            options=found.options,
+            watch=watched,
+            begin=begin,
+        )
+    )
+    if http:
+        return await playing
+    from ostrom.features.seats.server import at_seats, chair_call, serve_stdio
+
+    serving = asyncio.create_task(serve_stdio(at_seats({n: chair_call(host.chair(n)) for n in seats})))
+    try:
+        await asyncio.wait({playing, serving}, return_when=asyncio.FIRST_COMPLETED)
+        if not playing.done():
+            serving.result()
+            for runner in running:
+                runner.stop("the agent closed its connection", interrupted=True)
+        result = await playing
+        # The agent may still want to hear how it ended; a signal ends the wait.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().remove_signal_handler(number)
+        await serving
+        return result
+    finally:
+        for task in (playing, serving):
+            task.cancel()
+        with suppress(BaseException):
+            await asyncio.gather(playing, serving, return_exceptions=True)
+
+
+def _show(url: str, tokens: dict[int, str], json: bool) -> None:
+    rows = [{"seat": number, "url": url, "token": token} for number, token in tokens.items()]
+    if json:
+        print_json({"seats": rows})
+        return
+    for row in rows:
+        say(f"seat {row['seat']}: {url} with the header `Authorization: Bearer {row['token']}`")
+
+
+def _join(home: Folder, seats: list[int], *, http: bool, json: bool) -> None:
+    """Take seats of a run that another process of this user plays."""
+    from ostrom.engine import loop
+    from ostrom.features.seats.host import FILE
+    from ostrom.ground.files import read_plain
+
+    try:
+        told = json_text.loads(read_plain(home.path / FILE, MOST_BYTES))
+        url, tokens = str(told["url"]), {int(number): str(token) for number, token in told["tokens"].items()}
+        if not ADDRESS.fullmatch(url):
+            raise ValueError
+    except (OSError, RunError, ValueError, KeyError, TypeError, AttributeError):
+        raise UsageError(
+            f"{home.path}: is being played by another process, with no seat for an agent"
+        ) from None
+    if wrong := [number for number in seats if number not in tokens]:
+        raise UsageError(f"--seat {wrong[0]}: allowed: {', '.join(map(str, tokens))}")
+    chosen = {number: tokens[number] for number in seats}
+    if http:
+        _show(url, chosen, json)
+        return
+
+    async def bridge() -> None:
+        from ostrom.features.seats.server import remote_seats, serve_stdio
+
+        async with remote_seats(url, chosen) as call:
+            await serve_stdio(call)
+
+    loop.run(bridge())

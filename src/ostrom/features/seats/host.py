@@ -1,0 +1,223 @@
+"""The seats of a run: which agent outside sits where, and the processes of those that a study starts itself."""
+
+import asyncio
+import json
+import os
+from asyncio.subprocess import Process
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ostrom.agents.commands import end, start, written
+from ostrom.agents.config import AgentConfig
+from ostrom.answers import Answer
+from ostrom.engine.plan import Plan
+from ostrom.engine.play_options import PlayOptions
+from ostrom.features.seats.chair import Chair
+from ostrom.ground.errors import UsageError
+from ostrom.ground.terminal import say
+from ostrom.models.base import Abilities, Reply, Request
+
+FILE = "seats.json"
+"""Where the address and the tokens of a run that is being played lie, for this user alone."""
+URL, TOKEN = "OSTROM_SEAT_URL", "OSTROM_SEAT_TOKEN"
+"""What the process of an agent finds in its environment."""
+FEW_UNITS = 1000
+"""So many units are looked at for seats that wait for an agent; others are found when they are played."""
+FAREWELL = 5.0
+"""Seconds for agents to hear that the run is over."""
+AT_ONCE = 4
+"""Matches in play at a time, where each has processes of its own."""
+ONE_MATCH = "This seat was for one match, which is over."
+FINISHED = "The run is over: there are no more matches."
+
+
+class SeatHost:
+    """Asks agents at their seats through MCP, and tells them how their matches end."""
+
+    name = "mcp"
+    abilities = Abilities()
+    connections = 1
+
+    def __init__(
+        self, plan: Plan, options: PlayOptions | None = None, *, port: int = 0, quiet: bool = False
+    ) -> None:
+        try:
+            from ostrom.features.seats.server import SeatServer
+        except ModuleNotFoundError as error:
+            raise UsageError(
+                f"{plan.file}: agents at seats need the package {error.name}: pip install 'ostrom[agents]'"
+            ) from None
+        self.plan, self._quiet = plan, quiet
+        commands = any(config.mcp is not None and config.mcp.command for config in plan.agents)
+        self.at_once = ((options and options.max_connections) or AT_ONCE) if commands else None
+        self._waiting: dict[int, Chair] = {}
+        """Seats that wait for an agent, by number."""
+        self._own: dict[tuple[int, int], Chair] = {}
+        """Chairs of agents with processes, by match and player."""
+        self._processes: dict[tuple[int, int], asyncio.Task[None]] = {}
+        self._folder: Path | None = None
+        self._server = SeatServer(self._chairs, port)
+        self._stack = AsyncExitStack()
+
+    # -- what the engine and `studies.run` call ------------------------------------------------------
+
+    async def open(self, folder: Path) -> None:
+        """Serve, and leave the address and the tokens in the run folder."""
+        if self._folder is not None:
+            return
+        self._folder = folder
+        await self._stack.enter_async_context(self._server.running())
+        for seat in waiting_seats(self.plan):
+            self.chair(seat)
+        self._write()
+        if self._waiting and not self._quiet:
+            seats = ", ".join(map(str, sorted(self._waiting)))
+            say(
+                f"waiting for agents at seat {seats}: ostrom seat {folder} --seat {next(iter(self._waiting))}"
+            )
+
+    async def close(self) -> None:
+        """End the seats once all agents that are there have heard of it."""
+        self.stop(FINISHED)
+        await asyncio.gather(*(chair.told(FAREWELL) for chair in self._chairs()))
+        for process in self._processes.values():
+            process.cancel()
+        await asyncio.gather(*self._processes.values(), return_exceptions=True)
+        await self._stack.aclose()
+        self._server.close()
+        if self._folder is not None:
+            with suppress(OSError):
+                (self._folder / FILE).unlink()
+
+    def begin(self, unit: int, step: int, player: int, config: AgentConfig, rules: str) -> None:
+        """A decision begins."""
+        assert config.mcp is not None
+        if config.mcp.command is not None and (unit, player) not in self._own:
+            self._start(unit, player, config.mcp.command)
+        self._chair_at(unit, player).begin(unit, step, config.mcp.time, rules)
+
+    async def ask(self, unit: int, step: int, player: int, part: str, request: Request) -> Reply:  # noqa: ARG002
+        """Ask one question of a decision."""
+        return await self._chair_at(unit, player).ask(unit, part, request)
+
+    def decided(self, unit: int, step: int, player: int, answer: Answer | None) -> None:  # noqa: ARG002
+        """A decision ends."""
+        self._chair_at(unit, player).decided(unit, answer)
+
+    def ended(self, unit: int, scores: Sequence[float] | None) -> None:
+        """A match ends: every agent in it hears its own score. The end of a preparation is told to nobody."""
+        tell = self.plan.unit(unit).kind == "match"
+        for seat, chair in self._waiting.items():
+            chair.ended(unit, None if scores is None or seat > len(scores) else scores[seat - 1], tell=tell)
+        for (match, player), chair in self._own.items():
+            if match == unit:
+                chair.ended(unit, None if not scores else scores[player], tell=tell)
+                chair.close(ONE_MATCH)
+
+    def stop(self, why: str = "The run was stopped. It may go on later.") -> None:
+        """Ask nothing more."""
+        for chair in self._chairs():
+            chair.close(why)
+
+    async def complete(self, request: Request) -> Reply:
+        """Not available: a seat is asked for a decision."""
+        raise NotImplementedError("a seat is asked with ask()")
+
+    def describe(self) -> Mapping[str, Any]:
+        """Nothing that a reply could depend on."""
+        return {}
+
+    # -- seats ---------------------------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        """Where agents connect to."""
+        return self._server.url
+
+    def chair(self, seat: int) -> Chair:
+        """The chair that waits for an agent at a seat."""
+        if seat not in self._waiting:
+            self._waiting[seat] = Chair(seat)
+            self._write()
+        return self._waiting[seat]
+
+    def _chairs(self) -> Iterator[Chair]:
+        yield from self._waiting.values()
+        yield from self._own.values()
+
+    def _chair_at(self, unit: int, player: int) -> Chair:
+        if (own := self._own.get((unit, player))) is not None:
+            return own
+        return self.chair(self._seat(unit, player))
+
+    def _seat(self, unit: int, player: int) -> int:
+        """The number of a player's seat; a preparation is made by one player for its seat."""
+        found = self.plan.unit(unit)
+        return (found.seat if found.kind == "preparation" else player) + 1
+
+    # -- processes -----------------------------------------------------------------------------------
+
+    def _start(self, unit: int, player: int, command: Sequence[str]) -> None:
+        """Start the process of an agent for one match."""
+        chair = self._own[unit, player] = Chair(self._seat(unit, player), own_match=True)
+        task = self._processes[unit, player] = asyncio.create_task(self._run(chair, command))
+
+        def forget(_: asyncio.Task[None]) -> None:
+            self._own.pop((unit, player), None)
+            self._processes.pop((unit, player), None)
+
+        task.add_done_callback(forget)
+
+    async def _run(self, chair: Chair, command: Sequence[str]) -> None:
+        """Run a process until its match is over; if it ends before, the agent has left."""
+        try:
+            process = await start(command, {URL: self.url, TOKEN: chair.token})
+        except (OSError, UsageError) as error:
+            chair.leave(f"{written(command)}: cannot be started: {error}")
+            await chair.closed.wait()
+            return
+        exit_ = asyncio.create_task(_exit(process))
+        try:
+            over = asyncio.create_task(chair.closed.wait())
+            await asyncio.wait({exit_, over}, return_when=asyncio.FIRST_COMPLETED)
+            if not over.done():
+                chair.leave(
+                    f"{written(command)}: ended with status {exit_.result()} before the match was over"
+                )
+                await over
+            await asyncio.wait({exit_}, timeout=FAREWELL)
+        finally:
+            exit_.cancel()
+            await end(process)
+
+    def _write(self) -> None:
+        if self._folder is None:
+            return
+        tokens = {str(seat): chair.token for seat, chair in sorted(self._waiting.items())}
+        path = self._folder / FILE
+        with suppress(FileNotFoundError):
+            path.unlink()
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123
+            json.dump({"url": self.url, "tokens": tokens}, file)
+
+
+async def _exit(process: Process) -> int:
+    """Wait for the end of a process; what it prints is read and dropped, so that it can go on."""
+    assert process.stdout is not None
+    while await process.stdout.read(65_536):
+        pass
+    return await process.wait()
+
+
+def waiting_seats(plan: Plan) -> list[int]:
+    """The numbers of the seats of a plan that wait for an agent, as far as its first units show them."""
+    return sorted({
+        (unit.seat if unit.kind == "preparation" else player) + 1
+        for unit in islice(plan.units(), FEW_UNITS)
+        for player, seated in enumerate(unit.players)
+        if seated.config.mcp is not None and not seated.config.mcp.command
+    })  # fmt: skip

@@ -1,0 +1,269 @@
+"""The MCP server of seats: four tools, over stdio or over HTTP on this machine with one token for each seat."""
+
+import asyncio
+import hmac
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any, TextIO
+
+import anyio.to_thread
+import httpx2
+import mcp_types as types
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from ostrom.features.seats.chair import LONGEST_WAIT, USUAL_WAIT, Chair, Told
+from ostrom.ground.version import __version__
+from ostrom.web.security import SLOWEST, Gatekeeper, Refused
+from ostrom.web.server import listen_on, serving
+
+PATH = "/mcp"
+MOST_BYTES = 128 * 1024
+"""The largest body of a request."""
+MOST_LINE = 32 * 1024 * 1024
+"""Characters of one message on stdio, bytes of a refused body that are read: what is longer is dropped."""
+CHAIR = "ostrom.chair"
+INSTRUCTIONS = (
+    "You play one seat of a game. Call `look`: it waits until there is something to decide and returns what a player "
+    "reads. Answer with `act`, in the form that the text asks for; it says what is wrong with an answer that cannot be "
+    "read. Then call `look` again, until it says that the run is over. `rules` repeats the rules."
+)
+SEAT = {"seat": {"type": "integer", "minimum": 1, "description": "which of your seats, if you have several"}}
+Call = Callable[[str, Mapping[str, Any]], Awaitable[Told]]
+"""Makes one call of a tool with its arguments."""
+
+
+def _tool(name: str, about: str, properties: Mapping[str, Any], required: Iterable[str] = ()) -> types.Tool:
+    schema = {"type": "object", "properties": {**properties, **SEAT}, "required": list(required)}
+    return types.Tool(name=name, description=about, input_schema=schema)
+
+
+TOOLS = [
+    _tool(
+        "look",
+        "Read what there is to decide; waits until there is something, or until the match or the run is over.",
+        {"wait": {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT,
+                  "description": f"seconds to wait at most ({USUAL_WAIT:g})"}},
+    ),
+    _tool("rules", "Read the rules of the match again.", {}),
+    _tool(
+        "act",
+        "Answer what `look` asked, in the form that it asked for.",
+        {"answer": {"type": "string", "description": "the answer; reasons may stand before its last line"}},
+        ["answer"],
+    ),
+    _tool("leave", "Give up the match: everything in it that is still to be decided counts as missed.", {}),
+]  # fmt: skip
+
+
+async def call_chair(chair: Chair, name: str, arguments: Mapping[str, Any]) -> Told:
+    """Make a call of a tool at one seat; whatever is wrong with it is one line."""
+    unknown = [key for key in arguments if key not in ("seat", *_takes(name))]
+    if unknown:
+        allowed = ", ".join(("seat", *_takes(name)))
+        return Told("refused", f"{name} has no argument {str(unknown[0])[:40]!r} (allowed: {allowed}).")
+    if name == "look":
+        wait = arguments.get("wait", USUAL_WAIT)
+        if isinstance(wait, bool) or not isinstance(wait, int | float) or not math.isfinite(wait):
+            return Told("refused", f"wait must be a number of seconds from 0 to {LONGEST_WAIT:g}.")
+        return await chair.look(wait)
+    if name == "rules":
+        return chair.rules()
+    if name == "leave":
+        return chair.leave()
+    answer = arguments.get("answer")
+    if not isinstance(answer, str):
+        return Told("refused", "answer must be a text.")
+    return await chair.act(answer)
+
+
+def _takes(name: str) -> tuple[str, ...]:
+    return {"look": ("wait",), "act": ("answer",)}.get(name, ())
+
+
+def at_seats(calls: Mapping[int, Call]) -> Call:
+    """A call at one of several seats: the argument ``seat`` says which; a seat of somebody else is refused."""
+
+    async def call(name: str, arguments: Mapping[str, Any]) -> Told:
+        seat = arguments.get("seat", next(iter(calls)) if len(calls) == 1 else None)
+        yours = ", ".join(map(str, calls))
+        if seat is None:
+            return Told("refused", f"Say which of your seats you mean: seat must be one of {yours}.")
+        if isinstance(seat, bool) or not isinstance(seat, int) or seat not in calls:
+            return Told("refused", f"That seat is not yours (yours: {yours}).")
+        return await calls[seat](name, arguments)
+
+    return call
+
+
+def chair_call(chair: Chair) -> Call:
+    """Calls at one chair of this process."""
+
+    async def call(name: str, arguments: Mapping[str, Any]) -> Told:
+        return await call_chair(chair, name, arguments)
+
+    return at_seats({chair.seat: call})
+
+
+def make_server(call_of: Callable[[Any], Call]) -> Server[Any]:
+    """An MCP server; ``call_of`` gives the seat of a request (None on stdio)."""
+
+    async def listed(_: ServerRequestContext[Any, Any], __: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=TOOLS)
+
+    async def called(
+        context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        if params.name not in {tool.name for tool in TOOLS}:
+            names = ", ".join(tool.name for tool in TOOLS)
+            told = Told("refused", f"There is no tool {params.name[:40]!r} (allowed: {names}).")
+        else:
+            told = await call_of(context.request)(params.name, params.arguments or {})
+        return types.CallToolResult(
+            content=[types.TextContent(text=told.text)],
+            structured_content={"state": told.state, **told.more},
+            is_error=told.wrong,
+        )
+
+    return Server(
+        "ostrom-seat",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=listed,
+        on_call_tool=called,
+    )
+
+
+class SeatServer:
+    """Seats over HTTP on this machine: each request shows the token of one seat."""
+
+    def __init__(self, chairs: Callable[[], Iterable[Chair]], port: int = 0) -> None:
+        self._chairs = chairs
+        self._socket = listen_on("127.0.0.1", port)
+        self.port = int(self._socket.getsockname()[1])
+        self._gatekeeper = Gatekeeper(None, {self.port}, browsers=False)
+        self._manager = StreamableHTTPSessionManager(
+            make_server(lambda request: chair_call(request.scope[CHAIR])),
+            json_response=True,
+            stateless=True,
+            max_request_body_size=MOST_BYTES,
+        )
+
+    @property
+    def url(self) -> str:
+        """Where clients connect to."""
+        return f"http://127.0.0.1:{self.port}{PATH}"
+
+    def close(self) -> None:
+        """Free the port."""
+        self._socket.close()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve as long as the context lasts."""
+        async with self._manager.run(), serving(self, self._socket):
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request that names this machine and shows the token of a seat."""
+        try:
+            request = Request(scope, receive)
+            self._gatekeeper.check(request)
+            if request.url.path != PATH:
+                raise Refused(404, "There is no such page.")
+            chair = self._chair_of(request)
+            await _bounded(request)
+        except Refused as refused:
+            # A JSON-RPC error: clients show its text.
+            error = {"code": types.INVALID_REQUEST, "message": refused.reason}
+            response = JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, refused.status)
+            await response(scope, receive, send)
+            return
+        await self._manager.handle_request({**scope, CHAIR: chair}, receive, send)
+
+    def _chair_of(self, request: Request) -> Chair:
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        given = token.strip().encode("utf-8", "replace") if kind.lower() == "bearer" else b""
+        found = [chair for chair in self._chairs() if hmac.compare_digest(chair.token.encode(), given)]
+        if not found:
+            raise Refused(401, "This seat needs its token: send it as `Authorization: Bearer TOKEN`.")
+        return found[0]
+
+
+async def _bounded(request: Request) -> None:
+    """Refuse a body that is too large; it is read first, within bounds, or its sender would not hear why."""
+    length = request.headers.get("content-length", "0")
+    if length.isascii() and length.isdigit() and len(length) < 12 and int(length) <= MOST_BYTES:
+        return
+    read = 0
+    with suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(SLOWEST):
+            async for piece in request.stream():
+                read += len(piece)
+                if read > MOST_LINE:
+                    break
+    raise Refused(413, f"A request has at most {MOST_BYTES:,} bytes.")
+
+
+class _Lines:
+    """The lines of a text stream, each of bounded length; a wait for one can be given up at any time."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        whole = True
+        while line := await anyio.to_thread.run_sync(
+            self._stream.readline, MOST_LINE, abandon_on_cancel=True
+        ):
+            begins, whole = whole, line.endswith("\n")
+            if begins and whole:
+                yield line
+
+
+async def serve_stdio(call: Call) -> None:
+    """Serve MCP on the standard streams of this process until the client closes its end."""
+    server = make_server(lambda _: call)
+    lines: Any = _Lines(open(0, encoding="utf-8", errors="replace", closefd=False))  # noqa: SIM115
+    async with stdio_server(stdin=lines) as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+@asynccontextmanager
+async def remote_seats(url: str, tokens: Mapping[int, str]) -> AsyncIterator[Call]:
+    """Calls at seats that another process of this machine serves."""
+    calls: dict[int, Call] = {}
+    async with AsyncExitStack() as stack:
+        for seat, token in tokens.items():
+            client = await stack.enter_async_context(connected(url, token))
+            calls[seat] = _forwarding(client)
+        yield at_seats(calls)
+
+
+@asynccontextmanager
+async def connected(url: str, token: str) -> AsyncIterator[Client]:
+    """A client of a seat."""
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=2 * LONGEST_WAIT) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        yield client
+
+
+def _forwarding(client: Client) -> Call:
+    async def call(name: str, arguments: Mapping[str, Any]) -> Told:
+        result = await client.call_tool(name, dict(arguments))
+        text = "\n".join(part.text for part in result.content if isinstance(part, types.TextContent))
+        more = dict(result.structured_content or {})
+        return Told(str(more.pop("state", "refused")), text, more)
+
+    return call

@@ -1,0 +1,83 @@
+"""One seat in several matches at a time: they are played one after another, and clocks of others stand still."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from ostrom.agents.base import Missed
+from ostrom.answers import Answer
+from ostrom.features.seats.chair import Chair
+from ostrom.models.base import Message, Reply, Request
+
+
+def asking(chair: Chair, unit: int, text: str, part: str = "try0") -> asyncio.Task[Reply]:
+    return asyncio.create_task(chair.ask(unit, part, Request((Message("user", text),))))
+
+
+def test_an_agent_plays_one_match_at_a_time_and_others_wait_with_their_clocks() -> None:
+    async def play() -> None:
+        chair = Chair(1)
+        for unit in (7, 3):
+            chair.begin(unit, 0, 0.15, "")
+        first, second = asking(chair, 7, "seven"), asking(chair, 3, "three")
+        assert (await chair.look()).text == "seven"
+        acting = asyncio.create_task(chair.act("a"))
+        assert (await first).text == "a"
+        chair.decided(7, Answer("a"))
+        assert (await acting).state == "taken"
+        await asyncio.sleep(0.3)  # twice the time of a decision: the other match has not begun here
+        assert not second.done() and (await chair.look(0)).state == "wait"
+        chair.ended(7, 2.0)
+        assert (await chair.look()).more == {"score": 2.0}
+        assert (await chair.look()).text == "three"
+        with pytest.raises(Missed, match=r"no answer within 0\.15 s"):
+            await second
+
+    asyncio.run(play())
+
+
+def test_all_questions_of_a_decision_share_its_time() -> None:
+    async def play() -> None:
+        chair = Chair(1)
+        chair.begin(0, 0, 0.2, "")
+        question = asking(chair, 0, "one")
+        await chair.look()
+        acting = asyncio.create_task(chair.act("rubbish"))
+        await question
+        again = asking(chair, 0, "not that", "try1")
+        assert (await acting).text == "not that"
+        with pytest.raises(Missed):
+            await asyncio.wait_for(again, 5)
+        with pytest.raises(Missed):  # and what the decision would ask later is missed, too
+            await asking(chair, 0, "more", "social.try0")
+
+    asyncio.run(play())
+
+
+def test_a_preparation_ends_without_a_word() -> None:
+    async def play() -> None:
+        chair = Chair(1)
+        chair.begin(0, 0, 60, "")
+        question = asking(chair, 0, "design")
+        await chair.look()
+        acting = asyncio.create_task(chair.act("a"))
+        await question
+        chair.decided(0, Answer("a"))
+        await acting
+        chair.ended(0, None, tell=False)
+        assert (await chair.look(0)).state == "wait"
+
+    asyncio.run(play())
+
+
+def test_waits_are_bounded_whatever_is_asked_for() -> None:
+    async def play() -> None:
+        chair = Chair(1)
+        assert (await chair.look(-5)).state == "wait"
+        chair.close("The run is over.")
+        assert (await chair.look(1e300)).state == "run_over"
+        assert (await chair.act("a")).text == "The run is over."
+
+    asyncio.run(play())

@@ -1,0 +1,37 @@
+"""The README of a folder is true: what it names exists, and it names every file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.house.source import SOURCE
+
+ROOT = SOURCE.parents[1]
+READMES = [
+    path for path in sorted(SOURCE.rglob("README.md")) if path.parent.name not in ("prompts", "replications")
+]
+FILE = re.compile(r"`((?:[\w-]+/)*[\w-]+\.(?:py|yaml|sql|md))`")
+PATH = re.compile(r"`((?:tests|docs|view|ground|studies|api|probe|engine|analysis|data|costs)/[\w./-]*)`")
+NAMED_APART = {"__init__.py"}
+PARTS = {"mappings", "templates", "data", "static", "words"}
+"""Folders whose files are parts or data of one kind, named as a whole."""
+
+
+@pytest.mark.parametrize("readme", READMES, ids=lambda path: str(path.parent.relative_to(SOURCE)))
+def test_a_readme_names_what_is_there(readme: Path) -> None:
+    text, folder = readme.read_text(encoding="utf-8"), readme.parent
+    files = [file for file in folder.rglob("*") if file.suffix in (".py", ".yaml", ".sql") and file.is_file()]
+    named = set(FILE.findall(text))
+    known = {file.name for file in SOURCE.rglob("*") if file.is_file()}
+    for name in sorted(named | set(PATH.findall(text))):
+        places = [folder / name, SOURCE / name, ROOT / name]
+        assert any(map(Path.exists, places)) or ("/" not in name and name in known), (
+            f"{readme}: {name} is not there"
+        )
+    told = {Path(name).name for name in named}
+    for file in files:
+        apart = file.name in NAMED_APART or PARTS & set(file.relative_to(folder).parts[:-1])
+        in_folder = f"`{file.parent.name}`" in text or f"`{file.parent.name}/`" in text
+        assert apart or file.name in told or in_folder, f"{readme}: does not name {file.relative_to(folder)}"
