@@ -26,7 +26,7 @@ class Size(NamedTuple):
 
 MOST: dict[str, Size] = {
     "ground": Size(16, 1_177),
-    "games": Size(41, 2_594),
+    "games": Size(41, 2_603),
     "answers": Size(13, 907),
     "mechanisms": Size(40, 3_065),
     "memory": Size(9, 496),
@@ -37,12 +37,12 @@ MOST: dict[str, Size] = {
     "data": Size(5, 602),
     "analysis": Size(35, 4_326),
     "reports": Size(32, 2_617),
-    "studies": Size(18, 2_236),
+    "studies": Size(18, 2_242),
     "costs": Size(8, 1_144),
     "api": Size(5, 552),
     "cli": Size(15, 1_282),
     "web": Size(5, 301),
-    "features": Size(139, 11_630),
+    "features": Size(139, 11_632),
     "people": Size(27, 3_365),
     "view": Size(22, 3_203),
     "probe": Size(17, 1_550),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=620, statements=59_602)
+WHOLE = Size(files=620, statements=59_619)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -1,6 +1,6 @@
 """Games: payoffs, catalog, equilibria, descriptions. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -111,6 +111,21 @@ def game_files(stated: Any, file: str | None) -> dict[str, str]:
         return {}
     path = _beside(stated, file)
     return {stated: blake2b(path.read_bytes(), digest_size=16).hexdigest()} if path.is_file() else {}
+
+
+def keep_game_files(names: Iterable[str], file: str | None, folder: Path) -> None:
+    """Copy the game files that a study names to a run folder, so that the run is read wherever it lies.
+
+    A file that is named by an absolute path, or by one that leads out of a folder, stays where it is.
+    """
+    for name in names:
+        path, source = Path(name), _beside(name, file)
+        if path.is_absolute() or ".." in path.parts or not source.is_file():
+            continue
+        copy = folder / path
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if not copy.exists():
+            copy.write_bytes(source.read_bytes())
 
 
 def _inline(spec: Mapping[str, Any]) -> bool:

@@ -18,6 +18,7 @@ from ostrom.engine import loop
 from ostrom.engine.entries import answer_columns
 from ostrom.engine.folder import (
     FREE_TO_CHANGE,
+    MANIFEST,
     MAY_BE_DECIDED,
     MAY_GROW,
     Folder,
@@ -35,6 +36,7 @@ from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Result, Runner
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
+from ostrom.games import is_game_file, keep_game_files
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain
 from ostrom.ground.python_files import references
@@ -299,6 +301,7 @@ def prepare_folder(folder: Folder, plan: Plan) -> None:
         if plan.shard is not None:
             more["shard"] = {**asdict(plan.shard), "playing": token_hex(8), "trees": _trees(plan)}
         folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
+        keep_game_files(filter(is_game_file, plan.prompts), plan.file, folder.path)
         return
     try:
         old = check_same(folder, plan)
@@ -312,6 +315,13 @@ def prepare_folder(folder: Folder, plan: Plan) -> None:
     new = {**old, "study": study, "prompts_folder": home, **forked}
     if old != new:
         folder.write_manifest(new)
+
+
+def copy_game_files(manifest: Mapping[str, Any], run: Path, target: Path) -> None:
+    """Give a folder that is made from a run the game files that the run keeps; links are left out."""
+    kept = [name for name in manifest.get("prompts") or {} if is_game_file(name)]
+    names = [name for name in kept if not (run / name).is_symlink()]
+    keep_game_files(names, str(run / MANIFEST), target)
 
 
 def _trees(plan: Plan) -> str | None:

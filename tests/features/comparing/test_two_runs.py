@@ -81,7 +81,7 @@ def test_undecided_says_how_many_seeds_and_what_they_take(call: Call) -> None:
     assert f"undecided: about {one['seeds_to_decide']} seeds in both runs" in shown.out.replace(
         "\n", " "
     ) or ("undecided: about" in shown.out)
-    assert shown.out.index("minus") < shown.out.index("What else differs")
+    assert shown.out.index("What else differs") < shown.out.index("minus")
     assert "all 2 verdicts hold at once at 0.95 for every distribution" in shown.err
     wide = told(call("compare", "same", "kind", "--where", "agent={model}", "--margin", "0.6", "--json"))
     assert wide["differences"][0]["verdict"] == "equivalent" and wide["margin"] == 0.6

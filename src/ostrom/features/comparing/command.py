@@ -145,6 +145,8 @@ def _two_runs(
         print_json(CommandResult(document, made, "differences"))
         return made
     print_standing(registered)
+    if made.changed:
+        print_table("What else differs", ["key", made.new, made.old], [list(row) for row in made.changed])
     columns = [name for name in made.differences[0].key if name != "run"]
     print_table(
         f"{made.measure}: {made.new} minus {made.old} ({made.level:.0%} intervals)",
@@ -164,8 +166,6 @@ def _two_runs(
     )
     if far:
         write(far)
-    if made.changed:
-        print_table("What else differs", ["key", made.new, made.old], [list(row) for row in made.changed])
     say(made.control)
     for note in dict.fromkeys(one.note for one in made.differences if one.note):
         say(note)

@@ -24,7 +24,7 @@ from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import refuse_link
 from ostrom.ground.words import how_many, listed
 from ostrom.studies.plan import read_plan
-from ostrom.studies.run import find_run
+from ostrom.studies.run import copy_game_files, find_run
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def join_shards(name: str, shards: Sequence[str | Path], runs: str | Path = "run
         refuse_versions(journals)
         # The plan is that of the undivided study: it says which units belong to which shard.
         journal = JoinedJournal(target.path / MANIFEST, journals)
-        plan = read_plan(PlanSource(target.path, whole, journal))
+        plan = read_plan(PlanSource(manifests[0][0].path, whole, journal))
         journal.assign(plan.group)
         states = journal.states()
         if (most := max((*states, *journal.begun()), default=0)) >= len(plan) > 0:
@@ -138,5 +138,6 @@ def _write(
         # Tables of the shards that it was joined from before may have as many entries as those of the new ones.
         (target.path / FRESHNESS).unlink(missing_ok=True)
         target.write_manifest({**whole, "joined": listed})
+        copy_game_files(whole, manifests[0][0].path, target.path)
     finally:
         target.unlock()
