@@ -1,0 +1,61 @@
+"""A game file beside a study: its run holds a copy and is read from anywhere."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.cli.in_process import Call, caller
+
+GAME = """
+name: mine
+actions: [cooperate, defect]
+cooperative: [cooperate, cooperate]
+payoffs: [[[3, 3], [0, 5]], [[5, 0], [1, 1]]]
+"""
+STUDY = """
+name: s
+game: games/mine.yaml
+mechanism: {name: repetition, rounds: 3}
+types: {a: tit_for_tat, b: defector}
+seeds: 2
+"""
+ESTIMATE = ("cooperation", "--by", "agent", "--json")
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+    folder = tmp_path / "studies" / "games"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text(GAME, encoding="utf-8")
+    (folder.parent / "s.yaml").write_text(STUDY, encoding="utf-8")
+    return caller(monkeypatch, tmp_path)
+
+
+def test_a_run_is_read_without_the_file_that_its_study_named(call: Call, tmp_path: Path) -> None:
+    assert call("run", "studies/s.yaml").code == 0
+    shutil.rmtree(tmp_path / "studies")
+    assert call("estimate", "s", *ESTIMATE).code == 0
+    assert call("resume", "s", "--seeds", "3").code == 0
+
+
+def test_joined_and_shared_runs_have_the_file_too(call: Call, tmp_path: Path) -> None:
+    for shard in ("1/2", "2/2"):
+        assert call("run", "studies/s.yaml", "--shard", shard).code == 0
+    shutil.rmtree(tmp_path / "studies")
+    assert call("join", "j", "runs/s.1-of-2", "runs/s.2-of-2").code == 0
+    joined = call("estimate", "j", *ESTIMATE)
+    assert joined.code == 0
+    assert call("export", "j", "--format", "shared", "--out", "copy").code == 0
+    shutil.rmtree(tmp_path / "runs")
+    assert call("estimate", "copy", *ESTIMATE).code == 0
+
+
+def test_no_link_of_a_run_is_followed_into_what_is_made_from_it(call: Call, tmp_path: Path) -> None:
+    assert call("run", "studies/s.yaml").code == 0
+    kept = tmp_path / "runs" / "s" / "games" / "mine.yaml"
+    kept.unlink()
+    kept.symlink_to(tmp_path / "studies" / "games" / "mine.yaml")
+    assert call("export", "s", "--format", "shared", "--out", "copy").code == 0
+    assert not (tmp_path / "copy" / "games").exists()
