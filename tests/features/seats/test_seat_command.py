@@ -102,7 +102,7 @@ def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
         plan = plan_of(types=against(["no-such-program"]), mechanism=rules)
         play_plan(plan, name="s", runs=tmp_path, options=options_for(["no-such-program"]))
     broken = tmp_path / "broken"
-    broken.write_bytes(b"\x00\x01")
+    broken.write_text("#!/no/such/interpreter\n")
     broken.chmod(0o755)
     plan = plan_of(types=against([str(broken)]), mechanism=rules)
     assert play_plan(plan, name="s", runs=tmp_path, options=options_for([str(broken)])).complete
