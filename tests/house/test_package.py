@@ -92,7 +92,8 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes(), file.name
     with ZipFile(files[0]) as wheel:
         held = wheel.namelist()
-    assert all(name.startswith(("ostrom/", f"ostrom-{ostrom.__version__}.dist-info/")) for name in held)
+    own = ("ostrom/", "ostrom_verifiers/", f"ostrom-{ostrom.__version__}.dist-info/")
+    assert all(name.startswith(own) for name in held)
     assert not [name for name in held if "__pycache__" in name or "golden" in name or name.endswith(".db")]
     assert "PASSED" in run(sys.executable, "-m", "twine", "check", "--strict", *files)
     run(sys.executable, "-m", "venv", tmp_path / "empty")

@@ -26,7 +26,7 @@ def test_a_readme_names_what_is_there(readme: Path) -> None:
     named = set(FILE.findall(text))
     known = {file.name for file in SOURCE.rglob("*") if file.is_file()}
     for name in sorted(named | set(PATH.findall(text))):
-        places = [folder / name, SOURCE / name, ROOT / name]
+        places = [folder / name, SOURCE / name, SOURCE.parent / name, ROOT / name]
         assert any(map(Path.exists, places)) or ("/" not in name and name in known), (
             f"{readme}: {name} is not there"
         )

@@ -42,7 +42,7 @@ MOST: dict[str, Size] = {
     "api": Size(5, 552),
     "cli": Size(15, 1_282),
     "web": Size(5, 301),
-    "features": Size(139, 11_632),
+    "features": Size(139, 11_630),
     "people": Size(27, 3_365),
     "view": Size(22, 3_203),
     "probe": Size(17, 1_550),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=620, statements=59_604)
+WHOLE = Size(files=620, statements=59_602)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -263,3 +263,20 @@ def test_a_gpu_is_used_where_the_runtime_finds_one_and_refused_where_not(
         assert model.describe()["gpu_layers"] == layers
         with pytest.raises(ModelError, match=f"the runtime cannot load this file \\({layers}\\)"):
             runtime.Runtime(model._load)
+
+
+@pytest.mark.parametrize(("adapters", "size"), [((), 512), ((Path("a.gguf"),), 0)])
+def test_with_adapters_nothing_is_kept_that_another_one_computed(
+    adapters: tuple[Path, ...], size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ostrom.models.embedded import runtime
+
+    def refuse(params: Any) -> None:
+        raise RuntimeError(params.cache_ram_mib)
+
+    names = ("CommonAdapterLoraInfo", "CommonParams", "common_reasoning_format")
+    parts = {name: getattr(xllamacpp, name) for name in names}
+    monkeypatch.setattr(runtime, "_library", lambda: SimpleNamespace(Server=refuse, **parts))
+    load = runtime.Load(Path("m.gguf"), slots=2, threads=1, context=512, keep_prompts=True)
+    with pytest.raises(ModelError, match=rf"cannot load this file \({size}\)"):
+        runtime.Runtime(load, adapters)

@@ -349,10 +349,11 @@ def test_a_call_with_a_number_of_another_shard_is_refused(runs: Path, number: in
         assert f"holds calls {number} to {number}, its own are 1000000001 to 2000000000" in refused(ask)
 
 
-def test_a_match_that_the_study_does_not_have_is_refused(runs: Path) -> None:
-    put_unit(shard(runs, 2), 3001)
-    assert "holds match 3001, the study has only 24" in refused(lambda: opened(runs))
-    assert "holds match 3001" in refused(lambda: join_shards("new", shards(runs), runs))
+@pytest.mark.parametrize(("number", "match"), [(2, 3001), (1, 24)])
+def test_a_match_that_the_study_does_not_have_is_refused(runs: Path, number: int, match: int) -> None:
+    put_unit(shard(runs, number), match)
+    assert f"holds match {match}, the study has only 24" in refused(lambda: opened(runs))
+    assert f"holds match {match}, the" in refused(lambda: join_shards("new", shards(runs), runs))
 
 
 @given(st.integers(0, 2), st.floats(0, 1), st.integers(0, 255), st.sampled_from(["run.json", "journal.db"]))

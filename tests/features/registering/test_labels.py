@@ -81,6 +81,7 @@ NO_FIGURES = {
     "power": "of a study that is planned",
     "register": "says what the others repeat",
     "serve pilot people": "studies with people cannot be registered",
+    "seat openenv": "play for agents outside, and print no figure",
     "import": "what was played elsewhere cannot be bound",
     "join check batches transcript": "counts, and single matches",
     "tree author train regress": "of precomputed players, stories and adapters",
