@@ -320,7 +320,7 @@ class LanguageAgent:
         return replace(mixed, value=drawn, probabilities=odds)
 
 
-class OutsideAgent(LanguageAgent):
+class SeatedAgent(LanguageAgent):
     """An agent outside of Ostrom at a seat: reads what a model would read; a decision may be missed, as by a person."""
 
     def __init__(
@@ -474,7 +474,7 @@ class AgentFactory:
         if config.mcp is not None:
             if self.seats is None:
                 raise StudyError("agents at seats are not asked by this command", key="agent.mcp")
-            return OutsideAgent(config, self.seats, self.invalidity, renderer)
+            return SeatedAgent(config, self.seats, self.invalidity, renderer)
         assert config.client is not None
         return LanguageAgent(config, self.models[config.client], self.invalidity, renderer)
 

@@ -96,13 +96,19 @@ def test_a_process_that_ends_early_has_left(tmp_path: Path) -> None:
     assert notes[0].endswith("program.py: ended with status 3 before the match was over")
 
 
-def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
     rules = {"name": "repetition", "rounds": 1, "missed": "default:defect"}
-    plan = plan_of(types=against(["no-such-program"]), mechanism=rules)
-    assert play_plan(plan, name="s", runs=tmp_path, options=options_for(["no-such-program"])).complete
+    with pytest.raises(UsageError, match="there is no program no-such-program here"):
+        plan = plan_of(types=against(["no-such-program"]), mechanism=rules)
+        play_plan(plan, name="s", runs=tmp_path, options=options_for(["no-such-program"]))
+    broken = tmp_path / "broken"
+    broken.write_text("#!/no/such/interpreter\n")
+    broken.chmod(0o755)
+    plan = plan_of(types=against([str(broken)]), mechanism=rules)
+    assert play_plan(plan, name="s", runs=tmp_path, options=options_for([str(broken)])).complete
     with open_run(tmp_path / "s") as run:
         note = next(row["note"] for row in run.rows.decisions() if row["player"] == 1)
-    assert note.startswith("no-such-program: cannot be started: ")
+    assert note.startswith(f"{broken}: cannot be started: ")
 
 
 def test_a_process_that_hangs_misses_its_decisions_and_is_ended(

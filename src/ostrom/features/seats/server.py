@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TextIO
 
@@ -38,7 +38,7 @@ INSTRUCTIONS = (
 )
 GONE = "The run is no longer played: its process has ended."
 SEAT = {"seat": {"type": "integer", "minimum": 1, "description": "which of your seats, if you have several"}}
-Call = Callable[[str, Mapping[str, Any]], Awaitable[Told]]
+Call = Callable[[str, Mapping[str, Any]], Coroutine[Any, Any, Told]]
 """Makes one call of a tool with its arguments."""
 
 
