@@ -13,14 +13,17 @@ RULES = "r" * SHARED
 class Call(threading.Thread):
     """A call that runs until it is told to end."""
 
-    def __init__(self, beginnings: Beginnings, prompt: str, share: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, beginnings: Beginnings, prompt: str, share: Callable[[], int | None] = lambda: None
+    ) -> None:
         super().__init__(daemon=True)
         self.beginnings, self.prompt, self.share = beginnings, prompt, share
+        self.slot: int | None = None
         self.stop, self.running, self.finish = threading.Event(), threading.Event(), threading.Event()
         self.start()
 
     def run(self) -> None:
-        with self.beginnings.turn(self.prompt, self.stop, self.share):
+        with self.beginnings.turn(self.prompt, self.stop, self.share) as self.slot:
             self.running.set()
             self.finish.wait(60)
 
@@ -37,15 +40,16 @@ def waits(call: Call) -> bool:
 
 def test_a_call_waits_for_one_that_begins_alike_and_then_finds_it_shared() -> None:
     beginnings, shared = Beginnings(), list[str]()
-    first = Call(beginnings, RULES + "one", lambda: shared.append("first"))
+    first = Call(beginnings, RULES + "one", lambda: shared.append("first") or 7)  # type: ignore[func-returns-value]
     assert first.running.wait(60)
     second = Call(beginnings, RULES + "two", lambda: shared.append("second"))
     other = Call(beginnings, "another prompt")
     assert other.running.wait(60) and waits(second) and not shared
     first.end()
     assert second.running.wait(60) and shared == ["first"]
+    assert (first.slot, second.slot) == (None, 7), "the slot of the first stays with its conversation"
     third = Call(beginnings, RULES + "three")  # what it begins with was read: nothing to wait for
-    assert third.running.wait(60)
+    assert third.running.wait(60) and third.slot is None
     for call in (second, other, third):
         call.end()
     assert shared == ["first"]

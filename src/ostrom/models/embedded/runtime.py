@@ -110,10 +110,12 @@ class Runtime:
             if isinstance(result, dict):
                 chunk(result)
 
-    def share(self) -> None:
-        """Put what idle slots have read into the cache that all slots share."""
+    def share(self) -> int | None:
+        """Put what idle slots have read into the cache that all slots share; a slot that has nothing to lose."""
         with suppress(ModelError), self._call():
-            self._server.handle_completions({"prompt": ".", "n_predict": 0, "cache_prompt": False})
+            reply = self._server.handle_completions({"prompt": ".", "n_predict": 0, "cache_prompt": False})
+            return reply.get("id_slot") if isinstance(reply, dict) else None
+        return None
 
     @contextmanager
     def _call(self) -> Iterator[None]:
@@ -193,22 +195,31 @@ class Beginnings:
         self._running: list[str] = []
         self._waiting: list[str] = []
         self._ended: deque[str] = deque(maxlen=32)
+        self._slots: dict[int | None, str] = {}
+        """Slots for those that wait, and the prompt that they wait for."""
 
     @contextmanager
-    def turn(self, prompt: str, stop: threading.Event, share: Callable[[], None]) -> Iterator[None]:
-        """Wait for a running call that begins alike; ``share`` what this one has read with those that wait for it."""
+    def turn(
+        self, prompt: str, stop: threading.Event, share: Callable[[], int | None]
+    ) -> Iterator[int | None]:
+        """Wait for a running call that begins alike; ``share`` what this one has read with those that wait for it.
+
+        Gives the slot to take, if any: that of the call which was waited for stays with its conversation.
+        """
         with self._changed:
             self._waiting.append(prompt)
             while not stop.is_set() and any(self._begins(prompt, other) for other in self._running):
                 self._changed.wait(0.1)
             self._waiting.remove(prompt)
             self._running.append(prompt)
+            slot = next((n for n, other in self._slots.items() if _common(prompt, other) >= SHARED), None)
+            self._slots.pop(slot, None)
         try:
-            yield
+            yield slot
             with self._changed:
                 awaited = any(self._begins(other, prompt) for other in self._waiting)
-            if awaited:
-                share()
+            if awaited and (free := share()) is not None:
+                self._slots[free] = prompt
         finally:
             with self._changed:
                 self._running.remove(prompt)

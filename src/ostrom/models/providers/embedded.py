@@ -102,9 +102,11 @@ class EmbeddedModel:
                 if self._closed:
                     raise ModelError(f"{self.name} was closed before this call")
                 shared = enter(self, self._load, self._adapter_path)
-                with self._turn(shared, body, stop), shared.free:
+                with self._turn(shared, body, stop) as slot, shared.free:
                     if stop.is_set():
                         return
+                    if slot is not None:
+                        body["id_slot"] = slot
                     reply = self._call(shared, body, request, stop)
             except BaseException as failure:
                 error = failure
@@ -185,7 +187,7 @@ class EmbeddedModel:
 
     def _turn(
         self, shared: SharedRuntime, body: dict[str, Any], stop: threading.Event
-    ) -> AbstractContextManager[None]:
+    ) -> AbstractContextManager[int | None]:
         """When a call may start: at once, unless one that begins alike is running."""
         if not self._load.keep_prompts or self._load.slots == 1 or shared.adapters:
             return nullcontext()
