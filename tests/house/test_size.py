@@ -31,7 +31,7 @@ MOST: dict[str, Size] = {
     "mechanisms": Size(40, 3_065),
     "memory": Size(9, 496),
     "framing": Size(17, 1_955),
-    "models": Size(33, 3_821),
+    "models": Size(33, 3_828),
     "agents": Size(34, 2_940),
     "engine": Size(29, 5_186),
     "data": Size(5, 602),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=620, statements=59_619)
+WHOLE = Size(files=620, statements=59_626)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
