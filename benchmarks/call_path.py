@@ -15,8 +15,8 @@ import orjson
 
 from benchmarks.processes import server
 from benchmarks.result import Result
-from ostrom.engine.loop import VARIABLE
 from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.loop import VARIABLE
 from ostrom.ground.validation import validate
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile

@@ -25,7 +25,7 @@ class Size(NamedTuple):
 
 
 MOST: dict[str, Size] = {
-    "ground": Size(16, 1_177),
+    "ground": Size(17, 1_205),
     "games": Size(41, 2_603),
     "answers": Size(13, 907),
     "mechanisms": Size(40, 3_065),
@@ -33,7 +33,7 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_955),
     "models": Size(33, 3_828),
     "agents": Size(34, 2_940),
-    "engine": Size(29, 5_186),
+    "engine": Size(28, 5_158),
     "data": Size(5, 602),
     "analysis": Size(35, 4_326),
     "reports": Size(32, 2_617),
@@ -58,7 +58,7 @@ WHOLE = Size(files=620, statements=59_626)
 MEDIAN_LINES = (90, 160)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
-ROOM_LINES = {"studies": 4_000, "features": 21_000}
+ROOM_LINES = {"studies": 4_000, "features": 22_500}
 OTHER_ROOM_LINES = 9_000
 DOCUMENTED = 0.9819
 """The least share of public functions with a docstring: what 0.1 had (2,988 of 3,043)."""

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from ostrom.engine import loop
+from ostrom.ground import loop
 from ostrom.models.base import Reply, Request
 from ostrom.models.pending_call import Release
 from ostrom.models.transport import PendingPost, Transport

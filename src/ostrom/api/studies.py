@@ -22,12 +22,12 @@ from ostrom.costs.forecast import Forecast, forecast, measure
 from ostrom.costs.waves import check_batch
 from ostrom.data.early_looks import record_early_look
 from ostrom.data.rundata import RunData, run_data
-from ostrom.engine import loop
 from ostrom.engine.folder import Folder, check_name
 from ostrom.engine.play_options import DECLARED, PlayOptions
 from ostrom.engine.progress import stop_in, watch_with
 from ostrom.engine.runner import Result
 from ostrom.engine.shards import Shard
+from ostrom.ground import loop
 from ostrom.ground.commands import exposed
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.results import TableRows, html_table

@@ -13,8 +13,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from ostrom.engine import loop
 from ostrom.engine.folder import Folder, identity
+from ostrom.ground import loop
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import write_whole
 from ostrom.ground.words import how_many

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from ostrom.agents.base import OutsideSeats
 from ostrom.agents.commands import allow_commands
-from ostrom.engine import loop
 from ostrom.engine.entries import answer_columns
 from ostrom.engine.folder import (
     FREE_TO_CHANGE,
@@ -37,6 +36,7 @@ from ostrom.engine.runner import Result, Runner
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
 from ostrom.games import is_game_file, keep_game_files
+from ostrom.ground import loop
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain
 from ostrom.ground.python_files import references

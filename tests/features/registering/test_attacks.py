@@ -51,8 +51,13 @@ def test_a_game_file_that_is_edited_is_another_study(call: Call) -> None:
     assert call("run", "s.yaml", "--registered", "r.yaml", "--limit", "2").code == 1
     Path("own.yaml").write_text(GAME.replace("[3, 3]", "[4, 4]"))
     assert call("register", "--check", "r.yaml").code == 1
+    done = call("run", "s.yaml", "--registered", "r.yaml")
+    assert done.code == 1 and "own.yaml was changed" in done.err
+    kept = Path("runs/s/own.yaml")
+    kept.write_text(Path("own.yaml").read_text())
     done = call("resume", "s")
     assert done.code == 1 and "own.yaml was changed" in done.err
+    kept.write_text(GAME)
     assert call("run", "s.yaml", "--registered", "r.yaml", "--name", "edited").code == 0
     told = checked(call, "edited")
     assert told["status"] == "exploratory"

@@ -8,8 +8,8 @@ import typer
 
 from ostrom.cli.options import Json, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_record, print_table, write
-from ostrom.engine import loop
 from ostrom.engine.play_options import PlayOptions
+from ostrom.ground import loop
 
 models = typer.Typer(help="Language models: check one, list them, fetch embedded ones.", no_args_is_help=True)
 

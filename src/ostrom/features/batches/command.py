@@ -10,13 +10,13 @@ import typer
 
 from ostrom.cli.options import RunName, Runs, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say
-from ostrom.engine import loop
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger, batches_in_words, read_batches
 from ostrom.engine.batching.service import with_retries
 from ostrom.engine.executors.local import batch_endpoint
 from ostrom.engine.folder import Folder, refuse_joined
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
+from ostrom.ground import loop
 from ostrom.ground.errors import ModelError, RunError, UsageError
 from ostrom.models import open_model
 from ostrom.models.batches import BatchEndpoint

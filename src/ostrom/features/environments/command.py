@@ -41,8 +41,8 @@ def openenv(
     OSTROM_ENVIRONMENT_PASSWORD.
     """
     from ostrom.api import Study
-    from ostrom.engine import loop
     from ostrom.features.environments import Environment
+    from ostrom.ground import loop
     from ostrom.studies.resolve import resolve
 
     say_allowed(options.allow_key, model, set_)

@@ -24,7 +24,6 @@ from ostrom.agents.language import AgentFactory, LanguageAgent
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer, Invalid, constraint_of
 from ostrom.api import Study
-from ostrom.engine import loop
 from ostrom.engine.caller import Caller, prompt_of
 from ostrom.engine.entries import CallRecord
 from ostrom.engine.executors.local import Assignment, LocalExecutor, Session, UnitEnd
@@ -35,6 +34,7 @@ from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.runner import count_spent
 from ostrom.features.environments.episode import Episode, EpisodeClosed, OutsideQuestion, outside_players
 from ostrom.framing import Prompt
+from ostrom.ground import loop
 from ostrom.ground.errors import InvalidAnswers, ModelError, ModelGivenUp, OstromError, UsageError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision

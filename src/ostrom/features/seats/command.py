@@ -53,8 +53,8 @@ def seat(
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.cli.ending import leave
-    from ostrom.engine import loop
     from ostrom.engine.folder import Folder
+    from ostrom.ground import loop
 
     say_allowed(options.allow_key, None, set_)
     if json and not http:
@@ -184,8 +184,8 @@ def _show(url: str, tokens: dict[int, str], json: bool) -> None:
 
 def _join(home: Folder, seats: list[int], *, http: bool, json: bool) -> None:
     """Take seats of a run that another process of this user plays."""
-    from ostrom.engine import loop
     from ostrom.features.seats.host import FILE
+    from ostrom.ground import loop
     from ostrom.ground.files import read_plain
 
     try:

@@ -16,8 +16,8 @@ import pytest
 
 from ostrom.engine.gate import Limiter
 from ostrom.engine.journal import Journal
-from ostrom.engine.loop import VARIABLE, loop_name, run
 from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.loop import VARIABLE, loop_name, run
 from ostrom.models.pending_call import NO_SIZE
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
