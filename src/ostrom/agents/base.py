@@ -72,13 +72,13 @@ class OutsideSeats(Model, Protocol):
     async def open(self, folder: Path) -> None:
         """Let agents come; called when the run is locked and its folder written, again before each part of it."""
 
-    def begin(self, unit: int, step: int, player: int, config: AgentConfig, rules: str) -> None:
+    def begin(self, unit: int, player: int, config: AgentConfig, rules: str) -> None:
         """A decision begins: its questions follow by ``ask``; ``rules`` is what the player may look up."""
 
-    async def ask(self, unit: int, step: int, player: int, part: str, request: Request) -> Reply:
+    async def ask(self, unit: int, player: int, part: str, request: Request) -> Reply:
         """Ask one question of a decision; raises Missed where no answer comes in time."""
 
-    def decided(self, unit: int, step: int, player: int, answer: Answer | None) -> None:
+    def decided(self, unit: int, player: int, answer: Answer | None) -> None:
         """A decision ends with this answer; None: the match ends, because there is none."""
 
     def ended(self, unit: int, scores: Sequence[float] | None) -> None:

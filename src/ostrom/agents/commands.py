@@ -16,9 +16,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import Annotated, Any
-
-from pydantic import AfterValidator
+from typing import Any
 
 from ostrom.ground.errors import StudyError, UsageError, brief
 from ostrom.ground.terminal import visible
@@ -62,9 +60,6 @@ def without_keys(text: str) -> str:
     """A text in which no key of the environment stands."""
     names = {name for name in os.environ if name.endswith(("_KEY", "_TOKEN", "_SECRET"))} | variables()
     return redactor(tuple(sorted(os.environ[name] for name in names if os.environ.get(name)))).clean(text)
-
-
-Command = Annotated[list[str], AfterValidator(checked)]
 
 
 def written(command: Sequence[str]) -> str:
@@ -111,13 +106,11 @@ def _read(text: str) -> tuple[str, ...]:
         raise UsageError(f"--allow-command {text}: is no command ({error})") from None
 
 
-def environment(**more: str) -> dict[str, str]:
-    """What the process of a command finds in its environment: where programs and files lie, and no key."""
-    return {name: os.environ[name] for name in KEPT if name in os.environ} | more
+async def start(command: Sequence[str], more: Mapping[str, str] = {}) -> Process:
+    """Start an allowed command in the current folder: a process group of its own, which ends with this process.
 
-
-async def start(command: Sequence[str], more: Mapping[str, str] | None = None) -> Process:
-    """Start an allowed command in the current folder: a process group of its own, which ends with this process."""
+    Its environment says where programs and files lie, and ``more``; it holds no key.
+    """
     if tuple(command) not in _allowed.get():
         raise UsageError(_refusal([command]))
     return await asyncio.create_subprocess_exec(
@@ -125,7 +118,7 @@ async def start(command: Sequence[str], more: Mapping[str, str] | None = None) -
         stdin=PIPE,
         stdout=PIPE,
         stderr=DEVNULL,
-        env=environment(**(more or {})),
+        env={name: os.environ[name] for name in KEPT if name in os.environ} | {**more},
         start_new_session=True,
         preexec_fn=parent_death_signal(),
         limit=LONGEST_LINE,

@@ -331,7 +331,7 @@ class SeatedAgent(LanguageAgent):
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """Ask at the seat."""
-        place = (context.unit, context.step, context.player)
+        place = (context.unit, context.player)
         order = context.draw("order") if self.config.framing.order == "shuffled" else None
         rules = self.renderer.rules(decision, self.shown(decision, context), order, self.config.facts)
         self.seats.begin(*place, self.config, rules)
@@ -430,6 +430,9 @@ styles: Registry[Style] = Registry(
 class AgentFactory:
     """Makes agents for the matches of a run: shared models and prompts, everything else new per match."""
 
+    language_type: type[LanguageAgent] = LanguageAgent
+    """The agents that ask models."""
+
     def __init__(
         self,
         models: Mapping[str, Model],
@@ -476,7 +479,7 @@ class AgentFactory:
                 raise StudyError("agents at seats are not asked by this command", key="agent.mcp")
             return SeatedAgent(config, self.seats, self.invalidity, renderer)
         assert config.client is not None
-        return LanguageAgent(config, self.models[config.client], self.invalidity, renderer)
+        return self.language_type(config, self.models[config.client], self.invalidity, renderer)
 
     def renderer(self, config: AgentConfig, streams: Streams) -> PromptRenderer:
         """The prompt renderer of one player in one match."""

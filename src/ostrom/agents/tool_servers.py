@@ -147,8 +147,7 @@ class ServerSession:
         client = await asyncio.shield(self._ready)
         request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=given))
         result = await client.session.send_request(request, CallToolResult)
-        content = list(result.content)
-        return content or [result.structured_content], bool(result.is_error)
+        return list(result.content) or [result.structured_content], bool(result.is_error)
 
     async def close(self) -> None:
         """End the session and its process."""

@@ -1,12 +1,11 @@
 """The log of a command: ``-v`` writes it on stderr, ``--log-file`` to a file. The package logs under ``ostrom``."""
 
 import logging
-import os
 from pathlib import Path
 
 from ostrom.ground.errors import UsageError
 from ostrom.ground.terminal import one_line, say
-from ostrom.models.redaction import redact
+from ostrom.models.redaction import environment_secrets, redact
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -16,10 +15,7 @@ class _Plain(logging.Formatter):
     """One line a record; what a terminal would obey is escaped, keys and passwords are masked."""
 
     def format(self, record: logging.LogRecord) -> str:
-        secrets = [
-            value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET"))
-        ]
-        return one_line(redact(super().format(record), secrets))
+        return one_line(redact(super().format(record), environment_secrets()))
 
 
 class _Terminal(logging.Handler):

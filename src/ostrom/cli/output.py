@@ -27,20 +27,16 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
     On a screen that is too narrow, columns in which all rows agree go below the table; if that does not suffice, or
     would make the table taller than a list, every row is a list of names and values.
     """
-    lines = [list(row) for row in rows]
-    screen = console()
+    whole, screen = _Grid.of(columns, [list(row) for row in rows]), console()
     if not screen.is_terminal:
-        table = _Grid.of(columns, lines)
-        console(width=max(160, table.least)).print(table.drawn(title, max(160, table.least)))
-        return
-    table, below = _Grid.of(columns, lines), list[str]()
+        screen = console(width=max(160, whole.least))
+    table, below = whole, list[str]()
     if table.least > screen.width:
         table, below = table.without_constants()
-    if table.least > screen.width or table.height(screen.width) > table.list_height:
-        for line in _Grid.of(columns, lines).listed(title, screen.width):
-            write(line)
-        return
-    screen.print(table.drawn(title, screen.width))
+    if screen.is_terminal and (table.least > screen.width or table.height(screen.width) > table.list_height):
+        below = list(whole.listed(title, screen.width))
+    else:
+        screen.print(table.drawn(title, screen.width))
     for line in below:
         write(line)
 

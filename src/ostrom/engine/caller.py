@@ -332,27 +332,14 @@ class SeatCalls:
         """One call; an answer from a seat is on the disk before the agent there hears that it was taken."""
         if model is not self.seats:
             return await self.caller.call(unit, step, player, part, model, request)
-        key, begun, clock = self.key(unit, step, player, part, model, request), time.time(), time.monotonic()
-        reply = await self.seats.ask(unit.index, step, player, part, request)
-        latency, prompt = time.monotonic() - clock, prompt_of(request)
+        begun, clock = time.time(), time.monotonic()
+        reply = await self.seats.ask(unit.index, player, part, request)
         self.journal.call(
             CallRecord(
-                unit.index,
-                step,
-                player,
-                part,
-                model.name,
-                key,
-                prompt,
-                {},
-                1,
-                "seat",
-                begun,
-                latency,
-                reply,
-                0.0,
+                unit.index, step, player, part, model.name, self.key(unit, step, player, part, model, request),
+                prompt_of(request), {}, 1, "seat", begun, time.monotonic() - clock, reply, 0.0,
             )
-        )
+        )  # fmt: skip
         await self.journal.flush()
         return reply
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.files import write_whole
 from ostrom.ground.registry import Registry
 
 __all__ = ["Game", "build_game", "games", "load_game"]
@@ -125,7 +126,7 @@ def keep_game_files(names: Iterable[str], file: str | None, folder: Path) -> Non
         copy = folder / path
         copy.parent.mkdir(parents=True, exist_ok=True)
         if not copy.exists():
-            copy.write_bytes(source.read_bytes())
+            write_whole(copy, source.read_bytes())
 
 
 def _inline(spec: Mapping[str, Any]) -> bool:

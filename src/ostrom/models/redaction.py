@@ -10,6 +10,7 @@ and whole.
 import base64
 import html
 import json
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -45,6 +46,13 @@ def redact(text: str, secrets: Iterable[str]) -> str:
         if len(secret) < _SHORTEST:
             text = re.sub(re.escape(secret), MASK, text, flags=re.I)
     return _LOOKS_LIKE_A_KEY.sub(MASK, text)
+
+
+def environment_secrets() -> tuple[str, ...]:
+    """The values of all variables of the environment that are named like keys."""
+    return tuple(
+        value for name, value in sorted(os.environ.items()) if name.endswith(("_KEY", "_TOKEN", "_SECRET"))
+    )
 
 
 class Redactor:

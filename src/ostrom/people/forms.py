@@ -86,7 +86,7 @@ def _fields(prefix: str, schema: Mapping[str, Any], names: Mapping[str, str]) ->
                 label,
                 "rows",
                 required=False,
-                rows=tuple(_row(name, row, part, names) for row in _rows(part)),
+                rows=tuple(_row(name, row, part, names) for row in range(part["maxItems"])),
             )
 
 
@@ -96,10 +96,6 @@ def _row(name: str, row: int, schema: Mapping[str, Any], names: Mapping[str, str
         replace(field, kind="select" if field.options else field.kind, required=False)
         for field in _fields(f"{name}_{row}_", schema["items"], names)
     )
-
-
-def _rows(schema: Mapping[str, Any]) -> range:
-    return range(schema["maxItems"])
 
 
 def _is_optional(schema: Mapping[str, Any]) -> bool:
@@ -181,7 +177,7 @@ def _object(prefix: str, schema: Mapping[str, Any], sent: Sent) -> dict[str, Any
             text = sent.get(name, "").strip()
             value[key] = [_scalar(name, key, part["items"], sent)] if text else []
         else:
-            rows = [f"{name}_{row}_" for row in _rows(part)]
+            rows = [f"{name}_{row}_" for row in range(part["maxItems"])]
             value[key] = [_object(row, part["items"], sent) for row in rows if _is_filled(row, sent)]
     return value
 

@@ -246,9 +246,7 @@ PASSWORD = "OSTROM_VIEW_PASSWORD"
 
 def bound(host: str, port: int) -> tuple[socket.socket, str | None]:
     """The listening socket and the password; an address that other machines reach needs one."""
-    password = password_in(PASSWORD)
-    if host not in LOCAL and password is None:
-        raise UsageError(f"--host {host}: other machines can reach this address; set {PASSWORD}")
+    password = password_in(PASSWORD, host)
     return listen_on(host, port), password
 
 

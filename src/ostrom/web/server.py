@@ -126,11 +126,13 @@ class _Listener(uvicorn.Server):
         yield
 
 
-def password_in(variable: str) -> str | None:
-    """The password in an environment variable, if there is one; a short one is refused."""
+def password_in(variable: str, host: str = "localhost") -> str | None:
+    """The password in an environment variable; a short one is refused, and none where other machines reach ``host``."""
     password = os.environ.get(variable) or None
     if password is not None and len(password) < LEAST_PASSWORD:
         raise UsageError(f"{variable}: must have at least {LEAST_PASSWORD} characters")
+    if password is None and host not in LOCAL:
+        raise UsageError(f"--host {host}: other machines can reach this address; set {variable}")
     return password
 
 

@@ -20,7 +20,7 @@ def test_an_agent_plays_one_match_at_a_time_and_others_wait_with_their_clocks() 
     async def play() -> None:
         chair = Chair(1)
         for unit in (7, 3):
-            chair.begin(unit, 0, 0.15, "")
+            chair.begin(unit, 0.15, "")
         first, second = asking(chair, 7, "seven"), asking(chair, 3, "three")
         assert (await chair.look()).text == "seven"
         acting = asyncio.create_task(chair.act("a"))
@@ -41,7 +41,7 @@ def test_an_agent_plays_one_match_at_a_time_and_others_wait_with_their_clocks() 
 def test_all_questions_of_a_decision_share_its_time() -> None:
     async def play() -> None:
         chair = Chair(1)
-        chair.begin(0, 0, 0.2, "")
+        chair.begin(0, 0.2, "")
         question = asking(chair, 0, "one")
         await chair.look()
         acting = asyncio.create_task(chair.act("rubbish"))
@@ -59,7 +59,7 @@ def test_all_questions_of_a_decision_share_its_time() -> None:
 def test_a_preparation_ends_without_a_word() -> None:
     async def play() -> None:
         chair = Chair(1)
-        chair.begin(0, 0, 60, "")
+        chair.begin(0, 60, "")
         question = asking(chair, 0, "design")
         await chair.look()
         acting = asyncio.create_task(chair.act("a"))

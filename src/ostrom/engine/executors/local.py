@@ -320,6 +320,9 @@ WANTED_FILES = 4096
 class LocalExecutor:
     """Plays units with the models that were opened in this process."""
 
+    caller_type: type[Caller] = Caller
+    factory_type: type[AgentFactory] = AgentFactory
+
     def __init__(self, models: Mapping[str, Model], library: Library, options: PlayOptions) -> None:
         self.models, self.library, self.options = models, library, options
         self.described: Mapping[str, Mapping[str, Any]] = {
@@ -364,7 +367,7 @@ class LocalExecutor:
         gate.open(model.name, self.options.start_connections or model.connections, most)
 
     def _make_caller(self, session: Session, gate: RunGate) -> Caller:
-        return Caller(
+        return self.caller_type(
             session.journal,
             session.tally,
             gate,
@@ -376,8 +379,10 @@ class LocalExecutor:
 
     def _make_agents(self, session: Session) -> AgentFactory:
         plan = session.plan
-        rule = Invalidity(plan.retries, plan.policy, plan.refused)
-        return AgentFactory(self.models, self.library, rule, plan.arrivals, plan.trees, plan.outside)
+        return self.factory_type(
+            self.models, self.library, Invalidity(plan.retries, plan.policy, plan.refused), plan.arrivals, plan.trees,
+            plan.outside,
+        )  # fmt: skip
 
     def capacity(self) -> int:
         """As many matches as keep all places taken that there are by now."""

@@ -32,8 +32,7 @@ def environment(
     ...     episode.rewards
     {1: 3.0}
     """
-    if isinstance(study, Study):
-        if options:
-            raise UsageError(f"{next(iter(options))}: give this to ostrom.study(), which made the study")
-        return Environment(study, name=name, runs=runs)
-    return Environment(state(study, **options), name=name, runs=runs)
+    if isinstance(study, Study) and options:
+        raise UsageError(f"{next(iter(options))}: give this to ostrom.study(), which made the study")
+    stated = study if isinstance(study, Study) else state(study, **options)
+    return Environment(stated, name=name, runs=runs)

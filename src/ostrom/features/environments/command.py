@@ -52,9 +52,7 @@ def openenv(
     try:
         from ostrom.web.server import LOCAL, listen_on, password_in, serve
 
-        password = password_in(PASSWORD)
-        if host not in LOCAL and password is None:
-            raise UsageError(f"--host {host}: other machines can reach this address; set {PASSWORD}")
+        password = password_in(PASSWORD, host)
         from ostrom.features.environments.integrations.openenv import application
     except ImportError as error:
         raise UsageError(f"{error.name} is missing: pip install openenv") from None

@@ -18,8 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, cast
 
-from ostrom.agents.base import Agent, DecisionContext
-from ostrom.agents.config import AgentConfig
+from ostrom.agents.base import DecisionContext
 from ostrom.agents.language import AgentFactory, LanguageAgent
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer, Invalid, constraint_of
@@ -28,7 +27,6 @@ from ostrom.engine.caller import Caller, prompt_of
 from ostrom.engine.entries import CallRecord
 from ostrom.engine.executors.local import Assignment, LocalExecutor, Session, UnitEnd
 from ostrom.engine.folder import Folder, check_name
-from ostrom.engine.gate import RunGate
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.runner import count_spent
@@ -36,7 +34,6 @@ from ostrom.features.environments.episode import Episode, EpisodeClosed, Outside
 from ostrom.framing import Prompt
 from ostrom.ground import loop
 from ostrom.ground.errors import InvalidAnswers, ModelError, ModelGivenUp, OstromError, UsageError
-from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision
 from ostrom.models import open_model
 from ostrom.models.base import Message, Model, Reply, Request
@@ -280,14 +277,9 @@ class OutsideAgent(LanguageAgent):
 
 
 class OutsideAgents(AgentFactory):
-    """Makes agents whose questions go outside where their model says so."""
+    """Makes agents that say what form their answers must have."""
 
-    def agent(self, config: AgentConfig, streams: Streams) -> Agent:
-        """The agent of one player."""
-        model = self.models.get(config.client or "")
-        if config.tree is not None or not isinstance(model, OutsideModel):
-            return super().agent(config, streams)
-        return OutsideAgent(config, model, self.invalidity, self.renderer(config, streams))
+    language_type = OutsideAgent
 
 
 class OutsideCaller(Caller):
@@ -317,12 +309,4 @@ class OutsideCaller(Caller):
 class OutsideExecutor(LocalExecutor):
     """Plays units in this process with the agents and calls above."""
 
-    def _make_caller(self, session: Session, gate: RunGate) -> Caller:
-        options = self.options
-        return OutsideCaller(
-            session.journal, session.tally, gate, self._stopping, options.retry, self._cache, options.rates
-        )
-
-    def _make_agents(self, session: Session) -> AgentFactory:
-        usual = super()._make_agents(session)
-        return OutsideAgents(usual.models, usual.library, usual.invalidity, usual.people, usual.trees)
+    caller_type, factory_type = OutsideCaller, OutsideAgents

@@ -112,45 +112,39 @@ class Episode:
     def _next(self) -> Future[OutsideQuestion | None]:
         future: Future[OutsideQuestion | None] = Future()
         with self._lock:
+            self._waiting.append(future)
+            self._hand_out()
+        return future
+
+    def _hand_out(self) -> None:
+        """Give those who wait what there is: a question, the error or the end. The lock is held."""
+        while self._waiting and (self._ready or self._over):
+            future = self._waiting.popleft()
+            if not future.set_running_or_notify_cancel():
+                continue
             if self._ready:
                 future.set_result(self._ready.popleft())
             elif self._error is not None:
                 future.set_exception(self._error)
-            elif self._over:
-                future.set_result(None)
             else:
-                self._waiting.append(future)
-        return future
+                future.set_result(None)
 
     # -- what the environment calls, on its own thread ----------------------------------------------
 
     async def ask(self, question: OutsideQuestion) -> Reply:
         """Put a question and wait for its answer."""
         with self._lock:
-            while self._waiting:
-                future = self._waiting.popleft()
-                if future.set_running_or_notify_cancel():
-                    future.set_result(question)
-                    break
-            else:
-                self._ready.append(question)
+            self._ready.append(question)
+            self._hand_out()
         return await asyncio.wrap_future(question.reply)
 
     def end(self, error: Exception | None = None) -> None:
         """No more questions; with an ``error``, whoever waits for one gets it."""
         with self._lock:
-            if self._over:
-                return
-            self._over, self._error = True, error
-            self._ready.clear()
-            waiting, self._waiting = list(self._waiting), deque()
-        for future in waiting:
-            if not future.set_running_or_notify_cancel():
-                continue
-            if error is None:
-                future.set_result(None)
-            else:
-                future.set_exception(error)
+            if not self._over:
+                self._over, self._error = True, error
+                self._ready.clear()
+                self._hand_out()
 
 
 def outside_players(unit: Unit) -> dict[int, str]:

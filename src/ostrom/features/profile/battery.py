@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -220,9 +219,10 @@ def play_battery(
             if not seeds.get(one.part.name)
         ]
         for part in parts:
-            with ExitStack() as stack:
-                opened = stack.enter_context(open_run(profile.folder / part.name))
-                data = stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest))
+            with (
+                open_run(profile.folder / part.name) as opened,
+                run_data(opened.rows, opened.folder.path, opened.manifest) as data,
+            ):
                 taken, note = take(part, data, profile.model, battery.level)
                 profile.bound += standing([data]).bound
             profile.taken += taken

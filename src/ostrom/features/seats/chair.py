@@ -7,7 +7,7 @@ import asyncio
 import re
 import secrets
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,7 +64,6 @@ class OpenQuestion:
 class OpenDecision:
     """One decision: its questions come one after another and share its time."""
 
-    step: int
     seconds: float
     rules: str
     question: OpenQuestion | None = None
@@ -102,9 +101,9 @@ class Chair:
 
     # -- what the engine calls -----------------------------------------------------------------------
 
-    def begin(self, unit: int, step: int, seconds: float, rules: str) -> None:
+    def begin(self, unit: int, seconds: float, rules: str) -> None:
         """A decision of a match begins."""
-        turn = self._turns[unit] = OpenDecision(step, seconds, rules)
+        turn = self._turns[unit] = OpenDecision(seconds, rules)
         if unit in self._left:
             turn.miss(self._left[unit])
         self._start_clock()
@@ -168,23 +167,22 @@ class Chair:
 
     async def look(self, wait: float = USUAL_WAIT) -> Told:
         """What there is to decide, or what has ended; waits for it so many seconds."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + min(max(wait, 0.0), LONGEST_WAIT)
         self._take()
-        while True:
-            if self._endings:
-                return self._endings.popleft()
-            if (turn := self._current()) is not None and turn.question is not None:
-                turn.question.shown = True
-                left = max(0.0, (turn.deadline or 0.0) - loop.time())
-                return Told("decide", turn.question.text, {"seconds": round(left, 1)})
-            if self.over is not None:
-                self.told_over = True
-                self._changed()
-                return Told("run_over", self.over)
-            if (left := until - loop.time()) <= 0:
-                return Told("wait", "There is nothing to decide yet: call look again.")
-            await self._wait(left)
+        await self._wait(
+            min(max(wait, 0.0), LONGEST_WAIT),
+            lambda: bool(self._endings or self.over or ((now := self._current()) and now.question)),
+        )
+        if self._endings:
+            return self._endings.popleft()
+        if (turn := self._current()) is not None and turn.question is not None:
+            turn.question.shown = True
+            left = max(0.0, (turn.deadline or 0.0) - asyncio.get_running_loop().time())
+            return Told("decide", turn.question.text, {"seconds": round(left, 1)})
+        if self.over is not None:
+            self.told_over = True
+            self._changed()
+            return Told("run_over", self.over)
+        return Told("wait", "There is nothing to decide yet: call look again.")
 
     def rules(self) -> Told:
         """The rules of the match, as the prompts tell them."""
@@ -206,11 +204,10 @@ class Chair:
                 "refused", f"An answer has at most {LONGEST_ANSWER:,} characters (found {len(answer):,})."
             )
         question.answer.set_result(answer)
-        until = asyncio.get_running_loop().time() + VERDICT
-        while turn.end is None and turn.question in (None, question) and self.over is None:
-            if (left := until - asyncio.get_running_loop().time()) <= 0:
-                break
-            await self._wait(left)
+        await self._wait(
+            VERDICT,
+            lambda: bool(turn.end or self.over or turn.question not in (None, question)),
+        )
         return self._verdict(turn)
 
     def leave(self, why: str = "the agent left") -> Told:
@@ -262,12 +259,13 @@ class Chair:
         self._news.set()
         self._news = asyncio.Event()
 
-    async def _wait(self, seconds: float) -> None:
+    async def _wait(self, seconds: float, ready: Callable[[], bool]) -> None:
+        """Wait until something holds, at most so many seconds."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                while not ready():
+                    await self._news.wait()
 
     async def told(self, seconds: float) -> None:
         """Wait until an agent that is there has heard that all is over."""
-        until = asyncio.get_running_loop().time() + seconds
-        while self.heard and not self.told_over and (left := until - asyncio.get_running_loop().time()) > 0:
-            await self._wait(left)
+        await self._wait(seconds, lambda: self.told_over or not self.heard)

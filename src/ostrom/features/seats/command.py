@@ -149,9 +149,9 @@ async def _play(
     )
     if http:
         return await playing
-    from ostrom.features.seats.server import at_seats, chair_call, serve_stdio
+    from ostrom.features.seats.server import own_seats, serve_stdio
 
-    serving = asyncio.create_task(serve_stdio(at_seats({n: chair_call(host.chair(n)) for n in seats})))
+    serving = asyncio.create_task(serve_stdio(own_seats(*map(host.chair, seats))))
     try:
         await asyncio.wait({playing, serving}, return_when=asyncio.FIRST_COMPLETED)
         if not playing.done():

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from asyncio.subprocess import Process
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
@@ -13,10 +12,11 @@ from typing import Any
 from ostrom.agents.commands import end, start, written
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
-from ostrom.engine.plan import Plan
+from ostrom.engine.plan import Plan, Unit
 from ostrom.engine.play_options import PlayOptions
 from ostrom.features.seats.chair import Chair
 from ostrom.ground.errors import UsageError
+from ostrom.ground.files import write_whole
 from ostrom.ground.terminal import say
 from ostrom.models.base import Abilities, Reply, Request
 
@@ -92,18 +92,18 @@ class SeatHost:
             with suppress(OSError):
                 (self._folder / FILE).unlink()
 
-    def begin(self, unit: int, step: int, player: int, config: AgentConfig, rules: str) -> None:
+    def begin(self, unit: int, player: int, config: AgentConfig, rules: str) -> None:
         """A decision begins."""
         assert config.mcp is not None
         if config.mcp.command is not None and (unit, player) not in self._own:
             self._start(unit, player, config.mcp.command)
-        self._chair_at(unit, player).begin(unit, step, config.mcp.time, rules)
+        self._chair_at(unit, player).begin(unit, config.mcp.time, rules)
 
-    async def ask(self, unit: int, step: int, player: int, part: str, request: Request) -> Reply:  # noqa: ARG002
+    async def ask(self, unit: int, player: int, part: str, request: Request) -> Reply:
         """Ask one question of a decision."""
         return await self._chair_at(unit, player).ask(unit, part, request)
 
-    def decided(self, unit: int, step: int, player: int, answer: Answer | None) -> None:  # noqa: ARG002
+    def decided(self, unit: int, player: int, answer: Answer | None) -> None:
         """A decision ends."""
         self._chair_at(unit, player).decided(unit, answer)
 
@@ -151,18 +151,13 @@ class SeatHost:
     def _chair_at(self, unit: int, player: int) -> Chair:
         if (own := self._own.get((unit, player))) is not None:
             return own
-        return self.chair(self._seat(unit, player))
-
-    def _seat(self, unit: int, player: int) -> int:
-        """The number of a player's seat; a preparation is made by one player for its seat."""
-        found = self.plan.unit(unit)
-        return (found.seat if found.kind == "preparation" else player) + 1
+        return self.chair(seat_number(self.plan.unit(unit), player))
 
     # -- processes -----------------------------------------------------------------------------------
 
     def _start(self, unit: int, player: int, command: Sequence[str]) -> None:
         """Start the process of an agent for one match."""
-        chair = self._own[unit, player] = Chair(self._seat(unit, player), own_match=True)
+        chair = self._own[unit, player] = Chair(seat_number(self.plan.unit(unit), player), own_match=True)
         task = self._processes[unit, player] = asyncio.create_task(self._run(chair, command))
 
         def forget(_: asyncio.Task[None]) -> None:
@@ -194,15 +189,10 @@ class SeatHost:
             await end(process)
 
     def _write(self) -> None:
-        if self._folder is None:
-            return
-        tokens = {str(seat): chair.token for seat, chair in sorted(self._waiting.items())}
-        path = self._folder / FILE
-        with suppress(FileNotFoundError):
-            path.unlink()
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123
-            json.dump({"url": self.url, "tokens": tokens}, file)
+        if self._folder is not None:
+            tokens = {str(seat): chair.token for seat, chair in sorted(self._waiting.items())}
+            told = json.dumps({"url": self.url, "tokens": tokens})
+            write_whole(self._folder / FILE, told.encode(), mode=0o600)
 
 
 async def _exit(process: Process) -> int:
@@ -213,10 +203,15 @@ async def _exit(process: Process) -> int:
     return await process.wait()
 
 
+def seat_number(unit: Unit, player: int) -> int:
+    """The number of a player's seat; a preparation is made by one player for its seat."""
+    return (unit.seat if unit.kind == "preparation" else player) + 1
+
+
 def waiting_seats(plan: Plan) -> list[int]:
     """The numbers of the seats of a plan that wait for an agent, as far as its first units show them."""
     return sorted({
-        (unit.seat if unit.kind == "preparation" else player) + 1
+        seat_number(unit, player)
         for unit in islice(plan.units(), FEW_UNITS)
         for player, seated in enumerate(unit.players)
         if seated.config.mcp is not None and not seated.config.mcp.command

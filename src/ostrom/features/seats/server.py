@@ -5,6 +5,7 @@ import hmac
 import math
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any, TextIO
 
 import anyio.to_thread
@@ -67,10 +68,9 @@ TOOLS = [
 
 async def call_chair(chair: Chair, name: str, arguments: Mapping[str, Any]) -> Told:
     """Make a call of a tool at one seat; whatever is wrong with it is one line."""
-    unknown = [key for key in arguments if key not in ("seat", *_takes(name))]
-    if unknown:
-        allowed = ", ".join(("seat", *_takes(name)))
-        return Told("refused", f"{name} has no argument {str(unknown[0])[:40]!r} (allowed: {allowed}).")
+    known = ("seat", *{"look": ("wait",), "act": ("answer",)}.get(name, ()))
+    if unknown := [str(key)[:40] for key in arguments if key not in known]:
+        return Told("refused", f"{name} has no argument {unknown[0]!r} (allowed: {', '.join(known)}).")
     if name == "look":
         wait = arguments.get("wait", USUAL_WAIT)
         if isinstance(wait, bool) or not isinstance(wait, int | float) or not math.isfinite(wait):
@@ -84,10 +84,6 @@ async def call_chair(chair: Chair, name: str, arguments: Mapping[str, Any]) -> T
     if not isinstance(answer, str):
         return Told("refused", "answer must be a text.")
     return await chair.act(answer)
-
-
-def _takes(name: str) -> tuple[str, ...]:
-    return {"look": ("wait",), "act": ("answer",)}.get(name, ())
 
 
 def at_seats(calls: Mapping[int, Call]) -> Call:
@@ -105,13 +101,9 @@ def at_seats(calls: Mapping[int, Call]) -> Call:
     return call
 
 
-def chair_call(chair: Chair) -> Call:
-    """Calls at one chair of this process."""
-
-    async def call(name: str, arguments: Mapping[str, Any]) -> Told:
-        return await call_chair(chair, name, arguments)
-
-    return at_seats({chair.seat: call})
+def own_seats(*chairs: Chair) -> Call:
+    """Calls at seats that this process serves."""
+    return at_seats({chair.seat: partial(call_chair, chair) for chair in chairs})
 
 
 def make_server(call_of: Callable[[Any], Call]) -> Server[Any]:
@@ -152,7 +144,7 @@ class SeatServer:
         self.port = int(self._socket.getsockname()[1])
         self._gatekeeper = Gatekeeper(None, {self.port}, browsers=False)
         self._manager = StreamableHTTPSessionManager(
-            make_server(lambda request: chair_call(request.scope[CHAIR])),
+            make_server(lambda request: own_seats(request.scope[CHAIR])),
             json_response=True,
             stateless=True,
             max_request_body_size=MOST_BYTES,
@@ -240,7 +232,7 @@ async def serve_stdio(call: Call) -> None:
 
 def remote_seats(url: str, tokens: Mapping[int, str]) -> Call:
     """Calls at seats that another process of this machine serves."""
-    return at_seats({seat: _forwarding(url, token) for seat, token in tokens.items()})
+    return at_seats({seat: partial(_forward, url, token) for seat, token in tokens.items()})
 
 
 @asynccontextmanager
@@ -254,15 +246,12 @@ async def connected(url: str, token: str) -> AsyncIterator[Client]:
         yield client
 
 
-def _forwarding(url: str, token: str) -> Call:
-    async def call(name: str, arguments: Mapping[str, Any]) -> Told:
-        try:
-            async with connected(url, token) as client:
-                result = await client.call_tool(name, dict(arguments))
-        except Exception:  # whatever the client raises: nobody serves the seat any more
-            return Told("run_over", GONE)
-        text = "\n".join(part.text for part in result.content if isinstance(part, types.TextContent))
-        more = dict(result.structured_content or {})
-        return Told(str(more.pop("state", "refused")), text, more)
-
-    return call
+async def _forward(url: str, token: str, name: str, arguments: Mapping[str, Any]) -> Told:
+    try:
+        async with connected(url, token) as client:
+            result = await client.call_tool(name, dict(arguments))
+    except Exception:  # whatever the client raises: nobody serves the seat any more
+        return Told("run_over", GONE)
+    text = "\n".join(part.text for part in result.content if isinstance(part, types.TextContent))
+    more = dict(result.structured_content or {})
+    return Told(str(more.pop("state", "refused")), text, more)

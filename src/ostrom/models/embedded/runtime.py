@@ -111,7 +111,10 @@ class Runtime:
                 chunk(result)
 
     def share(self) -> int | None:
-        """Put what idle slots have read into the cache that all slots share; a slot that has nothing to lose."""
+        """Put what idle slots have read into the cache that all slots share.
+
+        Gives the slot that this took, if any: it is idle, and what it had read is in the cache now.
+        """
         with suppress(ModelError), self._call():
             reply = self._server.handle_completions({"prompt": ".", "n_predict": 0, "cache_prompt": False})
             return reply.get("id_slot") if isinstance(reply, dict) else None
@@ -219,7 +222,8 @@ class Beginnings:
             with self._changed:
                 awaited = any(self._begins(other, prompt) for other in self._waiting)
             if awaited and (free := share()) is not None:
-                self._slots[free] = prompt
+                with self._changed:
+                    self._slots[free] = prompt
         finally:
             with self._changed:
                 self._running.remove(prompt)
@@ -299,13 +303,11 @@ def enter(client: Any, load: Load, adapter: Path | None) -> SharedRuntime:
 def leave(client: Any, load: Load) -> None:
     """Say that a client makes no more calls; the last one closes the runtime."""
     with _LOCK:
-        idle = []
-        for shared in _LOADED.get(load, []):
+        loaded = _LOADED.pop(load, [])
+        for shared in loaded:
             shared.users.discard(id(client))
-            if not shared.users:
-                idle.append(shared)
-        _LOADED[load] = [shared for shared in _LOADED.get(load, []) if shared not in idle]
-        if not _LOADED[load]:
-            del _LOADED[load]
+        if in_use := [shared for shared in loaded if shared.users]:
+            _LOADED[load] = in_use
+        idle = [shared for shared in loaded if not shared.users]
     for shared in idle:
         shared.close()

@@ -1,7 +1,6 @@
 """Any provider that Inspect AI can reach, as ``inspect/google/gemini-2.0-flash`` (extra ``inspect``)."""
 
 import asyncio
-import os
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
@@ -19,7 +18,7 @@ from ostrom.models.asking import at_least_one, positive, refuse_beyond, token_co
 from ostrom.models.base import Abilities, Finish, ReasoningKind, Reply, Request, Usage
 from ostrom.models.failures import make, one_line
 from ostrom.models.grants import INSPECT, require
-from ostrom.models.redaction import redactor
+from ostrom.models.redaction import environment_secrets, redactor
 from ostrom.models.services import checked_url
 
 PARAMS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort", "extra")
@@ -63,7 +62,7 @@ class InspectModel:
         try:
             self._model: Any = get_model(model, base_url=base_url, memoize=False)
         except Exception as error:  # Inspect's own, a provider's, or a missing package: all are one line here
-            raise UsageError(f"inspect/{model}: {one_line(str(error), _secrets())}") from None
+            raise UsageError(f"inspect/{model}: {one_line(str(error), environment_secrets())}") from None
 
     def __repr__(self) -> str:
         return f"<InspectModel {self.name}>"
@@ -90,7 +89,7 @@ class InspectModel:
             raise TimedOut(f"{self.name} gave no complete reply within {self._timeout:g} s") from None
         except Exception as error:  # every provider package has a tree of errors of its own
             raise _mapped(error, self.name) from None
-        return redactor(_secrets()).clean_reply(self._reply(output, request))
+        return redactor(environment_secrets()).clean_reply(self._reply(output, request))
 
     async def close(self) -> None:
         """Release what Inspect holds."""
@@ -130,7 +129,7 @@ class InspectModel:
 
     def _reply(self, output: Any, request: Request) -> Reply:
         if getattr(output, "error", None):
-            raise MalformedReply(f"{self.name}: {one_line(str(output.error), _secrets())}")
+            raise MalformedReply(f"{self.name}: {one_line(str(output.error), environment_secrets())}")
         if not output.choices:
             raise MalformedReply(f"{self.name} sent a reply without choices")
         choice = output.choices[0]
@@ -172,11 +171,11 @@ def _mapped(error: BaseException, name: str) -> ModelError:
     last = getattr(error, "last_attempt", None)  # the wrapper that Inspect's retrying puts around the cause
     if last is not None and last.exception() is not None:
         error = last.exception()
-    said = f"{name}: {one_line(str(error), _secrets()) or type(error).__name__}"
+    said = f"{name}: {one_line(str(error), environment_secrets()) or type(error).__name__}"
     for attribute in ("status_code", "status", "code"):
         status = getattr(error, attribute, None)
         if isinstance(status, int) and 300 <= status < 600:
-            return make(status, name, one_line(str(error), _secrets()))
+            return make(status, name, one_line(str(error), environment_secrets()))
     kind = type(error).__name__
     if "Timeout" in kind:
         return TimedOut(said)
@@ -188,13 +187,6 @@ def _mapped(error: BaseException, name: str) -> ModelError:
         # The package raised while it parsed a reply.
         return MalformedReply(said)
     return RequestRefused(said)
-
-
-def _secrets() -> tuple[str, ...]:
-    """Every key in the environment: which of them Inspect sends is its own affair."""
-    return tuple(
-        value for name, value in sorted(os.environ.items()) if name.endswith(("_KEY", "_TOKEN", "_SECRET"))
-    )
 
 
 PROVIDER = InspectModel

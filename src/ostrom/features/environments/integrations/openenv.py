@@ -1,7 +1,6 @@
 """A study as an environment of OpenEnv: every connection plays matches of its own, one question at a time."""
 
 import hmac
-from collections.abc import Iterator
 from itertools import count
 from threading import Lock
 from typing import Any
@@ -147,10 +146,8 @@ class StudyEnvironment(OpenEnvironment):
 
     def get_task(self, split: str, index: int) -> dict[str, Any]:
         """A match: its seed and its cell."""
-        matches = self._of(split)
-        if not 0 <= index < len(matches):
-            raise IndexError(f"index {index}: there are {len(matches)} matches, numbered from 0")
-        unit = self._order.environment.plan.unit(matches[index])
+        self._of(split)
+        unit = self._order.environment.plan.unit(self._order.match(index))
         return {"index": index, "match": unit.index, "seed": unit.seed, "cell": dict(unit.cell)}
 
     def list_tasks(self, split: str) -> list[dict[str, Any]]:
@@ -161,8 +158,9 @@ class StudyEnvironment(OpenEnvironment):
         self, split: str, start: int | None = None, stop: int | None = None
     ) -> list[dict[str, Any]]:
         """The matches of a range of indices, at most 1,000 of them."""
-        indices: Iterator[int] = iter(range(len(self._of(split)))[start:stop][:MOST_LISTED])
-        return [self.get_task(split, index) for index in indices]
+        return [
+            self.get_task(split, index) for index in range(self.num_tasks(split))[start:stop][:MOST_LISTED]
+        ]
 
     def _of(self, split: str) -> tuple[int, ...]:
         if split != SPLIT:
