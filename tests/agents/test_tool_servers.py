@@ -285,6 +285,23 @@ def test_a_server_finds_none_of_our_keys_and_brings_none_into_a_run(
     assert call["result"].endswith("[key]")  # whatever it says is searched for them, too
 
 
+def test_no_key_comes_into_a_run_by_what_a_server_offers_or_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "open-sesame-open")
+    assert played(tmp_path, [served("keys")], calling(1)).complete
+    (call,), (offer,) = answers(tmp_path, "tool"), answers(tmp_path, "tool_list")
+    assert "[key]" in call["result"] and "open-sesame" not in str([call, offer])
+    assert [tool["name"] for tool in offer["tools"]] == ["count"]
+    assert offer["left_out"] == ["other: its name or schema holds a key of the environment"]
+
+
+def test_blank_lines_before_an_answer_are_passed_over(tmp_path: Path) -> None:
+    assert played(tmp_path, [served("blank")], calling(1)).complete
+    (call,) = answers(tmp_path, "tool")
+    assert call["result"] == "count 1 0"
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [

@@ -34,6 +34,10 @@ LISTS = {
         tool("x" * 300),
         tool("huge", "", {"type": "object", "properties": {"p": {"description": "x" * 20_000}}}),
     ],
+    "keys": [
+        tool("count", "open-sesame-open"),
+        tool("other", "", {"type": "object", "title": "open-sesame-open"}),
+    ],
     "deep": [tool("deep", "", nested(150))],
     "array": [tool("list", "", {"type": "array"})],
     "many": [tool(f"t{n}", "", {"type": "object", "description": "x" * 700}) for n in range(100)],
@@ -80,6 +84,10 @@ class Server:
             os._exit(3)
         if self.how == "change":
             self.tools = [tool(f"other{self.calls}")]
+        if self.how == "keys":
+            raise KeyError("open-sesame-open")
+        if self.how == "blank":
+            sys.stdout.write("\n" * 200_000)
         if self.how == "environment":
             return text(" ".join([*sorted(os.environ), "open-sesame-open"]))
         return text(f"{given['name']} {self.calls} {n}")
@@ -108,8 +116,8 @@ class Server:
                 continue
             try:
                 reply: dict[str, Any] = {"result": self.answer(asked)}
-            except KeyError:
-                reply = {"error": {"code": -32601, "message": "no such method"}}
+            except KeyError as error:
+                reply = {"error": {"code": -32601, "message": f"there is no {error}"}}
             print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **reply}), flush=True)
         if self.how == "stay":
             time.sleep(600)

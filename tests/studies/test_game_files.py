@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 from tests.cli.in_process import Call, caller
+
+from ostrom.games import _hash, copy_game_files
 
 GAME = """
 name: mine
@@ -52,10 +55,35 @@ def test_joined_and_shared_runs_have_the_file_too(call: Call, tmp_path: Path) ->
     assert call("estimate", "copy", *ESTIMATE).code == 0
 
 
-def test_no_link_of_a_run_is_followed_into_what_is_made_from_it(call: Call, tmp_path: Path) -> None:
+def test_a_file_that_was_changed_or_is_no_plain_one_is_refused(call: Call, tmp_path: Path) -> None:
     assert call("run", "studies/s.yaml").code == 0
     kept = tmp_path / "runs" / "s" / "games" / "mine.yaml"
+    kept.write_text(GAME.replace("[cooperate, cooperate]", "[defect, defect]"), encoding="utf-8")
+    done = call("estimate", "s", *ESTIMATE)
+    assert done.code == 1 and "games/mine.yaml was changed since the run was begun" in done.err
     kept.unlink()
     kept.symlink_to(tmp_path / "studies" / "games" / "mine.yaml")
-    assert call("export", "s", "--format", "shared", "--out", "copy").code == 0
-    assert not (tmp_path / "copy" / "games").exists()
+    done = call("export", "s", "--format", "shared", "--out", "copy")
+    assert done.code == 1 and "is a symbolic link" in done.err
+    kept.unlink()
+    os.mkfifo(kept)
+    assert "is no plain file" in call("report", "s").err
+    game = tmp_path / "studies" / "games" / "mine.yaml"
+    game.unlink()
+    os.mkfifo(game)
+    assert "is not a game file (a plain file is needed)" in call("validate", "studies/s.yaml").err
+
+
+def test_only_what_a_run_keeps_is_copied_from_it(tmp_path: Path) -> None:
+    run, elsewhere, target = tmp_path / "run", tmp_path / "elsewhere", tmp_path / "target"
+    for folder in (run, elsewhere):
+        folder.mkdir()
+        (folder / "a.yaml").write_text("a", encoding="utf-8")
+    (run / "link").symlink_to(elsewhere)
+    known = dict.fromkeys(
+        ("a.yaml", "link/a.yaml", "../elsewhere/a.yaml", str(elsewhere / "a.yaml")), _hash(b"a")
+    )
+    copy_game_files({**known, "b.yaml": ""}, run, target)
+    assert [path.name for path in target.rglob("*")] == ["a.yaml"]
+    copy_game_files({"a.yaml": _hash(b"b")}, run, tmp_path / "other")
+    assert not (tmp_path / "other").exists()

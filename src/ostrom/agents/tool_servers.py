@@ -224,6 +224,9 @@ async def _pipes(process: Process) -> AsyncIterator[Any]:
                     await stdout.readexactly(error.consumed)
                     long = True
                     continue
+                await asyncio.sleep(0)  # lines that are there already must not keep others waiting
+                if not line.strip() and not long:
+                    continue
                 message = refused(f"more than {LONGEST_LINE:,} bytes at once") if long else read(line)
                 long = False
                 if message is not None:
@@ -267,7 +270,7 @@ def _reason(error: BaseException, timeout: float) -> str:
     if isinstance(error, TimeoutError):
         return f"the server did not answer within {timeout:g} seconds and was ended"
     if isinstance(error, MCPError) and _answered(error):
-        return one_line(error.error.message)[:LONGEST_DESCRIPTION]
+        return one_line(without_keys(error.error.message))[:LONGEST_DESCRIPTION]
     if isinstance(error, OSError):
         return f"the server does not start ({error.strerror or error})"
     if isinstance(error, MCPError):
@@ -285,15 +288,18 @@ def _offer(listed: Sequence[Any], taken: set[str]) -> tuple[list[dict[str, Any]]
     left_out: list[str] = []
     size = 0
     for tool in listed:
-        shown = one_line(str(tool.name))[:LONGEST_NAME]
+        shown = one_line(without_keys(str(tool.name)))[:LONGEST_NAME]
         schema = orjson.dumps(tool.input_schema) if _is_schema(tool.input_schema) else b""
+        if schema.decode() != without_keys(schema.decode()) or tool.name != without_keys(tool.name):
+            left_out.append(f"{shown}: its name or schema holds a key of the environment")
+            continue
         if not schema or len(schema) > LONGEST_SCHEMA or len(tool.name) > LONGEST_SCHEMA:
             left_out.append(
                 f"{shown}: its schema is none of an object, or has more than {LONGEST_SCHEMA:,} bytes"
             )
             continue
         name = _free_name(tool.name, taken)
-        told = escaped(" ".join((tool.description or "").split()))[:LONGEST_DESCRIPTION]
+        told = escaped(" ".join(without_keys(tool.description or "").split()))[:LONGEST_DESCRIPTION]
         size += len(schema) + len(name) + len(told)
         if len(offered) == MOST_TOOLS or size > LONGEST_OFFER:
             left_out.append(

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.games.game import Game
-from ostrom.ground.errors import GameError, StudyError
-from ostrom.ground.files import write_whole
+from ostrom.ground.errors import GameError, RunError, StudyError
+from ostrom.ground.files import read_plain, write_whole
 from ostrom.ground.registry import Registry
 
 __all__ = ["Game", "build_game", "games", "load_game"]
@@ -84,7 +84,9 @@ def build_game(
 
 def load_game(path: str | Path, *, key: str | None = None) -> Game:
     """Read a game from a .yaml, .yml or .nfg file; a scenario file is a game that carries its story."""
-    ending = Path(path).suffix.lower()
+    ending, there = Path(path).suffix.lower(), Path(path)
+    if there.exists() and not there.is_file():
+        raise StudyError("is not a game file (a plain file is needed)", key=key, file=str(path))
     if ending == ".nfg":
         from ostrom.games.nfg import load_nfg
 
@@ -111,7 +113,40 @@ def game_files(stated: Any, file: str | None) -> dict[str, str]:
     if not (isinstance(stated, str) and is_game_file(stated)):
         return {}
     path = _beside(stated, file)
-    return {stated: blake2b(path.read_bytes(), digest_size=16).hexdigest()} if path.is_file() else {}
+    return {stated: _hash(path.read_bytes())} if path.is_file() else {}
+
+
+def game_hashes(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The game files that a run was begun with, with the hash of each."""
+    return {name: of for name, of in (manifest.get("prompts") or {}).items() if is_game_file(name)}
+
+
+def check_game_files(known: Mapping[str, str], file: str) -> None:
+    """Refuse game files of a run that are others than it was begun with: its figures would be those of another game."""
+    folder = Path(file).parent
+    for name, of in known.items():
+        path = _beside(name, file)
+        if path.is_relative_to(folder):
+            data: bytes | None = read_plain(path)
+        else:
+            data = path.read_bytes() if path.is_file() else None
+        if data is not None and _hash(data) != of:
+            raise RunError(f"{folder}: {name} was changed since the run was begun (put it back)")
+
+
+def copy_game_files(known: Mapping[str, str], run: Path, target: Path) -> None:
+    """Give a folder that is made from a run the game files that the run keeps; nothing from elsewhere, by no link."""
+    for name, of in known.items():
+        path = run / name
+        inside = path.resolve().is_relative_to(run.resolve()) and ".." not in Path(name).parts
+        if not inside or not path.is_file() or _hash(data := read_plain(path)) != of:
+            continue
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target / name, data)
+
+
+def _hash(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
 
 
 def keep_game_files(names: Iterable[str], file: str | None, folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product
 from math import prod
 from typing import Any, ClassVar
@@ -189,8 +189,19 @@ class TensorGame(Game):
         """Exact expected payoffs under independent mixed strategies, one per seat."""
         value: NDArray[np.float64] = self.payoffs
         for mixture in mixtures:
-            value = np.tensordot(np.asarray(mixture, dtype=np.float64), value, axes=(0, 0))
+            value = averaged(value, mixture)
         return tuple(float(x) for x in value)
+
+
+def averaged(values: NDArray[np.float64], shares: Sequence[float]) -> NDArray[np.float64]:
+    """The mean of the first axis under shares of its places, with the same last bits on every machine.
+
+    A product of matrices would leave the order of its sums to the library that numpy was built with.
+
+    >>> averaged(np.array([[0.0, 4.0], [2.0, 0.0]]), [0.5, 0.5]).tolist()
+    [1.0, 2.0]
+    """
+    return reduce(np.add, (float(share) * part for share, part in zip(shares, values, strict=True)))
 
 
 def interchangeable(

@@ -27,7 +27,7 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
-from ostrom.games import build_game, game_files
+from ostrom.games import build_game, check_game_files, game_files, game_hashes
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError, UsageError
 from ostrom.ground.validation import problem, validate
@@ -113,6 +113,7 @@ class StudyPlan(Plan):
     @classmethod
     def read(cls, source: PlanSource) -> Self:
         """The plan of a run, from the study in its manifest."""
+        check_game_files(game_hashes(source.manifest), source.file)
         study = validate(StudyFile, source.manifest["study"], source.file, "study")
         plan = cls(study, library_of_run(source.manifest, source.folder), source.file)
         shard = Shard.of_manifest(source.manifest)

@@ -17,7 +17,6 @@ from ostrom.agents.commands import allow_commands
 from ostrom.engine.entries import answer_columns
 from ostrom.engine.folder import (
     FREE_TO_CHANGE,
-    MANIFEST,
     MAY_BE_DECIDED,
     MAY_GROW,
     Folder,
@@ -315,13 +314,6 @@ def prepare_folder(folder: Folder, plan: Plan) -> None:
     new = {**old, "study": study, "prompts_folder": home, **forked}
     if old != new:
         folder.write_manifest(new)
-
-
-def copy_game_files(manifest: Mapping[str, Any], run: Path, target: Path) -> None:
-    """Give a folder that is made from a run the game files that the run keeps; links are left out."""
-    kept = [name for name in manifest.get("prompts") or {} if is_game_file(name)]
-    names = [name for name in kept if not (run / name).is_symlink()]
-    keep_game_files(names, str(run / MANIFEST), target)
 
 
 def _trees(plan: Plan) -> str | None:

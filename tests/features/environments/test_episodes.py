@@ -228,6 +228,18 @@ def _answered(episode: Episode, text: str) -> list[OutsideQuestion]:
     return questions
 
 
+def test_a_kept_match_is_played_by_one_episode(tmp_path: Path) -> None:
+    with environment(DUEL, name="kept", runs=tmp_path) as env:
+        first = env.episode(0)
+        with pytest.raises(UsageError, match="match 0 is being played"):
+            env.episode(0)
+        question = next(first)
+        with pytest.raises(UsageError, match="an answer is Unicode text"):
+            question.answer("\ud800")
+        first.close()
+        assert played(env.episode(0)).state == "done"
+
+
 def test_a_failed_match_of_a_kept_run_is_asked_anew(tmp_path: Path) -> None:
     with environment({**DUEL, "invalid": {"retries": 0}}, name="kept", runs=tmp_path) as env:
         assert played(env.episode(0), lambda _: "No.").state == "failed"

@@ -352,3 +352,9 @@ def test_matches_with_processes_are_played_a_few_at_a_time(
     host = SeatHost(plan_of(types={"mine": {"mcp": seat}, "tft": {"strategy": "tit_for_tat"}}), options)
     host._server.close()
     assert host.at_once == most
+
+
+def test_agents_at_two_seats_are_in_one_match_at_a_time() -> None:
+    host = SeatHost(plan_of(types={"mine": {"mcp": "seat"}, "yours": {"mcp": "seat"}}), PlayOptions())
+    host._server.close()
+    assert host.at_once == 1

@@ -63,6 +63,8 @@ class Environment:
         self._lock, self._closed = threading.Lock(), False
         self._tasks: dict[Episode, asyncio.Task[None]] = {}
         self._playing: dict[int, asyncio.Lock] = {}
+        self._episodes: dict[int, Episode] = {}
+        """The last episode of every match that was begun here."""
         self._ended: set[int] = set()
         begun: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, args=(begun,), name="ostrom", daemon=True)
@@ -79,7 +81,9 @@ class Environment:
         unit = self.plan.unit(match)
         if match in self._ended:
             raise UsageError(f"{self.path}: match {match} was played (another name begins another run)")
-        episode = Episode(unit, self._abandon)
+        if self.path is not None and (other := self._episodes.get(match)) is not None and other.open:
+            raise UsageError(f"{self.path}: match {match} is being played (a run keeps it once)")
+        episode = self._episodes[match] = Episode(unit, self._abandon)
         self._submit(self._begin, episode, unit)
         return episode
 

@@ -53,6 +53,12 @@ class OutsideQuestion:
         if self.reply.done():
             why = "its episode was closed" if self.reply.cancelled() else "was answered"
             raise UsageError(f"match {self.match}, player {self.player}: this question: {why}")
+        try:
+            (reply if isinstance(reply, str) else reply.text).encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                f"match {self.match}, player {self.player}: an answer is Unicode text ({error})"
+            ) from None
         self.reply.set_result(Reply(reply) if isinstance(reply, str) else reply)
 
 
@@ -73,7 +79,7 @@ class Episode:
         self._close, self._lock = close, threading.Lock()
         self._ready: deque[OutsideQuestion] = deque()
         self._waiting: deque[Future[OutsideQuestion | None]] = deque()
-        self._over, self._error = False, None
+        self._over, self._left, self._error = False, False, None
         self._last: OutsideQuestion | None = None
 
     _error: Exception | None
@@ -85,7 +91,13 @@ class Episode:
 
     def close(self) -> None:
         """Leave the match as it is; one that is kept in a run can be gone on with."""
+        self._left = True
         self._close(self)
+
+    @property
+    def open(self) -> bool:
+        """Whether it is being played."""
+        return not (self._left or self._over)
 
     def __iter__(self) -> Episode:
         return self

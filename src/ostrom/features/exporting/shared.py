@@ -19,10 +19,11 @@ from ostrom.data.tables import TYPES, factor_types, write_parquet
 from ostrom.engine.folder import MANIFEST, identity, kind_of, manifest_bytes
 from ostrom.engine.rows import Row
 from ostrom.engine.shared import digest
+from ostrom.games import copy_game_files, game_hashes
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.files import draft_of, read_plain, write_whole
 from ostrom.models.redaction import redact
-from ostrom.studies.run import Run, copy_game_files, open_run
+from ostrom.studies.run import Run, open_run
 
 TEXTS = frozenset("reply reasoning logprobs error reason note rationale".split())
 """Columns that are empty in shared tables."""
@@ -77,7 +78,7 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
     if (decided := run.folder.path / DECIDED).exists():
         write_whole(out / DECIDED, read_plain(decided))
     write_whole(out / MANIFEST, manifest_bytes(clean))
-    copy_game_files(manifest, run.folder.path, out)
+    copy_game_files(game_hashes(manifest), run.folder.path, out)
     return {**written, "manifest": (out / MANIFEST, 1)}
 
 

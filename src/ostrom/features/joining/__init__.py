@@ -20,11 +20,12 @@ from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Counted, PlanSource
 from ostrom.engine.shards import Shard
+from ostrom.games import copy_game_files, game_hashes
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import refuse_link
 from ostrom.ground.words import how_many, listed
 from ostrom.studies.plan import read_plan
-from ostrom.studies.run import copy_game_files, find_run
+from ostrom.studies.run import find_run
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,6 @@ def _write(
         # Tables of the shards that it was joined from before may have as many entries as those of the new ones.
         (target.path / FRESHNESS).unlink(missing_ok=True)
         target.write_manifest({**whole, "joined": listed})
-        copy_game_files(whole, manifests[0][0].path, target.path)
+        copy_game_files(game_hashes(whole), manifests[0][0].path, target.path)
     finally:
         target.unlock()

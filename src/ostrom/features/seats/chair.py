@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ostrom.agents.base import Missed
+from ostrom.agents.commands import without_keys
 from ostrom.answers import Answer
 from ostrom.engine.gate import Stopped
 from ostrom.ground.values import value
@@ -120,7 +121,7 @@ class Chair:
         turn.question = OpenQuestion(part, request.messages, future)
         self._changed()
         try:
-            return Reply(await future, usage=Usage(0, 0))
+            return Reply(without_keys(await future), usage=Usage(0, 0))
         finally:
             turn.question = None
 
@@ -135,7 +136,7 @@ class Chair:
             self.heard = False  # the next match waits for somebody
         self._changed()
 
-    def ended(self, unit: int, score: float | None, *, tell: bool = True) -> None:
+    def ended(self, unit: int, score: float | None, *, tell: bool = True, whole: bool = True) -> None:
         """A match is over; an agent that played in it hears of it before anything else."""
         if unit not in self._turns:
             return
@@ -143,9 +144,10 @@ class Chair:
         if turn is not None and turn.clock is not None:
             turn.clock.cancel()
         self._left.pop(unit, None)
-        if tell and unit in self._begun and (score is not None or self.over is None):
-            paid = "It was broken off." if score is None else f"Your score: {score:g} (points per round)."
-            self._endings.append(Told("match_over", f"The match is over. {paid}", {"score": score}))
+        if tell and unit in self._begun and (whole or self.over is None):
+            paid = "" if score is None else f" Your score: {score:g} (points per round)."
+            text = f"The match is over.{paid if whole else ' It was broken off.'}"
+            self._endings.append(Told("match_over", text, {"score": score}))
         self._begun.discard(unit)
         self._start_clock()
         self._changed()
@@ -228,6 +230,8 @@ class Chair:
         if turn.end is None and again is not None and _AGAIN.search(again.part):
             again.shown = True
             return Told("again", again.messages[-1].content)
+        if turn.end is None and again is None:
+            return Told("wait", "The answer is not written down yet: call look.")
         reading = None if turn.end is None else turn.end.reading
         if reading == "missed":
             return Told("refused", "Too late: the decision counts as missed.")

@@ -53,6 +53,10 @@ class SeatHost:
         self.plan, self._quiet = plan, quiet
         commands = any(config.mcp is not None and config.mcp.command for config in plan.agents)
         self.at_once = ((options and options.max_connections) or AT_ONCE) if commands else None
+        if len(waiting_seats(plan)) > 1:
+            self.at_once = (
+                1  # each agent plays one match at a time: in two, two of them could wait for each other
+            )
         self._waiting: dict[int, Chair] = {}
         """Seats that wait for an agent, by number."""
         self._own: dict[tuple[int, int], Chair] = {}
@@ -109,12 +113,13 @@ class SeatHost:
 
     def ended(self, unit: int, scores: Sequence[float] | None) -> None:
         """A match ends: every agent in it hears its own score. The end of a preparation is told to nobody."""
-        tell = self.plan.unit(unit).kind == "match"
+        tell, whole = self.plan.unit(unit).kind == "match", scores is not None
+        own = dict(enumerate(scores or ()))  # observers have no score
         for seat, chair in self._waiting.items():
-            chair.ended(unit, None if scores is None or seat > len(scores) else scores[seat - 1], tell=tell)
+            chair.ended(unit, own.get(seat - 1), tell=tell, whole=whole)
         for (match, player), chair in self._own.items():
             if match == unit:
-                chair.ended(unit, None if not scores else scores[player], tell=tell)
+                chair.ended(unit, own.get(player), tell=tell, whole=whole)
                 chair.close(ONE_MATCH)
 
     def stop(self, why: str = "The run was stopped. It may go on later.") -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import hmac
-import math
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -73,7 +72,7 @@ async def call_chair(chair: Chair, name: str, arguments: Mapping[str, Any]) -> T
         return Told("refused", f"{name} has no argument {unknown[0]!r} (allowed: {', '.join(known)}).")
     if name == "look":
         wait = arguments.get("wait", USUAL_WAIT)
-        if isinstance(wait, bool) or not isinstance(wait, int | float) or not math.isfinite(wait):
+        if isinstance(wait, bool) or not isinstance(wait, int | float) or wait != wait:
             return Told("refused", f"wait must be a number of seconds from 0 to {LONGEST_WAIT:g}.")
         return await chair.look(wait)
     if name == "rules":
