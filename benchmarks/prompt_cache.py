@@ -25,6 +25,10 @@ REASONS = (
     "The other side has kept to its word so far, and a quarrel would cost both of us more than it brings. "
     * 4
 )
+GROUP = (
+    "prompts that a cache could have had (first 6 matches of each study's preset `small`; tokens of 4 characters; "
+    "beginnings of at least 1,024 tokens, which OpenAI and most Claude models ask for, in brackets of any length)"
+)
 
 
 def share(prompts: Iterable[str]) -> tuple[float, float]:
@@ -87,7 +91,5 @@ def measure() -> list[Result]:
         against = "" if one is None else f"prompt: {one[1]:.0%} (any length {one[0]:.0%})"
         note = why if other is None else f"any length {other[0]:.0%}"
         value = None if other is None else other[1] * 100
-        results.append(
-            Result("prompts that a cache could have had", name, value, "% in a dialogue", against, note=note)
-        )
+        results.append(Result(GROUP, name, value, "% in a dialogue", against, note=note))
     return results
