@@ -4,12 +4,11 @@ What asks a journal for more than that there is none is refused in one line: tex
 """
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.files import read_plain
+from ostrom.ground.files import digest, read_plain
 
 
 class SharedJournal:
@@ -30,11 +29,6 @@ class SharedJournal:
         raise UsageError(
             f"{self.path}: is a shared run: it holds tables without texts, and nothing else can be asked"
         )
-
-
-def digest(data: bytes) -> str:
-    """The hash of a table."""
-    return blake2b(data, digest_size=16).hexdigest()
 
 
 def shared_heights(folder: Path, manifest: Mapping[str, Any]) -> dict[str, int] | None:

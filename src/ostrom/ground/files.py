@@ -3,6 +3,7 @@
 import os
 import sys
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 from stat import S_ISLNK, S_ISREG
 
@@ -45,6 +46,11 @@ def _require_plain(path: Path, mode: int) -> None:
     if not S_ISREG(mode):
         kind = "is a symbolic link" if S_ISLNK(mode) else "is no plain file"
         raise RunError(f"{path}: {kind}; a run is kept in plain files and folders (remove it)")
+
+
+def digest(data: bytes) -> str:
+    """The hash by which a file is known again."""
+    return blake2b(data, digest_size=16).hexdigest()
 
 
 def cache_folder(part: str) -> Path:

@@ -299,8 +299,9 @@ def prepare_folder(folder: Folder, plan: Plan) -> None:
             more["registered"] = dict(plan.registered)
         if plan.shard is not None:
             more["shard"] = {**asdict(plan.shard), "playing": token_hex(8), "trees": _trees(plan)}
-        folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
+        # Before the manifest: a run that is there has all that it is read with, whenever this process is killed.
         keep_game_files(filter(is_game_file, plan.prompts), plan.file, folder.path)
+        folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
         return
     try:
         old = check_same(folder, plan)

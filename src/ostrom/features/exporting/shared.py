@@ -18,10 +18,9 @@ from ostrom.data.manifests import models_of, study_hash
 from ostrom.data.tables import TYPES, factor_types, write_parquet
 from ostrom.engine.folder import MANIFEST, identity, kind_of, manifest_bytes
 from ostrom.engine.rows import Row
-from ostrom.engine.shared import digest
 from ostrom.games import copy_game_files, game_hashes
 from ostrom.ground.errors import OstromError, UsageError
-from ostrom.ground.files import draft_of, read_plain, write_whole
+from ostrom.ground.files import digest, draft_of, read_plain, write_whole
 from ostrom.models.redaction import redact
 from ostrom.studies.run import Run, open_run
 
