@@ -85,12 +85,12 @@ def test_what_a_study_names_is_refused_first_and_runs_where_it_is_allowed(
             for name in ("plain", "own")
         ]
         Path("b.yaml").write_text(yaml.safe_dump({"name": "b", "title": "b", "parts": parts}))
-        words = ("more", "profile", "--model", "scripted/any", "--battery", "b.yaml", "--out", "p")
+        words = ["more", "profile", "--model", "scripted/any", "--battery", "b.yaml", "--out", "p"]
         left = Path("p")
     else:
         assert call("run", "own.yaml", *allowed(log), "--no-report").code == 0
         log.unlink()
-        words, left = ("more", "observe", "own", "--model", "scripted/any"), Path("runs/own-observed")
+        words, left = ["more", "observe", "own", "--model", "scripted/any"], Path("runs/own-observed")
     refused = call(*words)
     assert refused.code == 2 and shlex.quote(allowed(log)[1]) in refused.err
     assert not left.exists() and not log.exists()  # also nothing of the parts that name no command
@@ -114,7 +114,7 @@ def test_a_judge_and_a_tree_start_no_command(call: Call, tmp_path: Path) -> None
     assert call("more", "tree", "tree.yaml", "--yes").code == 0 and not log.exists()
 
 
-def test_an_environment_runs_what_is_allowed_and_refuses_seats(call: Call, tmp_path: Path) -> None:  # noqa: ARG001
+def test_an_environment_runs_what_is_allowed_and_refuses_seats(call: Call, tmp_path: Path) -> None:
     log = tmp_path / "log"
     types = {"o": {"model": "outside/o", "tools": []}, "m": {"model": "scripted/any"}}
     with pytest.raises(UsageError, match="--allow-command"):
