@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ostrom.agents.commands import allow_commands, checked, start
-from ostrom.agents.guard import Guard
+from ostrom.agents.guard import GroupGuard
 from ostrom.ground.errors import OstromError, UsageError
 
 DICE = ["sh", "my dice.py", "--sides", "6"]
@@ -160,7 +160,7 @@ def test_what_a_command_started_ends_when_ostrom_is_killed(tmp_path: Path) -> No
 
 def test_a_guard_that_was_killed_is_replaced_and_knows_the_same_groups() -> None:
     sleeping = [subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(3)]
-    guard = Guard()
+    guard = GroupGuard()
     guard.add(sleeping[0].pid)
     assert guard._process is not None
     guard._process.kill()

@@ -44,7 +44,7 @@ def study(log: Path, **types: Any) -> dict[str, Any]:
         "game": "prisoners_dilemma",
         "mechanism": {"name": "repetition", "rounds": 1},
         "agent": {
-            "tools": [served("log", str(log))],
+            "tools": [served("log", str(log), timeout=3600)],
             "constrain": "never",
         },
         "types": types or {"m": {"model": "scripted/any"}, "s": {"strategy": "grim", "tools": []}},

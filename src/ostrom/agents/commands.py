@@ -18,7 +18,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
-from ostrom.agents.guard import Guard
+from ostrom.agents.guard import GroupGuard
 from ostrom.ground.errors import StudyError, UsageError, brief
 from ostrom.ground.terminal import one_line, visible
 from ostrom.models.grants import variables
@@ -34,7 +34,7 @@ LONGEST_LINE = 1 << 20
 """Bytes of one line that a process may write."""
 MOST_STDERR, LAST_WORDS = 8000, 300
 """Bytes of stderr that are kept, and characters of them that a message shows."""
-_guard = Guard()
+_guard = GroupGuard()
 _allowed: ContextVar[frozenset[tuple[str, ...]]] = ContextVar("_allowed", default=frozenset())
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 
-class Guard:
+class GroupGuard:
     """The guard of this process, started with the first group."""
 
     def __init__(self) -> None:
