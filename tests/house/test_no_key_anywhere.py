@@ -157,8 +157,10 @@ def test_no_tree_and_no_run_with_one_holds_the_key(
                 break
         assert done.complete and said and server.count > plan.nodes
         said.append(caplog.text)
-        for words in ("more tree echo.yaml --json", "run echo.yaml", "report echo", "export echo",
-                      "transcript echo", "view bundle echo --out bundle", "view bundle trees/echo --out leaves"):  # fmt: skip
+        for words in (
+            "more tree echo.yaml --json", "run echo.yaml", "report echo", "export echo", "transcript echo",
+            "view bundle echo --out bundle", "view bundle trees/echo --out leaves",
+        ):  # fmt: skip
             ended = ostrom(*words.split())
             assert ended.code == 0 or words.endswith("leaves"), (words, ended.err)
             said += [ended.out, ended.err]

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
@@ -175,6 +176,20 @@ def _prepare(call: Call, name: str) -> None:
 @pytest.mark.parametrize("name", ["traces", "export"])
 def test_an_answer_says_what_it_is(call: Call, name: str) -> None:
     _asked(call, name)
+
+
+def test_the_files_of_a_gate_say_it_and_those_of_other_runs_do_not(call: Call) -> None:
+    files = ("--junit", "gates.xml", "--markdown", "gates.md")
+    assert call("gate", "s", "--gates", "gates.yaml", *files).code == 0
+    held = {one.get("name"): one.get("value", "") for one in ET.parse("gates.xml").iter("property")}
+    assert held["label"] == "exploratory"
+    assert held["registered"].startswith("Confirmatory, no deviation found; registration ")
+    text = Path("gates.md").read_text()
+    assert f"\n\n`{held['registered']}` These gates are exploratory.\n\n" in text
+    assert call("gate", "free", "--gates", "gates.yaml", *files).code == 0
+    assert (
+        "propert" not in Path("gates.xml").read_text() and "exploratory" not in Path("gates.md").read_text()
+    )
 
 
 @pytest.mark.slow

@@ -154,9 +154,9 @@ def gate(
         registered = standing(data)
     shown = Path(target).name
     if junit is not None:
-        gating.write(junit, gating.junit(verdict, shown))
+        gating.write(junit, gating.junit(verdict, shown, registered))
     if markdown is not None:
-        gating.write(markdown, gating.markdown(verdict, shown).encode())
+        gating.write(markdown, gating.markdown(verdict, shown, registered).encode())
     if json:
         taken = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
         document = {

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from ostrom.analysis.estimate import Combination, Estimate, Query, against_all, key_words, level_pairs
 from ostrom.analysis.intervals import Exact
+from ostrom.analysis.registered import Standing
 from ostrom.analysis.statistics.result import counted
 from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
 from ostrom.analysis.units import NoSuchLevel, Observations, as_text, observations
@@ -528,6 +529,9 @@ def read_gates(path: str | Path) -> GateFile:
     return validate(GateFile, data, str(path))
 
 
+UNREGISTERED = Standing()
+
+
 def found_text(one: Judged) -> str:
     """The estimate in one line."""
     return "no estimate" if one.estimate is None else one.estimate.text(3)
@@ -542,7 +546,7 @@ def heading(verdict: Judgement) -> str:
     return f"{verdict.answer}: {', '.join(counts)}" + (f" ({verdict.so_far})" if verdict.so_far else "")
 
 
-def markdown(verdict: Judgement, run: str) -> str:
+def markdown(verdict: Judgement, run: str, registered: Standing = UNREGISTERED) -> str:
     """A table for a pull request. Names of others are code, in which nobody is mentioned and nothing is a link."""
     lines = ["| gate | statement | matches | verdict | estimate | why |", "|---" * 6 + "|"]
     for one in verdict.judged:
@@ -550,7 +554,8 @@ def markdown(verdict: Judgement, run: str) -> str:
         name, statement, matches, found, why = map(as_code, texts)
         lines.append(f"| {name} | {statement} | {matches} | {one.verdict} | {found} | {why} |")
     head = f"### {as_code(run)}: {heading(verdict)}\n\n{as_code(verdict.decision_line)}"
-    return "\n\n".join([head, "\n".join(lines), f"{verdict.control}.\n"])
+    bound = [f"{as_code(one.heading)} These gates are {registered.label}." for one in registered.bound]
+    return "\n\n".join([head, *bound, "\n".join(lines), f"{verdict.control}.\n"])
 
 
 def as_code(text: str) -> str:
@@ -563,7 +568,7 @@ def as_code(text: str) -> str:
     return f"`{plain}`" if plain else ""
 
 
-def junit(verdict: Judgement, run: str) -> bytes:
+def junit(verdict: Judgement, run: str, registered: Standing = UNREGISTERED) -> bytes:
     """JUnit XML: a failed gate is a failure, an undecided one an error, so that no reader takes it for passed."""
     counts = {
         "name": escaped(f"ostrom gate {run}"),
@@ -573,6 +578,11 @@ def junit(verdict: Judgement, run: str) -> bytes:
     }
     suites = ET.Element("testsuites", counts)
     suite = ET.SubElement(suites, "testsuite", counts)
+    if registered.bound:
+        properties = ET.SubElement(suite, "properties")
+        ET.SubElement(properties, "property", {"name": "label", "value": registered.label})
+        for one in registered.bound:
+            ET.SubElement(properties, "property", {"name": "registered", "value": escaped(one.heading)})
     for one in verdict.judged:
         case = ET.SubElement(suite, "testcase", {"classname": "ostrom.gate", "name": escaped(one.name)})
         label = one.verdict if one.verdict != one.answer else ""
