@@ -99,9 +99,11 @@ pictures: $(DEV_READY) ## make the pictures of README and docs anew (docs/images
 	$(BIN)/python -m tools.pictures
 
 cover: $(DEV_READY) ## run all tests and report which lines no test reaches (htmlcov/index.html)
-	$(PIP) coverage
-	$(BIN)/python -m coverage run --source src/ostrom -m pytest -p no:xdist
-	$(BIN)/python -m coverage html
+	$(PIP) 'coverage>=7.10'
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage html --quiet
 	$(BIN)/python -m coverage report --skip-covered --sort cover | tail -40
 
 package: $(DEV_READY) ## build the package, check it and install the wheel into an empty environment
