@@ -120,7 +120,7 @@ blocks: $(DEV_READY) ## run every command of README and docs, also those that dr
 notebooks: $(DEV_READY) ## execute the notebooks of examples/ anew, with the embedded model
 	$(PIP) nbclient ipykernel
 	mkdir -p demo/notebooks && cp examples/*.ipynb demo/notebooks
-	cd demo/notebooks && rm -rf runs && ../../$(BIN)/jupyter-execute --inplace *.ipynb
+	cd demo/notebooks && rm -rf runs && ../../$(BIN)/python ../../tools/notebooks.py *.ipynb
 	cp demo/notebooks/*.ipynb examples
 
 INTEROP := .venv-interop
