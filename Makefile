@@ -165,9 +165,9 @@ probe: $(TRAIN_READY) ## the whole fine-tuning probe, small, on the CPU: play, s
 	mkdir -p $(PROBE_OUT)
 	$(PROBE) run probe-source --preset smoke --model embedded/smollm2-135m --prompts "$(CURDIR)/tools/probe/prompts"
 	for arm in forward placebo shuffled; do \
-	  ($(PROBE) corpus probe-source --judge scripted/lexicon --forward 7 --quality 7 --specificity 6 --arm $$arm \
+	  ($(PROBE) more corpus probe-source --judge scripted/lexicon --forward 7 --quality 7 --specificity 6 --arm $$arm \
 	    --out corpora/$$arm) || exit 1; \
-	  ($(PROBE) train corpora/$$arm --base embedded/smollm2-135m --out adapters/$$arm-0 --steps 4 --batch 2) || exit 1; \
+	  ($(PROBE) more train corpora/$$arm --base embedded/smollm2-135m --out adapters/$$arm-0 --steps 4 --batch 2) || exit 1; \
 	done
 	$(PROBE) run probe --preset smoke --report
 	@echo "The scripted judge counts words and the model has 135 million parameters: this shows that everything works, and"
