@@ -581,8 +581,8 @@ def junit(verdict: Judgement, run: str, registered: Standing = UNREGISTERED) -> 
     if registered.bound:
         properties = ET.SubElement(suite, "properties")
         ET.SubElement(properties, "property", {"name": "label", "value": registered.label})
-        for one in registered.bound:
-            ET.SubElement(properties, "property", {"name": "registered", "value": escaped(one.heading)})
+        for bound in registered.bound:
+            ET.SubElement(properties, "property", {"name": "registered", "value": escaped(bound.heading)})
     for one in verdict.judged:
         case = ET.SubElement(suite, "testcase", {"classname": "ostrom.gate", "name": escaped(one.name)})
         label = one.verdict if one.verdict != one.answer else ""
