@@ -17,6 +17,7 @@ from tests.cli.in_process import Call, Done, caller
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import share_of
+from ostrom.analysis.registered import Standing
 from ostrom.costs.seeds import SeedPrice
 from ostrom.engine.plan import Budget
 from ostrom.features.gates.gates import GateRule, Judged, Judgement, _more, markdown, needs
@@ -200,7 +201,7 @@ def test_the_line_says_what_to_do() -> None:
         "about 7 seeds more (70 calls, 3.50 USD) would decide, if they are like those played"
         in lines.decision_line
     )
-    assert "not yet: 7 of 7" in markdown(lines, "run")
+    assert "not yet: 7 of 7" in markdown(lines, "run", Standing())
     unknown = Judgement((*many, Judged(gate, "undecided", None, {}, "no data")), 0.95, "c", price=ONE)
     assert unknown.more is None and "would decide" not in unknown.decision_line
     assert judgement("fail", None).decision_line == "do not deploy: 1 of 1 gate failed (g)"

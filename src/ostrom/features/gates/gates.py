@@ -28,7 +28,7 @@ from ostrom.costs.seeds import SeedPrice
 from ostrom.data.manifests import models_of
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UsageError
-from ostrom.ground.files import read_text_file, write_whole
+from ostrom.ground.files import read_text_file
 from ostrom.ground.terminal import escaped
 from ostrom.ground.validation import validate
 from ostrom.ground.words import how_many, listed
@@ -529,9 +529,6 @@ def read_gates(path: str | Path) -> GateFile:
     return validate(GateFile, data, str(path))
 
 
-UNREGISTERED = Standing()
-
-
 def found_text(one: Judged) -> str:
     """The estimate in one line."""
     return "no estimate" if one.estimate is None else one.estimate.text(3)
@@ -546,7 +543,7 @@ def heading(verdict: Judgement) -> str:
     return f"{verdict.answer}: {', '.join(counts)}" + (f" ({verdict.so_far})" if verdict.so_far else "")
 
 
-def markdown(verdict: Judgement, run: str, registered: Standing = UNREGISTERED) -> str:
+def markdown(verdict: Judgement, run: str, registered: Standing) -> str:
     """A table for a pull request. Names of others are code, in which nobody is mentioned and nothing is a link."""
     lines = ["| gate | statement | matches | verdict | estimate | why |", "|---" * 6 + "|"]
     for one in verdict.judged:
@@ -568,7 +565,7 @@ def as_code(text: str) -> str:
     return f"`{plain}`" if plain else ""
 
 
-def junit(verdict: Judgement, run: str, registered: Standing = UNREGISTERED) -> bytes:
+def junit(verdict: Judgement, run: str, registered: Standing) -> bytes:
     """JUnit XML: a failed gate is a failure, an undecided one an error, so that no reader takes it for passed."""
     counts = {
         "name": escaped(f"ostrom gate {run}"),
@@ -595,11 +592,3 @@ def junit(verdict: Judgement, run: str, registered: Standing = UNREGISTERED) -> 
     ET.indent(suites)
     text: str = ET.tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
-
-
-def write(path: Path, data: bytes) -> None:
-    """Write a file that the user named."""
-    try:
-        write_whole(path, data)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from None
