@@ -16,6 +16,7 @@ from tests.cli.in_process import Call, caller
 
 import ostrom
 from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.registered import AskedContrast, standing
 from ostrom.features.profile.battery import folder_name
 from ostrom.ground.commands import every_command, spoken
 from ostrom.models.providers import scripted
@@ -247,6 +248,13 @@ def test_python_says_it(home: Path) -> None:
     free = ostrom.open_run(home / "runs/free")
     assert free.registered is None and "label" not in free.estimate("cooperation").columns
     assert free.test("cooperation", "agent").label == "" and "exploratory" not in free._repr_html_()
+
+
+def test_what_several_runs_say_together_was_not_registered(home: Path) -> None:
+    asked = AskedContrast("cooperation", "agent=a-b", None, 0.95)
+    with ostrom.open_run(home / "runs/s").data() as one, ostrom.open_run(home / "runs/free").data() as other:
+        assert standing([one], asked).label == "confirmatory"
+        assert standing([one, other], asked).label == standing([one]).label == "exploratory"
 
 
 def test_a_measure_that_only_bears_the_name_is_exploratory(home: Path) -> None:
