@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ostrom.agents.config import AgentConfig
 from ostrom.costs.forecast import (
     CHARACTERS,
     CHARACTERS_PER_TOKEN,
@@ -16,12 +17,14 @@ from ostrom.costs.forecast import (
     Forecast,
     PerCall,
     forecast,
+    measured_of,
     verdicts,
 )
 from ostrom.engine.plan import Budget
+from ostrom.models.providers import scripted
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import play
+from ostrom.studies.run import open_run, play
 from ostrom.testing.server import LoopbackServer
 
 LONGEST = 100
@@ -140,3 +143,26 @@ def test_without_a_bound_or_a_price_nothing_is_promised() -> None:
     unknown.add("lab/other", 10, PerCall(100, 20, 50))
     told = unknown.finished()
     assert (told.usd, told.likely_usd, told.tokens_out, told.unpriced) == (None, None, 500, ("lab/other",))
+
+
+def test_means_of_a_run_by_hand(tmp_path: Path) -> None:
+    """One model answers at once, the other at the second try: calls asked for again are told apart from questions."""
+    scripted.register("quick", "[A0]")
+    scripted.register("slow", lambda request: "[A0]" if len(request.messages) > 1 else "well well well")
+    study = {
+        "name": "m", "game": "prisoners_dilemma", "agent": {"style": "direct"}, "seating": "self", "seeds": 2,
+        "types": {"a": "scripted/quick", "b": "scripted/slow"}, "invalid": {"retries": 1, "policy": "fail"},
+    }  # fmt: skip
+    assert play(load_study(study), runs=tmp_path).complete
+    with open_run("m", tmp_path) as run:
+        means, unit = measured_of(run), run.plan.unit(0)
+    for name in ("quick", "slow"):
+        scripted.unregister(name)
+    assert means is not None and (means.calls, means.again) == (12, 1.5)
+    played = means.played(unit)
+    assert played is not None and played.calls == pytest.approx(
+        2
+    )  # two questions a match, however often asked
+    models = ("scripted/quick", "scripted/slow", "scripted/other")
+    replies = [means.reply(AgentConfig(model=model, style="direct")) for model in models]
+    assert replies == [1.0, 2.0, pytest.approx(20 / 12)]
