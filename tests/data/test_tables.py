@@ -11,7 +11,7 @@ from weakref import finalize
 import pytest
 
 from ostrom.data import tables
-from ostrom.data.tables import BATCH, factor_types, write_parquet
+from ostrom.data.tables import BATCH, factor_types, write_csv, write_parquet
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 
@@ -98,3 +98,9 @@ def test_generations_are_a_column_where_there_are_several(generations: int, colu
     changes = [f"mechanism.generations={generations}"]
     plan = StudyPlan(load_study("prompt-evolution", preset="smoke", models=["scripted/m"], changes=changes))
     assert (factor_types(SimpleNamespace(plan=plan)).get("generation") is int) is column  # type: ignore[arg-type]
+
+
+def test_values_stand_under_their_names_in_csv(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    assert write_csv(path, iter([{"a": 1, "b": None}, {"b": "x,y", "a": 2}]), {}) == 2
+    assert path.read_text(encoding="utf-8").splitlines() == ["a,b", "1,", '2,"x,y"']

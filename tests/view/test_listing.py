@@ -91,6 +91,12 @@ def test_pages_by_any_column_hold_every_match_once(tmp_path: Path) -> None:
                 assert values == sorted(values, reverse=descending)
 
 
+@pytest.mark.parametrize(("limit", "rows"), [(0, 1), (-5, 1), (2, 2), (10**9, 8)])
+def test_a_page_has_a_row_at_least(limit: int, rows: int, tmp_path: Path) -> None:
+    with open_run(talk(tmp_path, seeds=1)) as run, listed(run) as index:
+        assert len(index.matches(limit=limit).rows) == rows
+
+
 def test_filters_leave_what_they_say(tmp_path: Path) -> None:
     folder = talk(tmp_path)
     with open_run(folder) as run, listed(run) as index:

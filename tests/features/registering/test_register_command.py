@@ -193,6 +193,10 @@ def test_pages_have_no_line_that_a_stranger_wrote(call: Call) -> None:
         (("register", "--check", "list.yaml"), "list.yaml: must be a registration"),
         (("register", "--check", "large.yaml"), "a registration has at most"),
         (("register", "--check", "s.yaml", *PRIMARY), "and no --primary"),
+        (
+            ("register", "repeated-games-people", *PRIMARY),
+            "is a study with people; a registration is that of",
+        ),
         (("run", "s.yaml", "--registered", "list.yaml"), "list.yaml: must be a registration"),
         (
             (
@@ -303,6 +307,7 @@ def test_a_stopping_rule_is_judged_by_bounds_that_know_of_looks(call: Call) -> N
     assert (
         told["study"]["stop"]["contrast"] == "agent=kind - wild" and "5 to 40 seeds" in told["sample"]["stop"]
     )
+    assert "At most 40 seeds: " in Path("registration.md").read_text()
     asked = ("run", "s.yaml", "--registered", "registration.yaml")
     assert call(*asked, "--limit", "10").code == 1
     call("estimate", "s", "cooperation")
