@@ -247,7 +247,7 @@ def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
             if who == player:
                 points += played.payoffs[seat]
     missed = sum(
-        a.reading == "missed" for (_, who, part), (a, *_) in answers.items() if who == player and not part
+        a.reading == "missed" for (_, who, _), (a, *_) in answers.items() if who == player
     )
     state = journal.ended(unit.index)
     how = "done"
