@@ -77,12 +77,12 @@ def conclude(
     show: Callable[[], None],
     *,
     json: bool,
-    said: Iterable[str] = (),
+    lines: Iterable[str] = (),
     more: str = "",
 ) -> None:
     """End a command that asked models: its report as JSON or as tables, what else is to be said, and the exit code."""
     print_answer(report, standing, show, json=json)
-    for line in said:
+    for line in lines:
         say(line)
     say_trouble(result, more)
     leave(result)
@@ -102,7 +102,7 @@ def leave(result: Result) -> None:
 
 
 def print_forecast(
-    name: str, counted: Mapping[str, int], bound: Forecast, budget: Budget, *, batch: bool = False
+    name: str, counts: Mapping[str, int], bound: Forecast, budget: Budget, *, batch: bool = False
 ) -> None:
     """A table of what is likely and what is possible at most; what likely takes for granted; a line per bound."""
     from ostrom.costs.forecast import verdicts
@@ -117,7 +117,7 @@ def print_forecast(
     if bound.retries_per_decision:
         rows.insert(1, row("at most, without retries", bound.readable, unpriced))
     print_table(
-        f"{name}: what it takes: {', '.join(f'{n:,} {what}' for what, n in counted.items())}",
+        f"{name}: what it takes: {', '.join(f'{n:,} {what}' for what, n in counts.items())}",
         ["", "decisions", "calls", "tokens in", "tokens out", "USD"],
         rows,
     )

@@ -393,13 +393,13 @@ class _TemplateReader:
         if node.dyn_args or node.dyn_kwargs:
             raise _refusal(node, "* or ** before an argument")
         args = [self._expression(arg) for arg in node.args]
-        named = [(_public(pair.key, node), self._expression(pair.value)) for pair in node.kwargs]
+        keywords = [(_public(pair.key, node), self._expression(pair.value)) for pair in node.kwargs]
         callee = node.node
         if isinstance(callee, nodes.Getattr) and not self._is_macro(callee):
             name, whole = _public(callee.attr, callee), self._expression(callee.node)
             if name not in METHODS:
                 raise _refusal(callee, f"the method {name}", METHODS)
-            return lambda scope: _call_given(method(whole(scope), name), scope, args, named)
+            return lambda scope: _call_given(method(whole(scope), name), scope, args, keywords)
         if not isinstance(callee, nodes.Name | nodes.Getattr):
             raise _refusal(node, "a call of something that has no name")
         function = self._expression(callee)
@@ -410,8 +410,8 @@ class _TemplateReader:
                 return _range([arg(scope) for arg in args])
             target = function(scope)
             if isinstance(target, Macro):
-                return target.call([a(scope) for a in args], {n: value(scope) for n, value in named})
-            return _call_given(checked_function(target), scope, args, named)
+                return target.call([a(scope) for a in args], {n: value(scope) for n, value in keywords})
+            return _call_given(checked_function(target), scope, args, keywords)
 
         return call
 

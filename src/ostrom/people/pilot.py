@@ -268,19 +268,19 @@ def filled_in(sheet: Questionnaire, rng: np.random.Generator) -> tuple[dict[str,
     for name, question in sheet.named():
         if question.options:
             drawn = question.options[int(rng.integers(len(question.options)))]
-            said: Any = question.answer if question.answer is not None and rng.random() < RIGHT else drawn
+            answer: Any = question.answer if question.answer is not None and rng.random() < RIGHT else drawn
         elif question.number is not None:
-            said = int(
+            answer = int(
                 rng.integers(question.number.low, min(question.number.high, question.number.low + 60) + 1)
             )
         elif question.optional:
             continue
         else:
-            said = "simulated"
+            answer = "simulated"
         if question.kept_apart:
-            personal.append((name, str(said)))
+            personal.append((name, str(answer)))
         else:
-            value[name] = said
+            value[name] = answer
     return value, personal
 
 

@@ -236,23 +236,23 @@ class PeoplePlan(StudyPlan):
         people, w = self.people_of(cell), words(language)
         variants = {key: self.variant(cell, key) for key in people.order}
         rounds = {key: getattr(variant.mechanism, "rounds", None) for key, variant in variants.items()}
-        known: dict[str, Any] = {f"rounds.{key}": count for key, count in rounds.items()}
-        known["rounds"] = next(iter(rounds.values())) if len(set(rounds.values())) == 1 else None
-        known["matches"] = len(people.order)
-        known |= {
+        values: dict[str, Any] = {f"rounds.{key}": count for key, count in rounds.items()}
+        values["rounds"] = next(iter(rounds.values())) if len(set(rounds.values())) == 1 else None
+        values["matches"] = len(people.order)
+        values |= {
             f"pay.{name}": getattr(people.pay, name) for name in ("base", "per_point", "at_most", "currency")
         }
         low, high = people.time.reveal or (None, None)
-        known |= {"time.decision": people.time.decision, "time.reveal_low": low, "time.reveal_high": high}
-        known["time.missed_at_most"] = people.time.missed_at_most
+        values |= {"time.decision": people.time.decision, "time.reveal_low": low, "time.reveal_high": high}
+        values["time.missed_at_most"] = people.time.missed_at_most
         kinds = frozenset(
             "model" if other.config.tree else other.config.kind
             for key, variant in variants.items()
             for seat, other in enumerate(variant.seatings[0])
             if seat != self.persons(cell, key)[0]
         )
-        known["met"] = w.met_and.join(w[f"met_{kind}"] for kind in KINDS if kind in kinds)
-        return Values({name: _said(value) for name, value in known.items() if value is not None}, kinds)
+        values["met"] = w.met_and.join(w[f"met_{kind}"] for kind in KINDS if kind in kinds)
+        return Values({name: _said(value) for name, value in values.items() if value is not None}, kinds)
 
     def check_texts(self) -> None:
         """Refuse texts that ask for values which are not there, or claim what is so in no cell."""

@@ -250,20 +250,20 @@ def _baselines(run: Any, key: str, file: str) -> list[dict[str, Any]]:
             "WHERE kind = 'act' AND state = 'done' AND unit = 'match' AND action IS NOT NULL AND seat IS NOT NULL "
             "GROUP BY match, round ORDER BY match, round"
         )
-        counted: dict[int, dict[str, int] | None] = {}
+        counts: dict[int, dict[str, int] | None] = {}
         for row in rows:
             unit = opened.plan.unit(row["match"])
-            if row["match"] not in counted:
+            if row["match"] not in counts:
                 seated = [
                     setting_of(player.config, unit.game) for player in unit.players if not player.observes
                 ]
                 alike = all(one == seated[0] for one in seated) and seated[0]["window"] is not None
                 if alike and seated[0] not in (who for who, _ in groups):
                     groups.append((seated[0], {}))
-                counted[row["match"]] = (
+                counts[row["match"]] = (
                     next((of for who, of in groups if who == seated[0]), None) if alike else None
                 )
-            times = counted[row["match"]]
+            times = counts[row["match"]]
             if times is not None and len(row["actions"]) == unit.game.seats:
                 profile = [unit.game.index(seat, action) for seat, action in enumerate(row["actions"])]
                 text = text_of(unit.game, profile)

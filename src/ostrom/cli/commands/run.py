@@ -141,20 +141,20 @@ def resume(
     play_and_tell(found, found.folder, report=report, json=json)
 
 
-def play_found(found: Resolved, folder: Path, *, json: bool) -> Result:
+def play_found(resolved: Resolved, folder: Path, *, json: bool) -> Result:
     """Play a plan into a folder, with progress on stderr."""
     from ostrom.engine.progress import watch_with
     from ostrom.studies.resolve import save_session
     from ostrom.studies.run import play_plan
 
     async def begin(home: Folder) -> None:
-        save_session(home.path, found.options)
+        save_session(home.path, resolved.options)
 
     return play_plan(
-        found.plan,
+        resolved.plan,
         name=folder.name,
         runs=folder.parent,
-        options=found.options,
+        options=resolved.options,
         watch=watch_with(json=json),
         begin=begin,
     )

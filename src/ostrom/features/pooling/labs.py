@@ -53,7 +53,7 @@ class Moderator:
     """Value A, value B, the mean of A minus that of B, and its interval."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """The pooled mean, its labs and what differs between them, as JSON data."""
         names = ("first", "second", "difference", "low", "high")
         contrast = None if self.difference is None else dict(zip(names, self.difference, strict=True))
         return {"keys": list(self.keys), "values": dict(self.values), "contrast": contrast}

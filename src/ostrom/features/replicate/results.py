@@ -90,7 +90,7 @@ class ClaimLine:
     published: tuple[tuple[str, float], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """The claim, its estimate and its verdict as JSON data."""
         one = self.estimate
         return {
             "claim": self.claim.claim,

@@ -161,7 +161,7 @@ def keyword_rate(words: str = "categories", match: str = MATCH) -> Measure:
 
 
 def keyword_share(words: str = "categories", match: str = MATCH) -> Measure:
-    """``words`` and ``match`` as for ``keyword_rate``."""
+    """The share of rationales with at least one keyword; ``words`` and ``match`` as for ``keyword_rate``."""
     return Measure(
         name="keyword_share",
         title="Share of rationales with a keyword",
