@@ -132,9 +132,9 @@ class Query(BaseModel):
 
     def condition(self, data: Runs | Observations) -> Where:
         """The condition with the values that the tables hold."""
-        from ostrom.analysis.units import chosen
+        from ostrom.analysis.units import select
 
-        return chosen(data, self.part, self.where)
+        return select(data, self.part, self.where)
 
     def ask(self, data: Runs | Observations, level: float = 0.95) -> list[Estimate]:
         """The estimates that answer it, one for every combination of the columns ``by``."""

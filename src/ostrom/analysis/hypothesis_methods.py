@@ -30,7 +30,7 @@ from ostrom.analysis.statistics.regression import linear_mixed_model
 from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
 from ostrom.analysis.statistics.result import Estimate, holm
 from ostrom.analysis.statistics.samples import StatisticsError
-from ostrom.analysis.units import Observation, Observations, UnitValue, independent, paired, per_match
+from ostrom.analysis.units import Observation, Observations, UnitValue, independent, pair_units, per_match
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
 from ostrom.ground.words import PLURALS
@@ -187,7 +187,7 @@ class Sample:
         return tuple(lines)
 
 
-def sampled(found: Observations, factors: Sequence[str], clusters: Sequence[str] = ()) -> Sample:
+def sample_of(found: Observations, factors: Sequence[str], clusters: Sequence[str] = ()) -> Sample:
     """The values of a measure by the levels of one factor or two; complains where there is nothing to compare."""
     found.need([*factors, *clusters])
     if not found.rows:
@@ -313,7 +313,7 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
         return _t_row(test, cohens_d(one, two, unit=values.unit, level=level))
 
     def pairs(first: Any, second: Any) -> dict[str, Any]:
-        found = paired(values.found, values.side(first), values.side(second), values.factors[0])
+        found = pair_units(values.found, values.side(first), values.side(second), values.factors[0])
         if len(found.keys) < 2:
             raise UsageError(
                 f"{values.factors[0]}: {len(found.keys)} pairs of {first} and {second} (at least 2 are needed): pairs "

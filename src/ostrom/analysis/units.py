@@ -217,7 +217,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
         value, players = row.get("value"), played.get(row["match"])
         if value is None or players is None:
             continue
-        columns = joined(row, players)
+        columns = join_players(row, players)
         if columns is None:
             continue
         weight = row.get("weight")
@@ -234,7 +234,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
         )
 
 
-def joined(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def join_players(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The columns of a value: those of its player, or of all players where it belongs to the match."""
     own = {name: of for name, of in row.items() if name not in ("match", "value", "weight")}
     if "player" in row:
@@ -314,7 +314,7 @@ def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Seq
     return wanted
 
 
-def chosen(
+def select(
     data: Runs | Observations, measure: str | Mapping[str, Any] | Measure, where: str | Mapping[str, Any]
 ) -> Where:
     """The condition that a file states: SQL, or columns with a level or a list of levels."""
@@ -448,7 +448,7 @@ def comparison(
     """
     bounds = bounds_of([*first, *second])
     unit = "match" if sample.measure.unit == "decision" else sample.measure.unit
-    pairs = paired(sample, first, second, factor, by)
+    pairs = pair_units(sample, first, second, factor, by)
     if len(pairs.keys) < 2:
         sides = [list(per_match(side).values()) for side in (first, second)]
         values = [[u.value for u in side] for side in sides]
@@ -486,7 +486,7 @@ class Pairs:
     """The units of each pair."""
 
 
-def paired(
+def pair_units(
     sample: Observations,
     first: Sequence[Observation],
     second: Sequence[Observation],

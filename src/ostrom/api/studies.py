@@ -357,14 +357,14 @@ class Run:
         """The difference of a measure between two levels of a factor: ``"a - b"``, or ``"* - b"`` for all."""
         from ostrom.analysis.estimate import contrast
         from ostrom.analysis.registered import AskedContrast, standing
-        from ostrom.analysis.units import chosen
+        from ostrom.analysis.units import select
 
         with self.data() as data:
             found = contrast(data, measure, factor, levels, by, where=where, level=level)
             asked = None
             # A measure that is given as an object may be called like a registered one and be another.
             if isinstance(measure, str) and not by and isinstance(where, str | Mapping | None):
-                picked = chosen(data, measure, where or {})
+                picked = select(data, measure, where or {})
                 asked = AskedContrast(measure, f"{factor}={levels}", picked, level)
             return _frame(found, measure, data, standing([data], asked), compared=True)
 

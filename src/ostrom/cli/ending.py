@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from ostrom.reports.build import Report
 
 
-def counted(units: Counted, what: str) -> str:
+def count_text(units: Counted, what: str) -> str:
     """How many of the planned units ended, and how.
 
     >>> from ostrom.engine.plan import Counted
-    >>> counted(Counted(4, 3, 0, 1), "matches")
+    >>> count_text(Counted(4, 3, 0, 1), "matches")
     '3 of 4 matches done, 1 failed'
     """
     more = [f"{n} {how}" for n, how in ((units.skipped, "skipped"), (units.failed, "failed")) if n]
     return ", ".join([f"{units.done} of {units.planned} {what} done", *more])
 
 
-def spent(tally: Tally) -> str:
+def spending_text(tally: Tally) -> str:
     """Calls, tokens and money in words."""
     money = "unknown price" if tally.unpriced else f"{tally.usd:.4f} USD"
     cached = ""

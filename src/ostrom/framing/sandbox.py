@@ -29,9 +29,9 @@ from ostrom.framing.access import (
     defined,
     entry,
     items_of,
-    joined,
+    join_parts,
     method,
-    shown,
+    text_of,
 )
 from ostrom.framing.filters import FILTERS, TESTS
 from ostrom.ground.errors import nearest
@@ -91,7 +91,7 @@ class Template:
         before, out = work.left, list[str]()
         try:
             self.run({**values, _WORK: work}, out)
-            return joined(out, work), before - work.left
+            return join_parts(out, work), before - work.left
         finally:
             if token is not None:
                 CURRENT.reset(token)
@@ -137,7 +137,7 @@ class Macro:
         for statement in self._body:
             statement(scope, out)
         work.depth -= 1
-        return joined(out, work)
+        return join_parts(out, work)
 
 
 class _TemplateReader:
@@ -207,7 +207,9 @@ class _TemplateReader:
                 return _arithmetic(node.operator, self._expression(node.left), self._expression(node.right))
             case nodes.Concat():
                 parts = [self._expression(part) for part in node.nodes]
-                return lambda scope: joined([shown(p(scope), scope[_WORK]) for p in parts], scope[_WORK])
+                return lambda scope: join_parts(
+                    [text_of(p(scope), scope[_WORK]) for p in parts], scope[_WORK]
+                )
             case nodes.Compare():
                 return self._compare(node)
             case nodes.Call():
@@ -226,7 +228,7 @@ class _TemplateReader:
 
         def write(scope: Scope, out: list[str]) -> None:
             written = value(scope)
-            out.append(written if type(written) is str else shown(written, scope[_WORK]))
+            out.append(written if type(written) is str else text_of(written, scope[_WORK]))
 
         return write
 

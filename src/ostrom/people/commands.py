@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ostrom.cli.ending import spent, spent_data
+from ostrom.cli.ending import spending_text, spent_data
 from ostrom.cli.options import BUDGET, Json, Presets, Runs, Sets, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
@@ -119,14 +119,14 @@ def links(
 ) -> None:
     """Links to give to people: one secret link each, seats of a lab, or the link for a platform."""
     from ostrom.people.sources import LinkReader
-    from ostrom.web.tokens import signed
+    from ostrom.web.tokens import sign
 
     with _records(context) as records:
         key = records.register.key
         base = (public or records.register.meta("address") or "http://127.0.0.1:8000").rstrip("/")
         if back:
             rows = [
-                f"{v.code} {base}/?return={signed(key, 'return', v.code)}"
+                f"{v.code} {base}/?return={sign(key, 'return', v.code)}"
                 for v in records.visits()
                 if v.end is None
             ]
@@ -361,6 +361,6 @@ def pilot(
     shares = ", ".join(f"{count} {end}" for end, count in sorted(summary["ends"].items()))
     over = sum(count for end, count in summary["ends"].items() if end != "open")
     whole = "complete" if over == summary["people"] else "not complete: the same command goes on"
-    say(f"{how_many(summary['people'], 'participant')}: {shares}; {spent(result.tally)}")
+    say(f"{how_many(summary['people'], 'participant')}: {shares}; {spending_text(result.tally)}")
     say(f"{over} of {summary['people']} visits are over: the pilot is {whole}")
     say(f"run: {runs / called}")

@@ -238,7 +238,7 @@ async def _visit(host: PilotHost, number: int, moments: int) -> None:
             await live.news(live.version, PATIENCE)
         elif not await host.gone(live):
             host.shown(entry)
-            value, personal = answered(host, entry, who.chance.at(entry.step, 0, "page"))
+            value, personal = answer_to(host, entry, who.chance.at(entry.step, 0, "page"))
             await host.settle(live, entry, value, personal)
 
 
@@ -252,7 +252,7 @@ async def _next(host: PilotHost, live: LiveVisit, over: Callable[[], bool]) -> O
     return None
 
 
-def answered(host: Host, entry: Open, rng: np.random.Generator) -> tuple[Any, list[tuple[str, str]]]:
+def answer_to(host: Host, entry: Open, rng: np.random.Generator) -> tuple[Any, list[tuple[str, str]]]:
     """An answer to a page of a visit, and the parts of it that are personal."""
     form, sheet = entry.decision.form, host.sheet(entry.decision, host.people.languages[0])
     if sheet is not None:

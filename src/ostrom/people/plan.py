@@ -31,7 +31,7 @@ from ostrom.people.text_files import localised, questionnaire, read_texts
 from ostrom.people.visit import Book, Visit
 from ostrom.people.words import words
 from ostrom.studies.checks import check_framing_labels, check_memory, check_spreading, check_strategies
-from ostrom.studies.factors import Cell, canonical, merge, on_top, put, spelled_out, unit_key
+from ostrom.studies.factors import Cell, canonical, merge, on_top, set_path, spelled_out, unit_key
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import rehearsed_facts
 from ostrom.studies.schema import StudyFile
@@ -125,9 +125,9 @@ class PeoplePlan(StudyPlan):
                     f"mechanism {name} has no rule for missed decisions: leave the time limit out",
                     file=self.file, key="people.time.decision", found=time.decision,
                 )  # fmt: skip
-            put(data, "mechanism.missed", time.missed)
+            set_path(data, "mechanism.missed", time.missed)
             if time.missed_at_most is not None:
-                put(data, "mechanism.missed_at_most", time.missed_at_most)
+                set_path(data, "mechanism.missed_at_most", time.missed_at_most)
         return self._cell_of(data, labels, self._traits(number))
 
     def _cell_of(self, data: Mapping[str, Any], labels: Mapping[str, Any], traits: Mapping[str, Any]) -> Cell:

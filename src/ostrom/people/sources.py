@@ -15,7 +15,7 @@ import orjson
 from ostrom.ground.errors import StudyError
 from ostrom.ground.files import read_plain
 from ostrom.people.schema import Source
-from ostrom.web.tokens import signed, verified
+from ostrom.web.tokens import sign, verified
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.:@-]{1,128}")
 PARAMETERS = {
@@ -83,7 +83,7 @@ class LinkReader:
         """The links to give to people, where the source has some of its own."""
         places = range(1, (self.source.places or 0) + 1)
         if self.source.name == "link":
-            return [f"{base}/?link={signed(self._key, 'link', str(n))}" for n in places]
+            return [f"{base}/?link={sign(self._key, 'link', str(n))}" for n in places]
         if self.source.name == "lab":
             return [f"{base}/?seat={n}" for n in places]
         return [f"{base}/?{QUERIES[self.source.name]}"]

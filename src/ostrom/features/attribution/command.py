@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import conclude, spent
+from ostrom.cli.ending import conclude, spending_text
 from ostrom.cli.options import (
     BUDGET,
     Json,
@@ -88,7 +88,7 @@ def attribute(
         registered,
         lambda: _show_attribution(found),
         json=json,
-        lines=[*said, f"{spent(result.tally)}; run: {folder}"],
+        lines=[*said, f"{spending_text(result.tally)}; run: {folder}"],
     )
 
 

@@ -90,7 +90,7 @@ class AttributionPlan(ForkPlan):
             if step < origin.step and player == self.decision.player and turn_of(answer) is not None
         ]
         self.seated = unit.players[self.decision.player]
-        self.rounds = remembered(self.seated.config, self.decision, unit.streams, answers)
+        self.rounds = remembered_rounds(self.seated.config, self.decision, unit.streams, answers)
         if not self.rounds:
             raise UsageError(
                 f"match {origin.match}, round {origin.round}: player {origin.seat} is shown no single rounds "
@@ -321,7 +321,7 @@ class Edit:
         return spec if self.seat is None else {**spec, "seat": self.seat}
 
 
-def remembered(
+def remembered_rounds(
     config: AgentConfig, decision: Decision, streams: Streams, answers: Mapping[Place, Any]
 ) -> Sequence[Round]:
     """The rounds that the player was shown when it decided."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ostrom.cli.ending import conclude, spent
+from ostrom.cli.ending import conclude, spending_text
 from ostrom.cli.options import (
     BUDGET,
     Json,
@@ -85,5 +85,5 @@ def branch(
             [[r.player, r.agent, r.before, r.parent, r.branch, r.change, r.replicates] for r in rows],
         ),
         json=json,
-        lines=[f"{spent(result.result.tally)}; run: {result.folder}"],
+        lines=[f"{spending_text(result.result.tally)}; run: {result.folder}"],
     )

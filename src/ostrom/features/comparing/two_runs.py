@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from ostrom.analysis.estimate import MODEL, Combination, Estimate, Query, contrast
 from ostrom.analysis.statistics.samples import ROUNDING
-from ostrom.analysis.units import Observation, Observations, chosen, observations
+from ostrom.analysis.units import Observation, Observations, observations, select
 from ostrom.costs.seeds import SeedPrice
 from ostrom.data.manifests import changes, models_of
 from ostrom.data.rundata import RunData
@@ -142,7 +142,7 @@ def _values(runs: Sequence[RunData], query: Query) -> Observations:
         found = replace(found, rows=tuple(_renamed(row, models[row["run"]][0]) for row in found.rows))
     if isinstance(query.where, str) or not query.where:
         return found
-    wanted: Any = chosen(found, query.part, query.where)
+    wanted: Any = select(found, query.part, query.where)
     rows = tuple(row for row in found.rows if all(row[name] in levels for name, levels in wanted.items()))
     return replace(found, rows=rows)
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from ostrom.analysis.estimate import Combination, Estimate, Query, against_all, key_words, level_pairs
 from ostrom.analysis.intervals import Exact
-from ostrom.analysis.statistics.result import counted
+from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
 from ostrom.analysis.units import NoSuchLevel, Observations, as_text, observations
 from ostrom.costs.seeds import SeedPrice
@@ -347,7 +347,7 @@ def _judged(
     if answer == "undecided":
         why = "the interval lies on both sides"
         if least is not None and estimate.n < least:
-            why += f" (it can pass with {counted(least, estimate.unit)} or more)"
+            why += f" (it can pass with {count_text(least, estimate.unit)} or more)"
         price = priced()
         more = _more(gate, estimate, level, estimate.n if price is None else seeds)
         decides = "" if more is None else needs(more, price, estimate.unit)
@@ -443,9 +443,9 @@ def _price(gate: GateRule, estimate: Estimate, level: float, seeds: int) -> Pric
         why = "has no sampling error" if isinstance(estimate.inference, Exact) else "can never pass"
         why = "is approximate: nothing is guaranteed" if gate.approximate else why
         return Price(name, None, None, estimate.n, f"{name}: {why}")
-    words = f"{name}: can pass with {counted(least, estimate.unit)} or more ({counted(needed, 'seed')})"
+    words = f"{name}: can pass with {count_text(least, estimate.unit)} or more ({count_text(needed, 'seed')})"
     short = ", so it cannot pass" if estimate.n < least else ""
-    words += f"; planned are {counted(estimate.n, estimate.unit)} ({counted(seeds, 'seed')}){short}"
+    words += f"; planned are {count_text(estimate.n, estimate.unit)} ({count_text(seeds, 'seed')}){short}"
     return Price(name, least, needed, estimate.n, words)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.intervals import Combination
-from ostrom.analysis.statistics.result import counted
+from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
 from ostrom.costs.forecast import Forecast, Measured, forecast
 from ostrom.features.power.simulation import (
@@ -194,9 +194,7 @@ def gate_price(design: SeedLayout, question: PowerQuestion) -> str:
             ("at_least 0", (0.0, math.inf)) if question.effect > 0 else ("at_most 0", (-math.inf, 0.0))
         )
     needed = math.ceil(inference.multiple_for(*allowed, question.level) - 1e-9)
-    return (
-        f"a gate `{words}` on this difference needs at least {counted(needed, 'seed')}, however well it goes"
-    )
+    return f"a gate `{words}` on this difference needs at least {count_text(needed, 'seed')}, however well it goes"
 
 
 def _margin(design: SeedLayout, assumed: Assumed, within: float) -> float:

@@ -11,7 +11,7 @@ from ostrom.analysis.estimate import fixed
 from ostrom.analysis.references import Published
 from ostrom.analysis.registered import Standing
 from ostrom.features.replicate.papers import Picture
-from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, counted
+from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, verdict_counts
 from ostrom.ground.errors import OstromError
 from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
@@ -172,7 +172,7 @@ def _section(
     published: Sequence[Published],
 ) -> Section:
     """One exhibit; whatever goes wrong in it stays in it."""
-    counts = counted(cells)
+    counts = verdict_counts(cells)
     ending = f" ({', '.join(f'{n} {answer}' for answer, n in counts.items())})" if counts else ""
     section = files.begin(one.name, f"{one.name}: {one.title}{ending}")
     section.short = one.name

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import ask_models, leave, print_forecast, say_trouble, spent, spent_data
+from ostrom.cli.ending import ask_models, leave, print_forecast, say_trouble, spending_text, spent_data
 from ostrom.cli.options import (
     BUDGET,
     Json,
@@ -77,7 +77,7 @@ def tree(
         entry |= {"known": plan.known(), "spent": spent_data(result.tally)}
         entry["complete"] = entry["known"] == plan.nodes
         if not json:
-            say(f"{folder.path}: {entry['known']:,} of {plan.nodes:,} answers; {spent(result.tally)}")
+            say(f"{folder.path}: {entry['known']:,} of {plan.nodes:,} answers; {spending_text(result.tally)}")
             say_trouble(result)
     if json:
         print_json({"study": resolved.plan.name, "trees": rows})

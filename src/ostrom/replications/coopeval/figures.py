@@ -77,7 +77,7 @@ def placed(data: RunData) -> Placed:
         as_printed[name] = as_printed.get(name, True) and same
         rounds.append((where[0], getattr(unit.mechanism, "rounds", ROUNDS)))
         # One agent is one line of the comparison, whatever else the study varies about it.
-        rows.append({**row, "mechanism": joined(*where), "game": name, "agent_id": row["agent"]})
+        rows.append({**row, "mechanism": setting_label(*where), "game": name, "agent_id": row["agent"]})
     remarks = [
         *(
             f"{name}: played with other payoffs than the paper's, so payoffs are not compared."
@@ -124,15 +124,15 @@ def mechanism_of(unit: Unit) -> tuple[str, str] | None:
     return None
 
 
-def joined(mechanism: str, setting: str) -> str:
+def setting_label(mechanism: str, setting: str) -> str:
     """Join a mechanism and its setting into one key: ``mechanism|setting``."""
     return f"{mechanism}|{setting}"
 
 
 def apart(text: str) -> tuple[str, str]:
-    """Split a key made by ``joined`` into mechanism and setting.
+    """Split a key made by ``setting_label`` into mechanism and setting.
 
-    >>> apart(joined("Repetition", "window 2"))
+    >>> apart(setting_label("Repetition", "window 2"))
     ('Repetition', 'window 2')
     """
     mechanism, _, setting = text.partition("|")
