@@ -9,7 +9,7 @@ from http.client import HTTPResponse
 import pytest
 from tests.people.served import Served, Visitor, served, small_study, wait_for
 
-from ostrom.web.tokens import signed
+from ostrom.web.tokens import sign
 
 IMPATIENT = "import ostrom.web.server as s, ostrom.web.security as t\ns.HEAD_WITHIN = 1\nt.SLOWEST = 1\n"
 LINK = "link=1.AAAAAAAAAAAAAAAAAAAAAA"
@@ -126,7 +126,7 @@ def test_links_cookies_and_return_links_of_one_kind_are_no_other(server: Served)
         assert person.look() and person.title == "Consent"
     key = b"0" * 32
     for purpose in ("visit", "link", "return", "admin"):
-        stranger.cookie = f"{name}={signed(key, purpose, code)}"
+        stranger.cookie = f"{name}={sign(key, purpose, code)}"
         stranger.request("POST", "/answer", {"place": person.at, "answer": "decline"})
         assert stranger.status == 403
 
