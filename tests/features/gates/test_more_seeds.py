@@ -20,7 +20,7 @@ from ostrom.analysis.intervals import share_of
 from ostrom.analysis.registered import Standing
 from ostrom.costs.seeds import SeedPrice
 from ostrom.engine.plan import Budget
-from ostrom.features.gates.gates import GateRule, Judged, Judgement, _more, markdown, needs
+from ostrom.features.gates.gates import GateRule, Judged, Judgement, _judged, _more, markdown, needs
 from ostrom.features.gates.more_seeds import MOST_SEEDS, next_look, until_decided
 from ostrom.models.providers import scripted
 
@@ -221,6 +221,16 @@ def test_more_are_those_beyond_what_was_played_and_never_none() -> None:
         and seeds is not None
         and (matches + 9) / 10 < seeds / 1000 + 1 <= (matches + 10) / 10
     )
+
+
+def test_what_decides_is_told_in_seeds_where_a_seed_has_a_price_and_in_matches_elsewhere() -> None:
+    gate = GateRule(name="g", measure="cooperation", at_least=0.5)
+    few = estimated({}, share_of(7, 10), 10, "match").at(0.95, guaranteed=True)
+    for price, now, words in ((ONE, 1000, "seeds more (5"), (None, 10, "matches more would")):
+        told = _judged(gate, few, (0, 10), 0.95, lambda price=price: price, 1000, "")  # type: ignore[misc]
+        assert (
+            told.answer == "undecided" and told.more == _more(gate, few, 0.95, now) and words in told.reason
+        )
 
 
 def test_an_approximate_gate_says_so_unless_there_is_no_error_at_all() -> None:
