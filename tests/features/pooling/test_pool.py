@@ -209,3 +209,8 @@ def test_models_under_other_names_are_one_difference() -> None:
     one, two = manifest("a/b", rounds=2), manifest("c/d", rounds=3)
     assert list(changes(one, two)) == [("models", "a/b", "c/d"), ("rounds", "2", "3")]
     assert list(changes(one, manifest("a/b", rounds=2))) == []
+
+
+def test_more_or_fewer_models_are_told_by_their_names() -> None:
+    one, two = {"models": {"a/x": {"t": 1}}}, {"models": {"b/x": {"t": 1}, "c/x": {"t": 1}}}
+    assert [key for key, *_ in changes(one, two)] == [f"models.{name}/x.t" for name in "abc"]
