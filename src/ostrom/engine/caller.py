@@ -265,7 +265,8 @@ class Caller:
                     gate.abandoned(name, pending.size, sent)
                     pending.release()
                 raise
-            written = len((reply.text + (reply.reasoning or "")).encode("utf-8", "replace"))
+            text = reply.text if reply.reasoning is None else reply.text + reply.reasoning
+            written = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
             usage = believed(reply.usage, size.prompt, written)
             if usage is not reply.usage:
                 reply = replace(reply, usage=usage)
