@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,25 @@ def test_every_prompt_reads_as_if_it_were_the_first(rounds: int, seat: int) -> N
             decision = asked(facts, rounds, seat)
             alone = text(Library(), decision)[0]
             assert text(shared, decision) == (alone, alone)
+
+
+def test_a_renderer_that_goes_from_question_to_question_writes_what_a_new_one_would() -> None:
+    library, extra = Library(), {"mood": "rain"}
+    used = PromptRenderer(Framing(), library, "direct")
+    told = [{"repeated": True}, {"repeated": True, "rounds": 9}, {}]
+    other = build_game("stag_hunt")
+    for facts, rounds, note, before in product(told, (0, 1, 4), (None, "They cheat."), (0, 2)):
+        decision = asked(facts, rounds)
+        shown = Shown(decision.view.history, note=note, before=before)
+        elsewhere = replace(decision, view=replace(decision.view, game=other, facts={}))
+        for question in (
+            decision,
+            decision,
+            elsewhere,
+            replace(decision, view=replace(decision.view, seat=1)),
+        ):
+            new = PromptRenderer(Framing(), library, "direct")
+            assert used.prompt(question, shown, None, extra) == new.prompt(question, shown, None, extra)
 
 
 def test_facts_that_differ_in_kind_alone_are_told_apart(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ TOGETHER = 256
 MOST_TOGETHER, MOST_PACKAGE = 8 << 20, 64 << 20
 """Bytes of prompts that are put into one package (a longer one is alone in its own), and that a package may have."""
 MOST_QUEUED = 1024
-"""Entries that wait for the end of a turn of the loop: scripts play long matches in one turn."""
+"""Entries that wait for a turn of the loop at most: scripts play long matches in one turn."""
 UNREADABLE = (zlib.error, ValueError, LookupError, TypeError)
 """What a prompt raises that is not written as it should be."""
 
@@ -314,7 +314,7 @@ class Writer:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._wake = threading.Event()
         self._waking = False
-        """Whether the thread is woken when this turn of the loop is over."""
+        """Whether the thread is woken in a turn of the loop that comes soon."""
         self._stop = False
         self._failed: RunError | None = None
         self._packages = 0
@@ -337,9 +337,9 @@ class Writer:
             self._wake.set()
 
     def _wake_soon(self) -> None:
-        """Wake the thread once in a turn of the loop: what all matches queue in that turn is one transaction."""
+        """Wake the thread in the turn after the next: what all matches queue until then is one transaction."""
         self._waking = True
-        self._loop.call_soon(self._wake_now)
+        self._loop.call_soon(self._loop.call_soon, self._wake_now)
 
     def _wake_now(self) -> None:
         self._waking = False
