@@ -63,10 +63,11 @@ def test_what_all_matches_queue_in_a_turn_is_one_transaction(
                 journal.answer(unit, 0, 0, "", Answer("cooperate"), 0)
                 await journal.flush()
 
+            await match(20)  # the thread is there
             await asyncio.gather(*map(match, range(20)))
 
     asyncio.run(fill())
-    assert sizes == [20]
+    assert sizes == [1, 20]
 
 
 def test_entries_are_written_during_a_turn_that_queues_many(tmp_path: Path) -> None:
