@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from http.client import HTTPResponse
 
 import pytest
 from tests.people.served import Served, Visitor, served, small_study, wait_for
 
-from ostrom.web.tokens import signed
+from ostrom.web.tokens import sign
 
 IMPATIENT = "import ostrom.web.server as s, ostrom.web.security as t\ns.HEAD_WITHIN = 1\nt.SLOWEST = 1\n"
 LINK = "link=1.AAAAAAAAAAAAAAAAAAAAAA"
@@ -67,6 +68,19 @@ def test_heads_and_bodies_that_never_end_are_cut_off(server: Served) -> None:
     assert exchanged(server, large, b"a" * 100_000).startswith((b"HTTP/1.1 413", b""))
 
 
+def test_bounds_hold_for_every_request_of_a_connection(server: Served) -> None:
+    request = head(server, f"X: {'a' * 20_000}", start="GET /nothing HTTP/1.1") + b"\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as line:
+        line.settimeout(15)
+        for _ in range(3):  # each is within the bound, all of them together are not
+            line.sendall(request)
+            reply = HTTPResponse(line)
+            reply.begin()
+            assert reply.status == 404 and reply.read()
+        line.sendall(b"GET / HT")
+        assert line.recv(1) == b""
+
+
 @pytest.mark.parametrize(
     "path", ["/nothing", "/.git/config", "/admin", "/people.db", "/%00", "/static/", "//evil.example"]
 )
@@ -112,7 +126,7 @@ def test_links_cookies_and_return_links_of_one_kind_are_no_other(server: Served)
         assert person.look() and person.title == "Consent"
     key = b"0" * 32
     for purpose in ("visit", "link", "return", "admin"):
-        stranger.cookie = f"{name}={signed(key, purpose, code)}"
+        stranger.cookie = f"{name}={sign(key, purpose, code)}"
         stranger.request("POST", "/answer", {"place": person.at, "answer": "decline"})
         assert stranger.status == 403
 

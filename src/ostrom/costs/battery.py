@@ -22,6 +22,7 @@ from ostrom.ground.files import read_plain, write_whole
 from ostrom.studies.factors import Factor
 from ostrom.studies.load import builtin_names
 from ostrom.studies.resolve import Resolved, resolve
+from ostrom.studies.run import check_commands
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 Models = Sequence[str]
@@ -144,6 +145,8 @@ def sized(
             found = part.resolved(models, 1, home, preset, replace(options, budget_usd=None))
             if check is not None:
                 check(part, found.plan.factors)
+            if not dry_run:
+                check_commands(found.plan, options)
             costs.append(forecast(found.plan, options.rates))
         unsized.append(SizedPart(part, 0, tuple(costs)))
     unpriced = list(dict.fromkeys(name for one in unsized for cost in one.costs for name in cost.unpriced))
@@ -235,7 +238,7 @@ def spent(folder: Path, options: PlayOptions) -> tuple[float, int]:
 def kept_seeds(record: Path, settings: Mapping[str, Any], seeds: Mapping[str, int]) -> dict[str, int]:
     """The seeds of every part, written beside the runs: what was begun earlier is never made smaller."""
     out = record.parent
-    kept = dict(seeds)
+    counts = dict(seeds)
     try:
         out.mkdir(parents=True, exist_ok=True)
         if record.exists() or record.is_symlink():
@@ -243,10 +246,10 @@ def kept_seeds(record: Path, settings: Mapping[str, Any], seeds: Mapping[str, in
             if not isinstance(old, dict) or {key: old.get(key) for key in settings} != settings:
                 raise RunError(f"{out}: was begun with another battery or preset (choose another --out)")
             before = old["seeds"] if isinstance(old.get("seeds"), dict) else {}
-            kept = {name: max(n, int(before.get(name) or 0)) for name, n in seeds.items()}
-        write_whole(record, orjson.dumps({**settings, "seeds": kept}, option=orjson.OPT_INDENT_2))
+            counts = {name: max(n, int(before.get(name) or 0)) for name, n in seeds.items()}
+        write_whole(record, orjson.dumps({**settings, "seeds": counts}, option=orjson.OPT_INDENT_2))
     except orjson.JSONDecodeError:
         raise RunError(f"{record}: cannot be read (remove it, or choose another --out)") from None
     except OSError as error:
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
-    return kept
+    return counts

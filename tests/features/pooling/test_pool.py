@@ -14,9 +14,9 @@ from tests.cli.in_process import Call, Done, caller
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Exact, mean_of
-from ostrom.analysis.pooling import fitted, pooled
 from ostrom.data.manifests import changes, settings_of, study_hash, study_keys
 from ostrom.features.pooling.labs import Lab, _moderated, variance_of
+from ostrom.features.pooling.random_effects import fitted, pooled
 from ostrom.models.providers import scripted
 
 STUDY: dict[str, Any] = {
