@@ -65,6 +65,7 @@ class Rounds:
             # What stays the same is looked up once: with scripts the rules take as long as the players.
             self._seats = [(seat, choice_of(game.named_actions(seat))) for seat in range(game.seats)]
             self._named: Any = game.named
+            self._payoff = game.payoff
             self.play = self._one_step
         else:
             self.play = self._by_stages
@@ -103,7 +104,7 @@ class Rounds:
             for answer in answers:
                 profile = profile[answer.value]
             played: Any = _new(Round)
-            played.number, played.actions, played.payoffs = number, profile, game.payoff(profile)
+            played.number, played.actions, played.payoffs = number, profile, self._payoff(profile)
             played.players, played.expected, played.facts = (), None, NOTHING
             played.missed = ()
             return played  # type: ignore[no-any-return]
