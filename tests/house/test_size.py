@@ -28,12 +28,12 @@ MOST: dict[str, Size] = {
     "ground": Size(17, 1_208),
     "games": Size(41, 2_628),
     "answers": Size(13, 907),
-    "mechanisms": Size(40, 3_048),
+    "mechanisms": Size(40, 3_049),
     "memory": Size(9, 496),
-    "framing": Size(17, 1_955),
-    "models": Size(33, 3_827),
-    "agents": Size(35, 3_025),
-    "engine": Size(28, 5_155),
+    "framing": Size(17, 1_971),
+    "models": Size(33, 3_835),
+    "agents": Size(35, 3_038),
+    "engine": Size(28, 5_189),
     "data": Size(5, 602),
     "analysis": Size(34, 4_219),
     "reports": Size(32, 2_617),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=621, statements=59_685)
+WHOLE = Size(files=621, statements=59_757)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
