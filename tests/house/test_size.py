@@ -58,7 +58,7 @@ WHOLE = Size(files=621, statements=59_757)
 MEDIAN_LINES = (90, 160)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
-ROOM_LINES = {"studies": 4_000, "features": 22_500}
+ROOM_LINES = {"studies": 4_000, "features": 22_700}
 OTHER_ROOM_LINES = 9_000
 DOCUMENTED = 0.9819
 """The least share of public functions with a docstring: what 0.1 had (2,988 of 3,043)."""
