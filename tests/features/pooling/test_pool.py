@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from tests.cli.in_process import Call, Done, caller
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Exact, mean_of
 from ostrom.data.manifests import changes, settings_of, study_hash, study_keys
-from ostrom.features.pooling.labs import Lab, _moderated, refuse_other_studies, variance_of
+from ostrom.features.pooling.labs import Lab, _moderated, _pool, refuse_other_studies, variance_of
 from ostrom.features.pooling.random_effects import fitted, pooled
 from ostrom.ground.errors import UsageError
 from ostrom.models.providers import scripted
@@ -227,3 +228,23 @@ def test_a_difference_that_is_allowed_is_not_named_among_the_others() -> None:
         UsageError, match=r"one and two hold different studies: game: x and y \(pool .*--allow game\)$"
     ):
         refuse_other_studies(runs, ["one", "two"], ["rounds"])  # type: ignore[arg-type]
+
+
+def test_a_run_without_a_value_or_an_interval_is_left_out_and_says_why() -> None:
+    drawn = estimated({}, mean_of([0.1, 0.4, 0.5, 0.9, 0.3] * 20, bounds=(0, 1)), 100, "match").at(0.95)
+    single = Estimate({}, 0.5, None, None, 1, "match", "none")
+    answers = {
+        "one": [drawn],
+        "two": [drawn],
+        "alone": [single],
+        "noted": [replace(single, note="one match")],
+    }
+    found = _pool(
+        {}, {**{name: (of, "") for name, of in answers.items()}, "none": ([], "no value")}, [], 0.95
+    )
+    assert [lab.name for lab in found.labs] == ["one", "two"]
+    assert found.left_out == {"alone": "there is no interval", "noted": "one match", "none": "no value"}
+    with pytest.raises(
+        UsageError, match=r"fewer than two runs have an estimate \(alone: there is no interval\)"
+    ):
+        _pool({}, {"one": ([drawn], ""), "alone": ([single], "")}, [], 0.95)
