@@ -95,7 +95,7 @@ def _svg(spec: dict[str, Any], room: int) -> str:
 
     major, minor, *_ = alt.SCHEMA_VERSION.lstrip("v").split(".")
     for _ in range(TRIES):
-        svg: str = vl_convert.vegalite_to_svg(orjson.dumps(spec).decode(), vl_version=f"{major}.{minor}")
+        svg: str = vl_convert.vegalite_to_svg(orjson.dumps(spec, option=orjson.OPT_SERIALIZE_NUMPY).decode(), vl_version=f"{major}.{minor}")
         if (over := _width(svg) - room) <= 1:
             break
         spec = narrower(spec, over)
@@ -107,13 +107,17 @@ def _width(svg: str) -> float:
     return float(size[1]) if size else 0.0
 
 
-def _printable(part: Any) -> Any:
-    """A specification whose texts hold nothing that XML cannot: an escape character ends the renderer's process."""
+def _printable(part: Any, known: dict[str, str] | None = None) -> Any:
+    """A specification whose texts hold nothing that XML cannot: an escape character ends the renderer's process.
+
+    ``known`` holds the texts that were met: the rows of a chart repeat theirs.
+    """
+    known = {} if known is None else known
     if isinstance(part, str):
-        return escaped(part)
+        return known[part] if part in known else known.setdefault(part, escaped(part))
     if isinstance(part, dict):
-        return {_printable(key): _printable(value) for key, value in part.items()}
-    return [_printable(value) for value in part] if isinstance(part, list) else part
+        return {_printable(key, known): _printable(value, known) for key, value in part.items()}
+    return [_printable(value, known) for value in part] if isinstance(part, list | tuple) else part
 
 
 def for_page(svg: str, prefix: str) -> str:

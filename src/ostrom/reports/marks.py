@@ -7,7 +7,7 @@ rings with the mean as a tick.
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ostrom.reports.axes import SHARES, Ticks, share_ticks, ticks_for, whole_ticks
 from ostrom.reports.theme import (
@@ -43,9 +43,25 @@ def import_altair() -> Any:
     return alt
 
 
+class InlineRows:
+    """Rows that Altair takes as they are: it walks through a list again for every layer, and checks every row."""
+
+    _schema: ClassVar[dict[str, str]] = {"type": "array"}
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._rows = list(rows)
+
+    def to_dict(self) -> list[Mapping[str, Any]]:
+        """The rows, for the specification of the chart."""
+        return self._rows
+
+
 def inline(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Rows as the data of a chart; in a tuple, because Altair copies a list again for every layer."""
-    return import_altair().Data(values=tuple(rows))
+    """Rows as the data of a chart."""
+    from altair.utils.schemapi import debug_mode
+
+    with debug_mode(False):
+        return import_altair().Data(values=InlineRows(rows))
 
 
 def text_width(text: str) -> int:
