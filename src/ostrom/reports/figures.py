@@ -5,6 +5,7 @@ On a page a chart stands twice, drawn for a wide screen and for a phone; the sty
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -12,7 +13,7 @@ from markupsafe import Markup
 
 from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import escaped
-from ostrom.reports.narrow import ROOM, narrow_spec, narrower
+from ostrom.reports.narrow import ROOM, narrow_spec, narrower, without_limits
 from ostrom.reports.theme import INK, LINE, MAIN, PALETTE, QUIET, RULE, colours, config
 
 PAGE = 976
@@ -61,10 +62,17 @@ def need_extras() -> None:
 
 def render(chart: Any) -> tuple[str, bytes]:
     """A chart as SVG text and as PNG bytes, in the house style."""
+    svg = _svg(spec_of(chart), PAGE)
+    return svg, _png(svg)
+
+
+@lru_cache(2)
+def _png(svg: str) -> bytes:
+    """The pixels of a drawing; the chart on top of a page is often that of a panel too."""
     import vl_convert
 
-    svg = _svg(spec_of(chart), PAGE)
-    return svg, vl_convert.svg_to_png(svg, scale=SCALE)
+    png: bytes = vl_convert.svg_to_png(svg, scale=SCALE)
+    return png
 
 
 def both_widths(chart: Any, prefix: str, wide: str | None = None) -> Markup:
@@ -93,9 +101,12 @@ def _svg(spec: dict[str, Any], room: int) -> str:
     import altair as alt
     import vl_convert
 
+    spec = without_limits(spec)
     major, minor, *_ = alt.SCHEMA_VERSION.lstrip("v").split(".")
     for _ in range(TRIES):
-        svg: str = vl_convert.vegalite_to_svg(orjson.dumps(spec, option=orjson.OPT_SERIALIZE_NUMPY).decode(), vl_version=f"{major}.{minor}")
+        svg: str = vl_convert.vegalite_to_svg(
+            orjson.dumps(spec, option=orjson.OPT_SERIALIZE_NUMPY).decode(), vl_version=f"{major}.{minor}"
+        )
         if (over := _width(svg) - room) <= 1:
             break
         spec = narrower(spec, over)
