@@ -68,7 +68,7 @@ def render(chart: Any) -> tuple[str, bytes]:
 
 @lru_cache(2)
 def _png(svg: str) -> bytes:
-    """The pixels of a drawing; the chart on top of a page is often that of a panel too."""
+    """The pixels of a drawing."""
     import vl_convert
 
     png: bytes = vl_convert.svg_to_png(svg, scale=SCALE)
@@ -98,18 +98,23 @@ def spec_of(chart: Any) -> dict[str, Any]:
 
 def _svg(spec: dict[str, Any], room: int) -> str:
     """A specification drawn; where it comes out wider than there is room, its scales give way."""
-    import altair as alt
-    import vl_convert
-
     spec = without_limits(spec)
-    major, minor, *_ = alt.SCHEMA_VERSION.lstrip("v").split(".")
     for _ in range(TRIES):
-        svg: str = vl_convert.vegalite_to_svg(
-            orjson.dumps(spec, option=orjson.OPT_SERIALIZE_NUMPY).decode(), vl_version=f"{major}.{minor}"
-        )
+        svg = _drawn(orjson.dumps(spec, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_SORT_KEYS).decode())
         if (over := _width(svg) - room) <= 1:
             break
         spec = narrower(spec, over)
+    return svg
+
+
+@lru_cache(2 * TRIES)
+def _drawn(spec: str) -> str:
+    """A specification drawn as it is; both widths of one chart are kept, since a page often has it twice in a row."""
+    import altair as alt
+    import vl_convert
+
+    major, minor, *_ = alt.SCHEMA_VERSION.lstrip("v").split(".")
+    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=f"{major}.{minor}")
     return svg
 
 
