@@ -99,9 +99,11 @@ pictures: $(DEV_READY) ## make the pictures of README and docs anew (docs/images
 	$(BIN)/python -m tools.pictures
 
 cover: $(DEV_READY) ## run all tests and report which lines no test reaches (htmlcov/index.html)
-	$(PIP) coverage
-	$(BIN)/python -m coverage run --source src/ostrom -m pytest -p no:xdist
-	$(BIN)/python -m coverage html
+	$(PIP) 'coverage>=7.10'
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage html --quiet
 	$(BIN)/python -m coverage report --skip-covered --sort cover | tail -40
 
 package: $(DEV_READY) ## build the package, check it and install the wheel into an empty environment
@@ -118,7 +120,7 @@ blocks: $(DEV_READY) ## run every command of README and docs, also those that dr
 notebooks: $(DEV_READY) ## execute the notebooks of examples/ anew, with the embedded model
 	$(PIP) nbclient ipykernel
 	mkdir -p demo/notebooks && cp examples/*.ipynb demo/notebooks
-	cd demo/notebooks && rm -rf runs && ../../$(BIN)/jupyter-execute --inplace *.ipynb
+	cd demo/notebooks && rm -rf runs && ../../$(BIN)/python ../../tools/notebooks.py *.ipynb
 	cp demo/notebooks/*.ipynb examples
 
 INTEROP := .venv-interop
@@ -163,9 +165,9 @@ probe: $(TRAIN_READY) ## the whole fine-tuning probe, small, on the CPU: play, s
 	mkdir -p $(PROBE_OUT)
 	$(PROBE) run probe-source --preset smoke --model embedded/smollm2-135m --prompts "$(CURDIR)/tools/probe/prompts"
 	for arm in forward placebo shuffled; do \
-	  ($(PROBE) corpus probe-source --judge scripted/lexicon --forward 7 --quality 7 --specificity 6 --arm $$arm \
+	  ($(PROBE) more corpus probe-source --judge scripted/lexicon --forward 7 --quality 7 --specificity 6 --arm $$arm \
 	    --out corpora/$$arm) || exit 1; \
-	  ($(PROBE) train corpora/$$arm --base embedded/smollm2-135m --out adapters/$$arm-0 --steps 4 --batch 2) || exit 1; \
+	  ($(PROBE) more train corpora/$$arm --base embedded/smollm2-135m --out adapters/$$arm-0 --steps 4 --batch 2) || exit 1; \
 	done
 	$(PROBE) run probe --preset smoke --report
 	@echo "The scripted judge counts words and the model has 135 million parameters: this shows that everything works, and"

@@ -82,8 +82,8 @@ with open_run(runs / "many") as run, run_data(run.rows, run.folder.path, run.man
     found = {"n": sum(one.n for one in estimate(data, "cooperation", ["agent"]))}
 found |= {"seconds": time.process_time() - begun, "complete": all(state.complete for state in joined)}
 """
-SEEDS = [25, 75, 212]
-"""0.1, 0.3 and 0.85 million decisions: 4,000 for each seed."""
+SEEDS = [212, 750, 2_500]
+"""0.85, 3 and 10 million decisions: 4,000 for each seed."""
 
 
 def measure() -> list[Result]:
@@ -155,7 +155,7 @@ def _growth() -> Result:
         return float(done["seconds"])
 
     slope, shown = exponent(SEEDS, seconds, repeats=1)
-    name = "eight shards played, joined and estimated, over 0.1, 0.3 and 0.85 million decisions"
+    name = "eight shards played, joined and estimated, over 0.85, 3 and 10 million decisions"
     return Result(
         "growth of a joined run", name, slope, "exponent", aim="<= 1.05", met=slope <= 1.05,
         note=f"CPU seconds by seeds of 4,000 decisions: {shown}",

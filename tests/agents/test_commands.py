@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import signal
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -13,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from ostrom.agents.commands import allow_commands, checked, end, start
+from ostrom.agents.commands import allow_commands, checked, start
+from ostrom.agents.guard import GroupGuard
 from ostrom.ground.errors import OstromError, UsageError
 
 DICE = ["sh", "my dice.py", "--sides", "6"]
@@ -49,18 +52,23 @@ def test_a_command_runs_only_where_it_was_given_back_word_for_word() -> None:
         (["python", "dice\u202eyp.ecid"], "control characters"),
         (["python", "a\nb"], "control characters"),
         (["fetch", "http://me:secret@example.org"], "passwords"),
-        (["serve", "--key", "open-sesame-open"], "must not hold a key"),
     ],
 )
-def test_a_command_that_cannot_be_shown_as_it_is_is_refused(
-    command: Any, line: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LAB_KEY", "open-sesame-open")
+def test_a_command_that_cannot_be_shown_as_it_is_is_refused(command: Any, line: str) -> None:
     with pytest.raises(ValueError, match=line):
         checked(command)
     with pytest.raises(OstromError, match=line) as refused:
         allow_commands([("agent.tools", command)], None, "s.yaml")
     assert "\x1b" not in str(refused.value) and "\u202e" not in str(refused.value)
+
+
+def test_a_command_with_a_key_is_not_played_and_says_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ["sh", "--key", "open-sesame-open"]
+    monkeypatch.setenv("LAB_KEY", "open-sesame-open")
+    with pytest.raises(OstromError, match=r"s\.yaml: agent\.mcp: .* must not hold a key") as refused:
+        allow_commands([("agent.mcp", command)], [shlex.join(command)], "s.yaml")
+    assert "sesame" not in str(refused.value)
+    assert checked(command) == command  # a run that somebody else made can be opened
 
 
 def test_a_program_that_is_not_here_is_said_before_play() -> None:
@@ -92,10 +100,9 @@ def test_a_process_finds_no_key_in_its_environment(tmp_path: Path, monkeypatch: 
 
     async def read() -> str:
         allow_commands([("agent.tools", command)], [shlex.join(command)], "s.yaml")
-        process = await start(command, {"OSTROM_SEAT_TOKEN": "t"})
-        assert process.stdout is not None
-        line = await process.stdout.readline()
-        await end(process)
+        program = await start(command, {"OSTROM_SEAT_TOKEN": "t"})
+        line = await program.stdout.readline()
+        await program.end()
         return line.decode()
 
     line = asyncio.run(read())
@@ -117,14 +124,81 @@ def test_a_process_that_does_not_end_is_killed_with_all_that_it_started(then: st
 
     async def run() -> list[int]:
         allow_commands([("agent.tools", command)], [shlex.join(command)], "s.yaml")
-        process = await start(command)
-        assert process.stdout is not None
-        child = int(await process.stdout.readline())
-        await end(process, grace=0.1)
-        return [process.pid, child]
+        program = await start(command)
+        child = int(await program.stdout.readline())
+        await program.end(grace=0.1)
+        return [program.pid, child]
 
     for pid in asyncio.run(run()):
         assert _gone(pid)
+
+
+KILLED = """
+import asyncio, os, shlex, signal, sys
+from ostrom.agents.commands import allow_commands, start
+
+async def main():
+    command = sys.argv[1:]
+    allow_commands([("agent.tools", command)], [shlex.join(command)], "s.yaml")
+    program = await start(command)
+    print(program.pid, int(await program.stdout.readline()), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+"""
+
+
+def test_what_a_command_started_ends_when_ostrom_is_killed(tmp_path: Path) -> None:
+    command = python(tmp_path, PARENT + "time.sleep(600)")
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, *command], capture_output=True, text=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    for pid in map(int, killed.stdout.split()):
+        assert _gone(pid)
+
+
+def test_a_guard_that_was_killed_is_replaced_and_knows_the_same_groups() -> None:
+    sleeping = [subprocess.Popen(["sleep", "600"], start_new_session=True) for _ in range(3)]
+    guard = GroupGuard()
+    guard.add(sleeping[0].pid)
+    assert guard._process is not None
+    guard._process.kill()
+    guard._process.wait()
+    for one in sleeping[1:]:
+        guard.add(one.pid)
+    guard.remove(sleeping[2].pid)
+    guard.close()
+    assert [one.wait() for one in sleeping[:2]] == [-signal.SIGKILL] * 2
+    assert sleeping[2].poll() is None
+    sleeping[2].kill()
+    sleeping[2].wait()
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("print('no dice: open-sesame-open\x1b[2J', file=sys.stderr)", " (stderr: no dice: [key]\\x1b[2J)"),
+        ("sys.stderr.write('x' * 10**6 + '\\nthe end')", " (stderr: ..." + "x" * 292 + " the end)"),
+        ("pass", ""),
+    ],
+    ids=["key", "long", "silent"],
+)
+def test_the_last_words_of_a_process_are_one_line_without_keys(
+    code: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_KEY", "open-sesame-open")
+    command = python(tmp_path, f"import sys; {code}; sys.exit(3)")
+
+    async def read() -> str:
+        allow_commands([("agent.tools", command)], [shlex.join(command)], "s.yaml")
+        program = await start(command)
+        await program.process.wait()
+        said = await program.last_words()
+        await program.end()
+        return said
+
+    assert asyncio.run(read()) == words
 
 
 def _gone(pid: int) -> bool:

@@ -143,6 +143,19 @@ def test_looking_at_a_run_starts_no_command(tmp_path: Path) -> None:
     assert not log.exists()
 
 
+def test_a_run_is_read_alike_whatever_keys_its_reader_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert played(tmp_path, [served("count", "open-sesame-open")], calling(1)).complete
+    before = tables(tmp_path / "run", tmp_path / "before")
+    monkeypatch.setenv("LAB_KEY", "open-sesame-open")
+    assert tables(tmp_path / "run", tmp_path / "after") == before
+    with pytest.raises(OstromError, match="must not hold a key") as refused:
+        types = {"m": {"model": "openai/gpt-4o-mini", "tools": [served("count", "open-sesame-open")]}}
+        ostrom.study({"name": "own", "game": "chicken", "types": types})
+    assert "sesame" not in str(refused.value)
+
+
 def test_validate_shows_the_commands_and_starts_none(tmp_path: Path) -> None:
     log, file = tmp_path / "log", tmp_path / "own.yaml"
     named = command("log", str(log))
@@ -214,6 +227,18 @@ def test_a_server_that_dies_is_started_anew_with_nothing_of_what_it_knew(tmp_pat
     ]
 
 
+def test_why_a_server_died_is_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert played(tmp_path, [served("die")], calling(2)).complete
+    assert f"{shlex.join(command('die'))}: the server has ended (stderr: out of dice)" in caplog.messages
+    assert "out of dice" not in str(answers(tmp_path, "tool"))  # the model reads what it reads
+
+
+def test_an_error_with_the_code_of_an_end_is_an_error_of_a_server_that_goes_on(tmp_path: Path) -> None:
+    assert played(tmp_path, [served("own_end")], calling(2)).complete
+    first, second = answers(tmp_path, "tool")
+    assert first["result"].startswith("error: there is no") and second["result"] == "count 2 1"
+
+
 def test_hostile_names_and_schemas_are_renamed_or_left_out(tmp_path: Path) -> None:
     seen: list[Request] = []
 
@@ -250,12 +275,15 @@ def test_an_offer_is_bounded_as_a_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "line"),
     [
-        ("broken", "the server has ended"),
+        ("broken", "the server has ended (stderr: no dice: [key])"),
         pytest.param("deep", "does not speak MCP (", marks=pytest.mark.slow),
         ("array", "does not speak MCP (tools.0.inputSchema.type"),
     ],
 )
-def test_a_match_is_not_played_without_the_tools_of_its_study(how: str, line: str, tmp_path: Path) -> None:
+def test_a_match_is_not_played_without_the_tools_of_its_study(
+    how: str, line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_KEY", "open-sesame-open")
     result = played(tmp_path, [served(how)], calling(0))
     assert not result.complete and line in result.tally.failures[0]
 
@@ -353,7 +381,7 @@ def test_a_forecast_allows_for_what_a_server_may_offer() -> None:
 
 def test_a_tool_is_named_once() -> None:
     with pytest.raises(ValueError, match="names the same tool twice"):
-        AgentConfig(model="openai/gpt-4o-mini", tools=[served("count"), served("count")])
+        AgentConfig(model="openai/gpt-4o-mini", tools=[served("count"), served("count", timeout=5)])
 
 
 def test_calls_and_results_are_text_in_the_viewer_and_long_ones_are_folded(tmp_path: Path) -> None:

@@ -81,10 +81,10 @@ class Server:
         if self.how == "odd":
             return text("a\0b\ud800c")
         if self.how == "die" and self.calls == 2:
-            os._exit(3)
+            sys.exit("out of dice")
         if self.how == "change":
             self.tools = [tool(f"other{self.calls}")]
-        if self.how == "keys":
+        if self.how in ("keys", "own_end") and self.calls == 1:
             raise KeyError("open-sesame-open")
         if self.how == "blank":
             sys.stdout.write("\n" * 200_000)
@@ -107,7 +107,7 @@ class Server:
 
     def serve(self) -> None:
         if self.how == "broken":
-            sys.exit(3)
+            sys.exit("no dice: open-sesame-open")
         if self.how == "noise":
             print("hello, I am no JSON", flush=True)
         for line in sys.stdin:
@@ -117,7 +117,12 @@ class Server:
             try:
                 reply: dict[str, Any] = {"result": self.answer(asked)}
             except KeyError as error:
-                reply = {"error": {"code": -32601, "message": f"there is no {error}"}}
+                reply = {
+                    "error": {
+                        "code": -32000 if self.how == "own_end" else -32601,
+                        "message": f"there is no {error}",
+                    }
+                }
             print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **reply}), flush=True)
         if self.how == "stay":
             time.sleep(600)

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from ostrom.answers import (
     read_text,
 )
 from ostrom.answers.jsonobject import Found
+from ostrom.answers.random_answers import random_answer
 from ostrom.ground.errors import UsageError
 
 LABELS = {"C": "A0", "D": "A1"}
@@ -207,6 +209,25 @@ SCHEMA: dict[str, Any] = {
     "required": ["action"],
     "additionalProperties": False,
 }  # fmt: skip
+
+
+def test_random_lists_keep_to_their_bounds() -> None:
+    items = {
+        "type": "array",
+        "items": {"type": "string", "enum": list("abcdef")},
+        "uniqueItems": True,
+        "minItems": 1,
+        "maxItems": 2,
+    }
+    schema = {
+        "type": "object",
+        "properties": {"keep": items},
+        "required": ["keep"],
+        "additionalProperties": False,
+    }
+    rng = np.random.default_rng(0)
+    kept = [random_answer(Record("kept", schema), rng).value["keep"] for _ in range(40)]
+    assert {len(one) for one in kept} == {1, 2} and all(len(set(one)) == len(one) for one in kept)
 
 
 def test_options_in_a_record_come_back_as_keys() -> None:

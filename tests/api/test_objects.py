@@ -12,6 +12,7 @@ import pytest
 import ostrom
 from ostrom.agents.past import Past
 from ostrom.agents.strategies import strategies
+from ostrom.api.objects import plain
 from ostrom.games import build_game
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
@@ -184,3 +185,8 @@ def test_a_game_by_a_rule_as_an_object(tmp_path: Path) -> None:
     run = ostrom.play(own, runs=tmp_path, progress=False)
     assert run.estimate("total_gain", by=["agent"])["value"].to_list() == [12, 18]
     assert ostrom.play(own, runs=tmp_path, progress=False).result.complete  # type: ignore[union-attr]
+
+
+def test_a_strategy_may_stand_for_an_agent_or_for_its_strategy() -> None:
+    kind = strategies.build("grim")
+    assert plain({"types": {"a": kind}}) == plain({"types": {"a": {"strategy": kind}}})

@@ -100,3 +100,12 @@ def test_a_result_without_rows_has_an_empty_table() -> None:
         {"a.b.c": 2, "d": None},
         {"a.b.c": None, "d": "x"},
     ]
+
+
+@pytest.mark.slow
+def test_a_panel_that_cannot_be_drawn_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ostrom.reports.build.DEFAULT_PANELS", ())
+    wrong = {"chart": "curve", "measure": "cooperation", "x": "nonsense"}
+    run = ostrom.play({**STUDY, "name": "s", "report": {"panels": [wrong]}}, runs=tmp_path, progress=False)
+    with pytest.raises(UsageError, match="unknown column 'nonsense'"):
+        run.report()

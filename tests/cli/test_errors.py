@@ -138,6 +138,7 @@ def test_a_strategy_without_meaning_in_the_game_is_found_before_playing(
 def test_unknown_study_run_model_and_format(ostrom: Command, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(GOOD)
     assert ostrom("run", "study.yaml").returncode == 0
+    (tmp_path / "game.yaml").write_text("{name: g, actions: [a], payoffs: [[[1, 1]]]}")
     for arguments, word in (
         (("run", "memry"), "did you mean memory"),
         (("run", "nowhere.yaml"), "no such file"),
@@ -151,6 +152,10 @@ def test_unknown_study_run_model_and_format(ostrom: Command, tmp_path: Path) -> 
         (("show", "game", "chess"), "unknown game"),
         (("list", "things"), "allowed: games"),
         (("validate", "missing.yaml"), "no such file"),
+        (
+            ("validate", "game.yaml", "--seeds", "3"),
+            "game.yaml: is a game; --model, --preset, --set and the like",
+        ),
         (("run", "study.yaml", "--name", "../x"), "run name"),
         (("run", "study.yaml", "--prompts", "nowhere"), "--prompts"),
     ):

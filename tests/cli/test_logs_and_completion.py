@@ -89,6 +89,9 @@ def test_other_shells_take_their_script(ostrom: Command, tmp_path: Path, shell: 
     if shell == "fish":
         assert "complete -c ostrom -f -n '__fish_seen_subcommand_from more' -a judge" in script
         assert "-n __fish_use_subcommand -a judge" not in script and "subcommand -a more" in script
+        runs = "-a '(ls runs 2>/dev/null)'"
+        assert f"-n '__fish_seen_subcommand_from resume' {runs}" in script
+        assert f"-n '__fish_seen_subcommand_from run' {runs}" not in script
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed here")
     (tmp_path / "script").write_text(script)

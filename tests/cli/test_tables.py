@@ -62,3 +62,12 @@ def test_a_table_that_would_be_taller_than_a_list_is_one(
 def test_numbers_in_words_stand_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
     output.print_table("", ["calls"], [["10,800"], ["no bound"], ["9"]])
     assert "│        9 │" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "-"), (True, "yes"), (0.5, "0.5"), (2.0, "2"), (-0.0004, "-0"), (1_234_567.0, "1.23e+06"),
+     (-1_234_567.0, "-1.23e+06"), (-999_999.5, "-999999.5"), (7, "7")],
+)  # fmt: skip
+def test_a_cell_has_few_digits_on_either_side_of_nought(value: Any, text: str) -> None:
+    assert output.cell(value) == text

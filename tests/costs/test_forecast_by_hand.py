@@ -8,10 +8,23 @@ from typing import Any
 
 import pytest
 
-from ostrom.costs.forecast import forecast
+from ostrom.agents.config import AgentConfig
+from ostrom.costs.forecast import (
+    CHARACTERS,
+    CHARACTERS_PER_TOKEN,
+    CORRECTION,
+    CostSum,
+    Forecast,
+    PerCall,
+    forecast,
+    measured_of,
+    verdicts,
+)
+from ostrom.engine.plan import Budget
+from ostrom.models.providers import scripted
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import play
+from ostrom.studies.run import open_run, play
 from ostrom.testing.server import LoopbackServer
 
 LONGEST = 100
@@ -87,3 +100,69 @@ def _both(model: str) -> float:
 
     prices = [price_of(model, Usage(into, out)) for into, out in ((3000, 0), (3001, 1))]
     return sum(price for price in prices if price is not None)
+
+
+PER_TOKEN = {"lab/own": {"input": 1e6, "output": 2e6, "batch": 0.5}}
+
+
+def test_sums_of_ten_calls_by_hand() -> None:
+    """100 tokens in, 20 or at most 50 out, asked again once at most; a token costs 1 in and 2 out."""
+    cost = CostSum(Forecast(retries_per_decision=1), PER_TOKEN)
+    cost.add("lab/own", 10, PerCall(100, 20, 50, 90))
+    told = cost.finished()
+    dense = CHARACTERS_PER_TOKEN / CHARACTERS
+    retried = 20 * (100 + (50 + CORRECTION) / 2 + 2 * 50)
+    assert (told.calls, told.tokens_in, told.tokens_out, told.likely_tokens_out) == (10, 1000, 500, 200)
+    assert told.likely_tokens_in == round(900 * dense) and told.likely_calls == 10
+    assert told.usd == 2 * (told.batch_usd or 0) == pytest.approx(2000)
+    assert told.likely_usd == 2 * (told.likely_batch_usd or 0) == pytest.approx(900 * dense + 400)
+    assert told.usd_with_retries == 2 * (told.batch_usd_with_retries or 0) == pytest.approx(retried)
+    assert told.at_most == {
+        "decisions": 0, "calls": 20, "tokens_in": 1000 + 1500 + 10 * CORRECTION, "tokens_out": 1000,
+        "usd": pytest.approx(retried),
+    }  # fmt: skip
+    usd, calls, tokens = verdicts(told, Budget(usd=1, calls=1, tokens=1))
+    assert (usd.likely, usd.most, calls.likely, calls.most) == (
+        told.likely_usd,
+        told.usd_with_retries,
+        10,
+        20,
+    )
+    assert tokens.likely == told.likely_tokens_in + 200 and tokens.most == 3500 + 10 * CORRECTION
+    (in_batches,) = verdicts(told, Budget(usd=1), batch=True)
+    assert (in_batches.likely, in_batches.most) == (told.likely_batch_usd, told.batch_usd_with_retries)
+
+
+def test_without_a_bound_or_a_price_nothing_is_promised() -> None:
+    open_end = CostSum(Forecast(), PER_TOKEN)
+    open_end.add("lab/own", 10, PerCall(100, 20, None))
+    told = open_end.finished()
+    assert (told.usd, told.usd_with_retries, told.batch_usd, told.tokens_out) == (None,) * 4
+    assert told.likely_usd is not None and told.unbounded == ("lab/own",)
+    unknown = CostSum(Forecast(), {})
+    unknown.add("lab/other", 10, PerCall(100, 20, 50))
+    told = unknown.finished()
+    assert (told.usd, told.likely_usd, told.tokens_out, told.unpriced) == (None, None, 500, ("lab/other",))
+
+
+def test_means_of_a_run_by_hand(tmp_path: Path) -> None:
+    """One model answers at once, the other at the second try: calls asked for again are told apart from questions."""
+    scripted.register("quick", "[A0]")
+    scripted.register("slow", lambda request: "[A0]" if len(request.messages) > 1 else "well well well")
+    study = {
+        "name": "m", "game": "prisoners_dilemma", "agent": {"style": "direct"}, "seating": "self", "seeds": 2,
+        "types": {"a": "scripted/quick", "b": "scripted/slow"}, "invalid": {"retries": 1, "policy": "fail"},
+    }  # fmt: skip
+    assert play(load_study(study), runs=tmp_path).complete
+    with open_run("m", tmp_path) as run:
+        means, unit = measured_of(run), run.plan.unit(0)
+    for name in ("quick", "slow"):
+        scripted.unregister(name)
+    assert means is not None and (means.calls, means.again) == (12, 1.5)
+    played = means.played(unit)
+    assert played is not None and played.calls == pytest.approx(
+        2
+    )  # two questions a match, however often asked
+    models = ("scripted/quick", "scripted/slow", "scripted/other")
+    replies = [means.reply(AgentConfig(model=model, style="direct")) for model in models]
+    assert replies == [1.0, 2.0, pytest.approx(20 / 12)]

@@ -200,6 +200,10 @@ def test_a_forced_ending_is_no_trace_of_its_own(tmp_path: Path) -> None:
         scripted.unregister("vague")
     with data:
         assert data.query("SELECT count(*) FROM calls WHERE reply = '[A0]'").item() == 8
+        assert data.query("SELECT player, count(*) FROM calls GROUP BY 1 ORDER BY 1").rows() == [
+            (1, 8),
+            (2, 8),
+        ]
         assert [text for _, text in data.traces()] == ["Hard to say."] * 8
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from weakref import finalize
 
 import pytest
 
 from ostrom.data import tables
-from ostrom.data.tables import BATCH, write_parquet
+from ostrom.data.tables import BATCH, factor_types, write_csv, write_parquet
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
 
 polars = pytest.importorskip("polars")
 pytest.importorskip("duckdb")
@@ -88,3 +91,16 @@ def test_what_goes_wrong_leaves_no_parts(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(ZeroDivisionError):
         write_parquet(tmp_path / "t.parquet", broken(), TYPES)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("generations", "column"), [(1, False), (2, True)])
+def test_generations_are_a_column_where_there_are_several(generations: int, column: bool) -> None:
+    changes = [f"mechanism.generations={generations}"]
+    plan = StudyPlan(load_study("prompt-evolution", preset="smoke", models=["scripted/m"], changes=changes))
+    assert (factor_types(SimpleNamespace(plan=plan)).get("generation") is int) is column  # type: ignore[arg-type]
+
+
+def test_values_stand_under_their_names_in_csv(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    assert write_csv(path, iter([{"a": 1, "b": None}, {"b": "x,y", "a": 2}]), {}) == 2
+    assert path.read_text(encoding="utf-8").splitlines() == ["a,b", "1,", '2,"x,y"']

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ostrom.engine.batching.calls import BatchGate
 from ostrom.engine.gate import BREAKER, RunGate, Spending, Stopped, believed, may_be_billed
 from ostrom.engine.plan import Budget, Tally
 from ostrom.ground.errors import BudgetSpent, OstromError
@@ -344,3 +345,13 @@ def test_nobody_is_let_in_after_the_stop() -> None:
     with pytest.raises(Stopped):
         made.try_acquire("m")
     assert made.stopping.is_set() and made.spending.reserved == made.tally.in_flight == 0
+
+
+def test_what_was_never_sent_in_a_wave_has_reserved_nothing() -> None:
+    made, size = BatchGate(Tally(), Budget(calls=5, tokens=1000), asyncio.Event()), CallSize(10, 20)
+    made._free("m", NO_SIZE)
+    assert made.spending.reserved == 0 and made.spending.reserve("m", size)
+    made._free("m", NO_SIZE)
+    assert made.spending.reserved == 1
+    made._free("m", size)
+    assert made.spending.reserved == 0

@@ -74,6 +74,12 @@ def test_a_pool_without_a_set_of_the_right_size_is_refused() -> None:
         StudyPlan(load_study(study({"labels": "draw", "pool": ["ABC"]})))
 
 
+@pytest.mark.parametrize("same", ["JJ", ["red", "red"]])
+def test_a_set_of_a_pool_with_a_label_twice_is_refused(same: Any) -> None:
+    with pytest.raises(StudyError, match="labels must differ from each other"):
+        StudyPlan(load_study(study({"labels": "draw", "pool": ["JF", same]})))
+
+
 def test_labels_that_are_the_same_are_refused() -> None:
     with pytest.raises(StudyError, match="labels must differ"):
         StudyPlan(load_study(study({"labels": "JJ"})))

@@ -156,3 +156,13 @@ def test_a_line_that_is_kept_names_the_players_of_the_present_view() -> None:
 
 def test_every_family_is_among_the_games() -> None:
     assert {entry.family for entry in ordinal_games()} == set(FAMILIES)
+
+
+def test_a_matrix_against_each_other_player_names_what_the_rest_do() -> None:
+    game, names = build_game({"name": "public_goods", "n": 3}), ("Player 1", "Player 2", "Player 3")
+    tables = payoffs.OwnPayoffs(game, 0, (0, 1), [("A", "B")] * 3, names).matrices()
+    assert [(table["other"], table["given"]) for table in tables] == [
+        (names[other], [{"name": names[3 - other], "label": label}]) for other in (1, 2) for label in "AB"
+    ]
+    lines = [line["payoffs"] for line in tables[3]["lines"]]  # against Player 3, where Player 2 takes B
+    assert lines == [[f"{game.payoff((own, 1, third))[0]:g}" for third in (0, 1)] for own in (0, 1)]

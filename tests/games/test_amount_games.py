@@ -129,6 +129,8 @@ def test_a_thousand_players_choose_an_effort_at_once() -> None:
     ("spec", "words"),
     [
         ({"name": "trust_amounts", "multiplier": 1}, "multiplier must be a number above 1"),
+        ({"name": "public_goods_amounts", "n": 4, "multiplier": 4}, "needs a multiplier between 1 and n"),
+        ({"name": "public_goods_amounts", "n": 4, "multiplier": 1}, "needs a multiplier between 1 and n"),
         ({"name": "centipede", "small": 3}, "factor x small must be below large"),
         ({"name": "colonel_blotto", "troops": 50, "fields": 5}, "more than 500"),
         ({"name": "volunteers_dilemma", "cost": 10}, "cost must lie between 0 and the benefit"),

@@ -95,6 +95,7 @@ def test_a_file_is_found_beside_the_study_and_named_after_itself(tmp_path: Path)
         ("{seats: 25, actions: [a, b], payoffs: []}", "profiles are more than"),
         ("{seats: 3, actions: [[a], [a]], payoffs: []}", "lists the actions of 2 seats, but seats is 3"),
         ("{actions: [a], payoffs: [[1]]}", "payoffs[0][0]: must be 2 numbers, one per seat (found 1)"),
+        ("{actions: [a], payoffs: [[[1, 2, 3]]]}", "payoffs[0][0]: must be 2 numbers, one per seat"),
         ("{actions: [a], payoffs: [[[1]]]}", "payoffs[0][0]: must be 2 numbers, one per seat"),
         ("{actions: [a], payoffs: [[[1, .nan]]]}", "payoffs[0][0][1]: must be a finite number"),
         ("{actions: [a], payoffs: [[[1, true]]]}", "payoffs[0][0][1]: must be a number (found True)"),

@@ -23,10 +23,12 @@ from tests.models.test_redaction import KEY, WRITTEN
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
+from ostrom.features.trees.plan import TreePlan
 from ostrom.models.batches import BatchStatus
 from ostrom.models.providers.openai import OpenAIBatches
 from ostrom.models.redaction import redactor
 from ostrom.studies.load import load_study
+from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run, play
 from ostrom.testing.server import LoopbackServer
 
@@ -111,21 +113,58 @@ def test_no_output_of_a_run_holds_the_key(
     for words in (
         "transcript echo", "report echo", "export echo", "export echo --format csv --out csv",
         "export echo --format jsonl --out jsonl", "export echo --format inspect --out inspect",
-        "export echo --format hf --texts --out hf", "resume echo",
+        "export echo --format hf --texts --out hf", "resume echo", "view bundle echo --out bundle",
     ):  # fmt: skip
         done = ostrom(*words.split())
         assert done.code == (words == "resume echo"), (words, done.err)
         said += [done.out, done.err]
+    assert nothing_leaked(said, played) > 20
+
+
+def nothing_leaked(said: list[str], folder: Path) -> int:
+    """Look for the key in what was said and in every file of a folder; how many files there are."""
     for place, text in enumerate(said):
         assert repeats(text) is None, (place, repeats(text))
-    files = [path for path in played.rglob("*") if path.is_file()]
-    assert len(files) > 20
+    files = [path for path in folder.rglob("*") if path.is_file()]
     for path in files:
         for content in inside(path.read_bytes()):
-            assert repeats(content.decode("utf-8", "replace")) is None, (
-                path,
-                repeats(content.decode("utf-8", "replace")),
-            )
+            how = repeats(content.decode("utf-8", "replace"))
+            assert how is None, (path, how)
+    return len(files)
+
+
+@pytest.mark.slow
+def test_no_tree_and_no_run_with_one_holds_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OSTROM_API_KEY", KEY)
+    ostrom, file = caller(monkeypatch, tmp_path), tmp_path / "echo.yaml"
+    with LoopbackServer(echoing) as server:
+        study = {
+            "name": "echo", "game": "prisoners_dilemma", "mechanism": {"name": "repetition", "rounds": 3},
+            "agent": {"settings": {"base_url": server.url}, "params": {"temperature": 0}},
+            "types": {"m": {"model": "openai/m", "tree": "auto"}, "tft": "tit_for_tat"}, "seating": "seats",
+            "invalid": {"retries": 1, "policy": "uniform"}, "budget": {"tokens": 10**9},
+        }  # fmt: skip
+        file.write_text(json.dumps(study))
+        plan = TreePlan(resolve(str(file)).plan, "echo")
+        options = PlayOptions(retry=RetryPolicy(tries=9, first=0.001), ask_again=True)
+        said = []
+        for _ in range(100):  # a refusal ends a session, and the next one goes on
+            done = plan.play(options=options)
+            said += done.tally.failures
+            if done.complete:
+                break
+        assert done.complete and said and server.count > plan.nodes
+        said.append(caplog.text)
+        for words in (
+            "more tree echo.yaml --json", "run echo.yaml", "report echo", "export echo", "transcript echo",
+            "view bundle echo --out bundle", "view bundle trees/echo --out leaves",
+        ):  # fmt: skip
+            ended = ostrom(*words.split())
+            assert ended.code == 0 or words.endswith("leaves"), (words, ended.err)
+            said += [ended.out, ended.err]
+    assert nothing_leaked(said, tmp_path) > 20
 
 
 def test_the_check_notices_a_key() -> None:

@@ -32,17 +32,17 @@ MOST: dict[str, Size] = {
     "memory": Size(9, 496),
     "framing": Size(17, 1_955),
     "models": Size(33, 3_827),
-    "agents": Size(34, 2_942),
+    "agents": Size(35, 3_025),
     "engine": Size(28, 5_155),
     "data": Size(5, 602),
     "analysis": Size(35, 4_326),
     "reports": Size(32, 2_617),
-    "studies": Size(18, 2_239),
-    "costs": Size(8, 1_144),
+    "studies": Size(18, 2_241),
+    "costs": Size(8, 1_147),
     "api": Size(5, 552),
     "cli": Size(15, 1_275),
     "web": Size(5, 303),
-    "features": Size(139, 11_599),
+    "features": Size(139, 11_620),
     "people": Size(27, 3_363),
     "view": Size(22, 3_201),
     "probe": Size(17, 1_550),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=620, statements=59_605)
+WHOLE = Size(files=621, statements=59_714)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -124,6 +124,17 @@ def test_the_induced_game_is_played_once_and_without_words() -> None:
     assert alone.scores == (1.0, 1.0)
 
 
+def test_a_control_keeps_what_stated_chances_are_worth() -> None:
+    run = rules("repetition", "none").play(PD, Streams(0, 0))
+    half = Answer("cooperate", "exact", {"cooperate": 0.5, "defect": 0.5})
+    next(run)
+    with pytest.raises(StopIteration) as end:
+        run.send([half, half])
+    (played,) = end.value.value.rounds
+    assert played.payoffs == PD.payoff((0, 0))
+    assert played.expected == pytest.approx(PD.expected([[0.5, 0.5], [0.5, 0.5]]))
+
+
 def test_a_sham_contract_is_signed_and_pays_nothing() -> None:
     def play(control: str | None) -> tuple[str, tuple[float, ...]]:
         run = rules("contracting", control).play(PD, Streams(0, 0))

@@ -23,9 +23,12 @@ from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import run_data
 from ostrom.features.exporting import export_run
 from ostrom.features.transcript.transcript import transcript
+from ostrom.features.trees.plan import tree_names
+from ostrom.ground.errors import StudyError
 from ostrom.models.base import Reply, Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
+from ostrom.studies.plan import plan_of
 from ostrom.studies.run import open_run, play
 from ostrom.testing.replies import answer
 from ostrom.view.match import match_of
@@ -220,6 +223,20 @@ def test_a_transcript_of_one_player_holds_what_it_read_and_that_of_all_says_who_
     assert len(said) == 8
     assert all(re.fullmatch(r"on ring \(players 1, 2, observers\): zq[0-9]{4}kx", line) for line in said)
     assert all(line in shown for line in said)
+
+
+def test_no_tree_is_asked_for_a_game_with_channels() -> None:
+    tree = {"model": "openai/gpt-4o-mini", "tree": "auto", "params": {"temperature": 0}}
+    mechanism = {"name": "repetition", "rounds": 2, "talk": {"channels": {"ring": [1, 2]}}}
+    study = {
+        "name": "t",
+        "game": "public_goods",
+        "mechanism": mechanism,
+        "types": {"m": tree},
+        "seating": "self",
+    }
+    with pytest.raises(StudyError, match="a tree needs plain repetition"):
+        tree_names(plan_of(load_study(study)))
 
 
 def test_branches_observers_and_judges_learn_nothing_more(

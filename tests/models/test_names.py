@@ -96,6 +96,14 @@ def test_every_service_opens(service: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert f"{service}/<model>" in model_names()
 
 
+def test_what_needs_no_name_of_a_service_is_not_listed_as_one() -> None:
+    listed = set(model_names())
+    assert not listed & {
+        f"{name}/<model>" for name in ("embedded", "inspect", "outside", "python", "scripted")
+    }
+    assert {"embedded/smollm2-135m", "inspect/<provider>/<model>"} <= listed
+
+
 def test_cloudflare_needs_an_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLOUDFLARE_API_TOKEN", "k")
     monkeypatch.delenv("CLOUDFLARE_ACCOUNT_ID", raising=False)

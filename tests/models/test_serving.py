@@ -284,6 +284,23 @@ def test_how_a_server_ended_is_told_and_its_group_is_not_touched(
     _with_a_group(act, ServerPlan("llama-server", "/m.gguf"))
 
 
+def test_a_server_that_hangs_is_ended_for_all_who_use_it(tmp_path: Path) -> None:
+    order = {
+        "command": ["sleep", "600"], "environment": dict(os.environ), "log": str(tmp_path / "log"), "grace": 10,
+        "port": 7, "key": "k", "socket": str(tmp_path / "socket"),
+    }  # fmt: skip
+    listener = socket.create_server(("127.0.0.1", 0))
+    with (
+        socket.create_connection(listener.getsockname()) as asking,
+        socket.create_connection(listener.getsockname()) as other,
+    ):
+        asking.sendall(b"end")
+        keeper.Keeper(listener, order).keep()
+        for user in (asking, other):
+            *_, last = user.makefile("rb")
+            assert json.loads(last) == {"ended": -signal.SIGTERM}
+
+
 def test_the_folder_of_sockets_is_this_users_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     folder = server._folder()

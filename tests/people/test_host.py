@@ -182,6 +182,9 @@ def test_an_answer_that_is_on_its_way_at_the_deadline_still_counts() -> None:
             start()
             assert entry.timer is not None and entry.deadline is not None
             assert entry.timer.when() - entry.deadline == pytest.approx(GRACE, abs=0.5)
+        before = entry.shown, entry.deadline, entry.timer
+        inbox.show(entry, loop.time() + 7, lambda _: Answer(None, "missed"))  # a page that is loaded again
+        assert (entry.shown, entry.deadline, entry.timer) == before
         assert entry.timer is not None
         entry.timer.cancel()
 

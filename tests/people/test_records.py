@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.people.test_tables import piloted
 
+from ostrom.features.checking.check import check_run
 from ostrom.people.payment import Payment
 from ostrom.people.records import Records
 from ostrom.studies.run import open_run
@@ -25,6 +26,7 @@ def test_whoever_takes_everything_back_keeps_what_they_earned(tmp_path: Path) ->
         before = list(records.visits())
         gone, other, tester, *_ = [v for v in before if v.end == "done" and v.owed]
         assert gone.base and gone.bonus and records.withdraw(gone.code)
+    assert check_run(folder, rows=True).made == 0
     with open_run(folder) as run:
         assert gone.code not in {row["person"] for row in run.rows.visits()}
         assert gone.visit not in {row["visit"] for row in run.rows.matches()}

@@ -62,6 +62,8 @@ def test_a_whole_section_is_read() -> None:
     [
         ({"source": "facebook"}, r"people\.source\.name: .*allowed: prolific"),
         ({"source": {"name": "link"}}, "needs 'places'"),
+        ({"source": {"name": "lab"}}, "needs 'places'"),
+        ({"source": {"name": "sona", "places": 3}}, "places is for sources link and lab"),
         ({"source": {"name": "sona", "verify": True}}, "verify is for source prolific"),
         ({"quotta": 3}, "people.quotta: there is no such key, did you mean 'quota'"),
         ({"visit": [{"match": 2}]}, "match: 1 to match: 1"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from http.client import HTTPResponse
 
 import pytest
 from tests.people.served import Served, Visitor, served, small_study, wait_for
@@ -65,6 +66,19 @@ def test_heads_and_bodies_that_never_end_are_cut_off(server: Served) -> None:
     assert exchanged(server, post).startswith(b"HTTP/1.1 408")
     large = head(server, *form, "Content-Length: 99999999", start="POST /join HTTP/1.1") + b"\r\n"
     assert exchanged(server, large, b"a" * 100_000).startswith((b"HTTP/1.1 413", b""))
+
+
+def test_bounds_hold_for_every_request_of_a_connection(server: Served) -> None:
+    request = head(server, f"X: {'a' * 20_000}", start="GET /nothing HTTP/1.1") + b"\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as line:
+        line.settimeout(15)
+        for _ in range(3):  # each is within the bound, all of them together are not
+            line.sendall(request)
+            reply = HTTPResponse(line)
+            reply.begin()
+            assert reply.status == 404 and reply.read()
+        line.sendall(b"GET / HT")
+        assert line.recv(1) == b""
 
 
 @pytest.mark.parametrize(

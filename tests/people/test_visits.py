@@ -127,6 +127,10 @@ def test_one_id_has_one_visit_however_often_it_joins(server: Served) -> None:
     stranger = server.visitor()
     stranger.request("POST", "/join", {"PROLIFIC_PID": "twice1", "SESSION_ID": "another"})
     assert stranger.status == 409 and not stranger.cookie
+    bare = {"PROLIFIC_PID": "bare1", "SESSION_ID": ""}  # nothing but the cookie tells who comes back
+    server.visitor().request("POST", "/join", bare)
+    stranger.request("POST", "/join", bare)
+    assert stranger.status == 409 and not stranger.cookie
 
 
 def test_nobody_reads_or_answers_for_somebody_else(server: Served) -> None:

@@ -26,6 +26,8 @@ def test_mcnemar_by_hand() -> None:
     found = mcnemar([True] * 3 + [False] * 9, [False, True, True] + [True] * 5 + [False] * 4)
     assert (found.lost, found.gained) == (1, 5) and found.p == pytest.approx(14 / 64)
     assert found.detectable is None  # three right ones are too few for any loss to show
+    # With one gain, 8 losses would have p = .039: a net loss of 7.
+    assert mcnemar([True] * 10 + [False], [False] * 3 + [True] * 8).detectable == 7
     assert mcnemar([True] * 6, [True] * 6).detectable == 6 and mcnemar([], []).p == 1
 
 

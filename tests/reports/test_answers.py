@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.estimate import contrast, estimate, trend
+from ostrom.models.providers import scripted
 from ostrom.reports import build_report
 from ostrom.reports.answers import NO, OPEN, YES, answers, facts, headline_measure, settings
 from ostrom.reports.card import findings, first_chart
@@ -164,3 +165,14 @@ def test_sentences_of_the_answer_are_those_of_the_viewer(played: Played) -> None
 def test_a_run_without_a_finished_match_has_no_answer(played: Played) -> None:
     data = played(limit=0)
     assert answers(data) is None and findings(data) == [] and first_chart(data) is None
+
+
+def test_facts_count_the_matches_that_were_finished(played: Played) -> None:
+    replies = iter(["no answer", *["[A0]"] * 99])
+    scripted.register("once", lambda request: next(replies))
+    data = played(
+        types={"m": "scripted/once"}, agent={"style": "direct"}, invalid={"retries": 0, "policy": "skip-match"},
+        vary={}, seeds=4,
+    )  # fmt: skip
+    scripted.unregister("once")
+    assert "3 matches · 3 seeds" in facts(data)

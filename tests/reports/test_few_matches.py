@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.estimate import estimate
+from ostrom.ground.errors import UsageError
 from ostrom.reports import build_report
 from ostrom.reports.axes import share_ticks
 from ostrom.reports.cells import INTERVALS, drawn_values, marks_told
@@ -18,6 +19,7 @@ from ostrom.reports.declared import panel_of
 from ostrom.reports.figures import both_widths, render
 from ostrom.reports.marks import curves, dots
 from ostrom.reports.narrow import ROOM, narrow_spec
+from ostrom.reports.theme import MOST_COLOURS
 
 from .conftest import Played, page_of
 
@@ -114,6 +116,16 @@ def test_a_curve_says_how_its_intervals_are_drawn(played: Played, types: list[st
     data = played(seeds=5, **{**COIN, "types": named, "seating": "self"})
     drawn = panel_of({"chart": "curve", "measure": "cooperation", "x": "k", "colour": "agent"}).draw(data)
     assert drawn.figures[0].caption.startswith(f"Dots are estimates, {word} 95 % intervals. Levels stand")
+
+
+def test_more_colours_than_can_be_told_apart_are_refused_unless_they_are_numbers(played: Played) -> None:
+    names = [str(i) for i in range(MOST_COLOURS)]
+    chart = panel_of({"chart": "curve", "measure": "cooperation", "x": "k", "colour": "agent"})
+    data = played(
+        seeds=1, **{**COIN, "types": dict.fromkeys([*names, "coin"], "cooperator"), "seating": "self"}
+    )
+    with pytest.raises(UsageError, match=f"at most {MOST_COLOURS} can be told apart"):
+        chart.draw(data)
 
 
 def test_a_condition_that_no_value_meets_names_the_levels_there_are(played: Played) -> None:

@@ -89,6 +89,26 @@ def test_a_run_is_read_without_the_file_and_goes_on_with_it(
     assert branched.code == 0, branched.err
 
 
+def test_a_file_that_was_changed_is_run_again_and_another_of_its_name_is_not_taken(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside, texts = tmp_path / "beside", ("x = 1\n", "x = 2\n", "x = 2\n")
+    beside.mkdir()
+    python_files.allow_code(beside / "code.py")
+    for text in texts:
+        (beside / "code.py").write_text(text)
+        python_files.run_file("code.py", beside, "s.yaml", "")  # and not the one in the working directory
+    assert [module.x for module in python_files._MODULES.values()] == [1, 2]
+
+
+def test_a_run_goes_on_from_any_folder(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call("run", "s.yaml", "--limit", "2").code == 1
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    done = call("resume", str(tmp_path / "runs/s"))
+    assert done.code == 0, done.err
+
+
 def test_playing_on_without_the_code_is_refused(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     assert call("run", "s.yaml").code == 0
     monkeypatch.setattr(python_files, "_MODULES", {})

@@ -108,6 +108,23 @@ def test_a_body_is_bounded_whatever_its_head_says(pieces: int, status: int | Non
             assert refused.value.status == status
 
 
+@pytest.mark.parametrize("length", ["20001", "9" * 5_000, "-1", "1e3", "\u0663", "7 "])
+def test_a_length_that_is_none_or_too_much_is_refused_before_anything_is_read(length: str) -> None:
+    async def receive() -> dict[str, Any]:
+        raise AssertionError("nothing is read")
+
+    headers = [
+        (b"content-type", b"application/x-www-form-urlencoded"),
+        (b"content-length", length.encode("utf-8")),
+    ]
+    form = Gatekeeper(None, [80]).form(
+        Request({"type": "http", "method": "POST", "headers": headers}, receive)
+    )
+    with pytest.raises(Refused) as refused:
+        asyncio.run(form)
+    assert refused.value.status == 413
+
+
 def test_a_proxy_is_believed_what_it_says_last() -> None:
     keeper = Gatekeeper("https://lab.example", [80])
 

@@ -43,7 +43,7 @@ class DecisionContext(Protocol):
     def earlier_turns(self) -> list[Answer]:
         """The answers of this player in this match that left a turn in its dialogue, oldest first."""
 
-    def at_end(self, work: Callable[[], Awaitable[None]]) -> None:
+    def at_end(self, work: Callable[[], Awaitable[object]]) -> None:
         """Do this once when the match ends, however it ends."""
 
     def count_invalid(self, reason: str) -> None:

@@ -12,14 +12,15 @@ import os
 import shlex
 import shutil
 import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import PIPE, Process
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
+from ostrom.agents.guard import GroupGuard
 from ostrom.ground.errors import StudyError, UsageError, brief
-from ostrom.ground.terminal import visible
+from ostrom.ground.terminal import one_line, visible
 from ostrom.models.grants import variables
 from ostrom.models.redaction import redactor
 from ostrom.models.serving.keeper import parent_death_signal
@@ -31,6 +32,9 @@ GRACE = 2.0
 """Seconds that a process has to end by itself once its input is closed, and again once it is asked to end."""
 LONGEST_LINE = 1 << 20
 """Bytes of one line that a process may write."""
+MOST_STDERR, LAST_WORDS = 8000, 300
+"""Bytes of stderr that are kept, and characters of them that a message shows."""
+_guard = GroupGuard()
 _allowed: ContextVar[frozenset[tuple[str, ...]]] = ContextVar("_allowed", default=frozenset())
 
 
@@ -51,9 +55,18 @@ def checked(command: Any) -> list[str]:
             raise ValueError(
                 f"command must be what is shown of it, without control characters or passwords, found {brief(word)}"
             )
-        if word != without_keys(word):
-            raise ValueError("command is kept with the run, so it must not hold a key of the environment")
     return words
+
+
+def refuse_keys(named: Iterable[tuple[str, Any]], file: str) -> None:
+    """Refuse to play commands that hold a key of the environment: a run keeps them. Opening a run checks nothing."""
+    for key, command in named:
+        if any(word != without_keys(word) for word in command):
+            raise StudyError(
+                "command is kept with the run, so it must not hold a key of the environment",
+                file=file,
+                key=key,
+            )
 
 
 def without_keys(text: str) -> str:
@@ -82,6 +95,7 @@ def allow_commands(named: Iterable[tuple[str, Any]], allowed: Sequence[str] | No
             commands[tuple(checked(command))] = key
         except ValueError as error:
             raise StudyError(str(error), file=file, key=key) from None
+    refuse_keys(((key, command) for command, key in commands.items()), file)
     given = {_read(text) for text in ([allowed] if isinstance(allowed, str) else allowed or ())}
     if len(commands) > MOST_COMMANDS:
         raise UsageError(f"{file}: names {len(commands)} commands (allowed: at most {MOST_COMMANDS})")
@@ -106,41 +120,72 @@ def _read(text: str) -> tuple[str, ...]:
         raise UsageError(f"--allow-command {text}: is no command ({error})") from None
 
 
-async def start(command: Sequence[str], more: Mapping[str, str] = {}) -> Process:
+async def start(command: Sequence[str], more: Mapping[str, str] = {}) -> Program:
     """Start an allowed command in the current folder: a process group of its own, which ends with this process.
 
     Its environment says where programs and files lie, and ``more``; it holds no key.
     """
     if tuple(command) not in _allowed.get():
         raise UsageError(_refusal([command]))
-    return await asyncio.create_subprocess_exec(
+    process = await asyncio.create_subprocess_exec(
         *command,
         stdin=PIPE,
         stdout=PIPE,
-        stderr=DEVNULL,
+        stderr=PIPE,
         env={name: os.environ[name] for name in KEPT if name in os.environ} | {**more},
         start_new_session=True,
         preexec_fn=parent_death_signal(),
         limit=LONGEST_LINE,
     )
-
-
-async def end(process: Process, grace: float = GRACE) -> None:
-    """End a process and its group: close its input, then ask it to end, then kill it."""
-    if process.stdin is not None:
-        process.stdin.close()
+    program = Program(process)
     try:
-        for number in (0, signal.SIGTERM, signal.SIGKILL):
-            signal_group(process, number)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(process.wait(), grace)
-                return
-    finally:
-        signal_group(process, signal.SIGKILL)  # what it started, and where this task was cancelled
-        process._transport.close()  # type: ignore[attr-defined]  # else it waits for whoever holds its pipes
+        _guard.add(process.pid)
+    except OSError:
+        await program.end()
+        raise
+    return program
 
 
-def signal_group(process: Process, number: int) -> None:
-    """Send a signal to a process and all that it started."""
-    with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
-        os.killpg(process.pid, number)
+class Program:
+    """A command that was started: its pipes, and the end of what it wrote to stderr."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        self.process, self.pid = process, process.pid
+        self.stdin, self.stdout = process.stdin, process.stdout
+        self._stderr, self._said = process.stderr, b""
+        self._reading = asyncio.create_task(self._read())
+
+    async def last_words(self) -> str:
+        """The end of what it wrote to stderr, as one line without keys for the end of a message; "" for nothing."""
+        await asyncio.wait({self._reading}, timeout=GRACE)
+        line = one_line(without_keys(self._said.decode(errors="replace").strip()))
+        if not line:
+            return ""
+        return f" (stderr: {line if len(line) <= LAST_WORDS else '...' + line[-LAST_WORDS:]})"
+
+    async def end(self, grace: float = GRACE) -> None:
+        """End the process and its group: close its input, then ask it to end, then kill it."""
+        self.stdin.close()
+        try:
+            for number in (0, signal.SIGTERM, signal.SIGKILL):
+                self._signal(number)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.process.wait(), grace)
+                    self._signal(signal.SIGKILL)
+                    await asyncio.wait({self._reading}, timeout=grace)
+                    return
+        finally:
+            self._signal(signal.SIGKILL)  # what it started, and where this task was cancelled
+            _guard.remove(self.pid)
+            self._reading.cancel()
+            self.process._transport.close()  # type: ignore[attr-defined]  # else it waits for whoever holds its pipes
+
+    def _signal(self, number: int) -> None:
+        """Send a signal to the process and all that it started."""
+        with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of a group of zombies
+            os.killpg(self.pid, number)
+
+    async def _read(self) -> None:
+        while chunk := await self._stderr.read(1 << 16):
+            self._said = (self._said + chunk)[-MOST_STDERR:]

@@ -155,7 +155,8 @@ class AgentConfig(BaseModel):
             raise ValueError(
                 "tools are for a model that writes its answer: no strategy, person, tree or style logprob"
             )
-        if len({orjson.dumps(tool, option=orjson.OPT_SORT_KEYS) for tool in self.tools}) < len(self.tools):
+        named = [tool.get("command", tool) if isinstance(tool, dict) else tool for tool in self.tools]
+        if len({orjson.dumps(tool, option=orjson.OPT_SORT_KEYS) for tool in named}) < len(named):
             raise ValueError("tools names the same tool twice")
         if self.tree is not None and (self.model is None or self.params.get("temperature") != 0):
             raise ValueError(

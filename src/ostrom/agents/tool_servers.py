@@ -13,7 +13,6 @@ import json
 import logging
 import re
 from asyncio import IncompleteReadError, LimitOverrunError
-from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -24,7 +23,7 @@ import orjson
 from pydantic import ValidationError
 
 from ostrom.agents.base import DecisionContext
-from ostrom.agents.commands import LONGEST_LINE, checked, end, start, without_keys, written
+from ostrom.agents.commands import LONGEST_LINE, Program, checked, start, without_keys, written
 from ostrom.agents.tools import LONGEST_RESULT, Functions, Scene, Tool, ToolFailed
 from ostrom.answers import Answer
 from ostrom.ground.errors import InvalidAnswers, UsageError
@@ -38,12 +37,13 @@ if TYPE_CHECKING:
 
 MOST_TOOLS, LONGEST_NAME, LONGEST_DESCRIPTION, LONGEST_SCHEMA, LONGEST_OFFER = 64, 64, 1000, 8000, 40_000
 MOST_PAGES = 20
-UNREAD = -32099
-"""The code of our own error for a message that was not read."""
+UNREAD, REFUSED = -32099, -32098
+"""Our own codes: of a message that was not read, and of a server's error whose code would mean that it has ended."""
 OWN_NAMES = frozenset({"calculate", "expected_payoffs", "write_note", "read_notes", "look_back"})
 """Functions of the built-in tools: no server can take their place."""
 TOOL_LIST = "tool_list"
 """The kind of row that says what a server offered."""
+logger = logging.getLogger("ostrom.tools")
 
 
 class ToolServer(Tool):
@@ -76,11 +76,10 @@ class ToolServer(Tool):
             for tool in self._offer
         ]
 
-    async def close(self) -> None:
-        """End the process."""
-        if self._connection is not None:
-            connection, self._connection = self._connection, None
-            await connection.close()
+    async def close(self) -> str:
+        """End the process; its last words on stderr."""
+        connection, self._connection = self._connection, None
+        return "" if connection is None else await connection.close()
 
     async def _listed(self, taken: Collection[str]) -> Answer:
         """What the server offers, as it is journaled; a match is not played without the tools that its study names."""
@@ -90,9 +89,9 @@ class ToolServer(Tool):
         except UsageError:
             raise
         except Exception as error:
-            await self.close()
+            words = await self.close()
             raise InvalidAnswers(
-                f"agent.tools: {written(self.command)}: {_reason(error, self.timeout)}"
+                f"agent.tools: {written(self.command)}: {_reason(error, self.timeout)}{words}"
             ) from None
         offered, left_out = _offer(listed, {*taken, *OWN_NAMES})
         return Answer({"server": written(self.command), "tools": offered, "left_out": left_out})
@@ -104,9 +103,10 @@ class ToolServer(Tool):
         except UsageError:
             raise
         except Exception as error:
+            reason = _reason(error, self.timeout)
             if not _answered(error):  # it may hang or have ended: the next call starts it anew
-                await self.close()
-            raise ToolFailed(_reason(error, self.timeout)) from None
+                logger.warning("%s: %s%s", written(self.command), reason, await self.close())
+            raise ToolFailed(reason) from None
         text = _bounded(content)
         if failed:
             raise ToolFailed(text or "the tool says no more")
@@ -124,6 +124,7 @@ class ServerSession:
     def __init__(self, command: Sequence[str]) -> None:
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._over = asyncio.Event()
+        self._program: Program | None = None
         self._task = asyncio.create_task(self._hold(command))
 
     async def tools(self) -> list[Any]:
@@ -149,14 +150,15 @@ class ServerSession:
         result = await client.session.send_request(request, CallToolResult)
         return list(result.content) or [result.structured_content], bool(result.is_error)
 
-    async def close(self) -> None:
-        """End the session and its process."""
+    async def close(self) -> str:
+        """End the session and its process; the last words of that."""
         self._over.set()
         try:
             await asyncio.shield(self._task)
         except asyncio.CancelledError:
             self._task.cancel()
             raise
+        return "" if self._program is None else await self._program.last_words()
 
     async def _hold(self, command: Sequence[str]) -> None:
         try:
@@ -168,14 +170,14 @@ class ServerSession:
                 "client",
             ):  # what it logs is the server's, and would reach the terminal unescaped
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-            process = await start(command)
+            self._program = program = await start(command)
             try:
                 us = Implementation(name="ostrom", version=__version__)
-                async with Client(_pipes(process), cache=None, client_info=us) as client:
+                async with Client(_pipes(program), cache=None, client_info=us) as client:
                     self._ready.set_result(client)
                     await self._over.wait()
             finally:
-                await end(process)
+                await program.end()
         except Exception as error:
             if not self._ready.done():
                 self._ready.set_exception(error)
@@ -183,14 +185,13 @@ class ServerSession:
 
 
 @asynccontextmanager
-async def _pipes(process: Process) -> AsyncIterator[Any]:
+async def _pipes(program: Program) -> AsyncIterator[Any]:
     """The input and output of a process as a transport of messages; a line that is too long becomes an error."""
     import anyio
     from mcp.shared.message import SessionMessage
-    from mcp.types import ErrorData, JSONRPCError, JSONRPCRequest, jsonrpc_message_adapter
+    from mcp.types import CONNECTION_CLOSED, ErrorData, JSONRPCError, JSONRPCRequest, jsonrpc_message_adapter
 
-    assert process.stdin is not None and process.stdout is not None
-    stdin, stdout, last = process.stdin, process.stdout, list[Any]([None])
+    stdin, stdout, last = program.stdin, program.stdout, list[Any]([None])
     heard, messages = anyio.create_memory_object_stream[Any](0)
     sending, sent = anyio.create_memory_object_stream[Any](0)
 
@@ -229,6 +230,8 @@ async def _pipes(process: Process) -> AsyncIterator[Any]:
                     continue
                 message = refused(f"more than {LONGEST_LINE:,} bytes at once") if long else read(line)
                 long = False
+                if isinstance(message, JSONRPCError) and message.error.code == CONNECTION_CLOSED:
+                    message.error.code = REFUSED  # the server says so itself, and goes on
                 if message is not None:
                     with suppress(anyio.BrokenResourceError):
                         await heard.send(SessionMessage(message))

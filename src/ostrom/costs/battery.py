@@ -22,6 +22,7 @@ from ostrom.ground.files import read_plain, write_whole
 from ostrom.studies.factors import Factor
 from ostrom.studies.load import builtin_names
 from ostrom.studies.resolve import Resolved, resolve
+from ostrom.studies.run import check_commands
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 Models = Sequence[str]
@@ -144,6 +145,8 @@ def sized(
             found = part.resolved(models, 1, home, preset, replace(options, budget_usd=None))
             if check is not None:
                 check(part, found.plan.factors)
+            if not dry_run:
+                check_commands(found.plan, options)
             costs.append(forecast(found.plan, options.rates))
         unsized.append(SizedPart(part, 0, tuple(costs)))
     unpriced = list(dict.fromkeys(name for one in unsized for cost in one.costs for name in cost.unpriced))

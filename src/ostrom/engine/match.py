@@ -179,7 +179,7 @@ class LiveMatch:
         self._parts = grouped(((step, player), part) for step, player, part in self.known if part)
         self._complaints: dict[int, int] = {}
         """Replies to the decisions of this step that could not be read, by player."""
-        self.at_end: dict[Callable[[], Awaitable[None]], None] = {}
+        self.at_end: dict[Callable[[], Awaitable[object]], None] = {}
         """What agents have to be done at the end, once each."""
 
     async def run(self) -> Outcome:
@@ -360,7 +360,7 @@ class _DecisionContext:
     def earlier_turns(self) -> list[Answer]:
         return self.match.turns.before(self.step, self.player)
 
-    def at_end(self, work: Callable[[], Awaitable[None]]) -> None:
+    def at_end(self, work: Callable[[], Awaitable[object]]) -> None:
         self.match.at_end[work] = None
 
     def count_invalid(self, reason: str) -> None:  # noqa: ARG002

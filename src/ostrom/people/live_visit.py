@@ -246,9 +246,7 @@ def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
         for seat, who in enumerate(played.players or range(len(played.payoffs))):
             if who == player:
                 points += played.payoffs[seat]
-    missed = sum(
-        a.reading == "missed" for (_, who, part), (a, *_) in answers.items() if who == player and not part
-    )
+    missed = sum(a.reading == "missed" for (_, who, _), (a, *_) in answers.items() if who == player)
     state = journal.ended(unit.index)
     how = "done"
     if outcome is None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.agents.commands import refuse_keys
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import refuse_unable
 from ostrom.agents.strategies import strategies
@@ -121,6 +122,7 @@ def check_plan(plan: StudyPlan) -> None:
             raise UsageError(f"{plan.file}: model {model}: {error}") from None
     for config in plan.agents:
         check_code(config, plan.file)
+        refuse_keys(config.commands, plan.file)
         can = abilities.get(config.client or "")
         if can is not None:
             check_abilities(config, can, plan.file)

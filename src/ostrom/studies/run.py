@@ -192,7 +192,7 @@ async def play_plan_async(
         part.outside = plan.outside
         return await _play_once(part, folder, runs, options, watch, open_models, begin)
 
-    _allow_commands(plan, options or PlayOptions())
+    check_commands(plan, options or PlayOptions())
     if plan.outside is None:
         plan.outside = _outside_seats(plan, options or PlayOptions())
     try:
@@ -257,7 +257,7 @@ async def _play_once(
         folder.unlock()
 
 
-def _allow_commands(plan: Plan, options: PlayOptions) -> None:
+def check_commands(plan: Plan, options: PlayOptions) -> None:
     """Refuse programs that the plan would run and the person did not allow, or that would run elsewhere."""
     players = (seated.config for unit in islice(plan.units(), 1) for seated in unit.players)
     commands = [named for config in plan.agents or players for named in config.commands]

@@ -58,7 +58,7 @@ class DecisionContext:
     def earlier_turns(self) -> list[Answer]:
         return []
 
-    def at_end(self, work: Callable[[], Awaitable[None]]) -> None:
+    def at_end(self, work: Callable[[], Awaitable[object]]) -> None:
         raise AssertionError("a script starts nothing")
 
     def count_invalid(self, reason: str) -> None:

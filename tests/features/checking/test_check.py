@@ -14,6 +14,7 @@ import pytest
 from tests.cli.in_process import caller
 from tests.view.runs import talk
 
+from ostrom.engine import journal
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import seal
 from ostrom.engine.unit_rows import UnitRows
@@ -92,7 +93,13 @@ def test_rows_of_other_entries_are_refused_by_name_and_mended(folder: Path) -> N
     open_run(folder).close()
 
 
-def test_a_changed_entry_is_found_whatever_its_place(folder: Path) -> None:
+@pytest.mark.parametrize("most", [0, journal.MOST_AT_ONCE])
+def test_a_changed_entry_is_found_whatever_its_place(
+    folder: Path, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        journal, "MOST_AT_ONCE", most
+    )  # a large journal is opened without looking at every seal
     with closing(sqlite3.connect(folder / "journal.db")) as db, db:
         db.execute("UPDATE prompts SET texts=x'00' WHERE id=1")
     for rows in (False, True):

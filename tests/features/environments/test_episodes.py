@@ -371,3 +371,9 @@ def test_the_server_is_for_this_machine_unless_there_is_a_password(
     study = ("pd-tournament", "--preset", "smoke", "--model", "outside/policy")
     ended = call("more", "openenv", *study, *options)
     assert ended.code == 2 and complaint in ended.err
+
+
+def test_options_belong_to_the_study_that_is_made_of_them() -> None:
+    study = ostrom.study({"name": "s", "game": "chicken", "types": {"a": "outside/policy"}})
+    with pytest.raises(UsageError, match=r"seeds: give this to ostrom\.study\(\), which made the study"):
+        environment(study, seeds=3)

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 import ostrom
+from ostrom.features.exporting import otree
+from ostrom.studies.run import open_run
 
 R_SCRIPT = Path(__file__).parents[3] / "examples" / "cooperation.R"
 
@@ -89,3 +91,14 @@ def test_the_r_example_runs(played: ostrom.Run, tmp_path: Path) -> None:
     done = subprocess.run(["Rscript", str(R_SCRIPT), str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "llm" in done.stdout and "tft" in done.stdout
+
+
+def test_an_app_that_a_person_plays_again_has_a_name_of_its_own(
+    played: ostrom.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    games = ["chicken", "trust", "chicken", "chicken"]
+    rows = [((n, 1), [{"game": game, "person": "p"}]) for n, game in enumerate(games)]
+    monkeypatch.setattr(otree, "_acts", lambda _: iter(rows))
+    with open_run(played.path) as run:
+        (apps,) = otree._participants(run)
+    assert [app for app, _ in apps] == ["chicken", "trust", "chicken_again1", "chicken_again2"]

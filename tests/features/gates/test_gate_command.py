@@ -250,14 +250,15 @@ def test_a_combination_without_a_value_leaves_a_gate_undecided(call: Call) -> No
     }  # fmt: skip
     Path("cells.yaml").write_text(yaml.safe_dump(study))
     assert call("run", "cells.yaml").code == 0
-    rate = {"measure": "repair_rate", "by": ["one", "two"], "approximate": True}
-    made = gates({"name": "any", **rate, "between": [0, 1]})
-    done = call("gate", "cells", "--gates", made, "--json")
-    told = [
-        (one["group"], one["reason"]) for one in json.loads(done.out)["judged"] if one["estimate"] is None
-    ]
-    assert done.code == 3, done
-    assert told == [({"one": "kind", "two": "kind"}, "no finished match has a value at these levels")], told
+    rate = {"measure": "repair_rate", "by": ["one", "two"], "approximate": True, "between": [0, 1]}
+    none = "no finished match has a value at"
+    for where, lacking in (
+        ({}, ({"one": "kind", "two": "kind"}, f"{none} these levels")),
+        ({"two": "kind"}, ({"one": "kind"}, f"{none} this level")),  # and not one level that is not asked for
+    ):
+        done = call("gate", "cells", "--gates", gates({"name": "any", **rate, "where": where}), "--json")
+        told = [one for one in json.loads(done.out)["judged"] if one["estimate"] is None]
+        assert done.code == 3 and [(one["group"], one["reason"]) for one in told] == [lacking], done
 
 
 def test_a_measure_is_read_once_however_many_gates_ask(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,9 +17,10 @@ from tests.cli.in_process import Call, Done, caller
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import share_of
+from ostrom.analysis.registered import Standing
 from ostrom.costs.seeds import SeedPrice
 from ostrom.engine.plan import Budget
-from ostrom.features.gates.gates import GateRule, Judged, Judgement, _more, markdown, needs
+from ostrom.features.gates.gates import GateRule, Judged, Judgement, _judged, _more, markdown, needs
 from ostrom.features.gates.more_seeds import MOST_SEEDS, next_look, until_decided
 from ostrom.models.providers import scripted
 
@@ -200,7 +201,7 @@ def test_the_line_says_what_to_do() -> None:
         "about 7 seeds more (70 calls, 3.50 USD) would decide, if they are like those played"
         in lines.decision_line
     )
-    assert "not yet: 7 of 7" in markdown(lines, "run")
+    assert "not yet: 7 of 7" in markdown(lines, "run", Standing())
     unknown = Judgement((*many, Judged(gate, "undecided", None, {}, "no data")), 0.95, "c", price=ONE)
     assert unknown.more is None and "would decide" not in unknown.decision_line
     assert judgement("fail", None).decision_line == "do not deploy: 1 of 1 gate failed (g)"
@@ -220,6 +221,16 @@ def test_more_are_those_beyond_what_was_played_and_never_none() -> None:
         and seeds is not None
         and (matches + 9) / 10 < seeds / 1000 + 1 <= (matches + 10) / 10
     )
+
+
+def test_what_decides_is_told_in_seeds_where_a_seed_has_a_price_and_in_matches_elsewhere() -> None:
+    gate = GateRule(name="g", measure="cooperation", at_least=0.5)
+    few = estimated({}, share_of(7, 10), 10, "match").at(0.95, guaranteed=True)
+    for price, now, words in ((ONE, 1000, "seeds more (5"), (None, 10, "matches more would")):
+        told = _judged(gate, few, (0, 10), 0.95, lambda price=price: price, 1000, "")  # type: ignore[misc]
+        assert (
+            told.answer == "undecided" and told.more == _more(gate, few, 0.95, now) and words in told.reason
+        )
 
 
 def test_an_approximate_gate_says_so_unless_there_is_no_error_at_all() -> None:

@@ -364,3 +364,12 @@ def test_lines_are_those_of_the_file_where_a_cell_has_several(tmp_path: Path) ->
     file = write(tmp_path, 'pair,n,a,b,x,y\n1,0,"ann\nlee",bob,C,C\n1,1\n')
     with pytest.raises(StudyError, match=r"line 4.*has 2 cells"):
         bring(file, {**ROUNDS, "round": "n", "first_round": 0, "seats": SEATS})
+
+
+@pytest.mark.parametrize("seats", ["11", "02", "13", ("1", "1.5")])
+def test_seats_of_a_round_are_numbered_each_once(seats: tuple[str, str], tmp_path: Path) -> None:
+    rows = "".join(f"1,1,{name},{seat},C\n" for name, seat in zip(("ann", "bob"), seats, strict=True))
+    columns = {"player": "who", "action": "x", "seat": "seat"}
+    done = bring(write(tmp_path, f"pair,n,who,seat,x\n{rows}"), {**ROUNDS, "round": "n", "players": columns})
+    (cause,) = done.refused
+    assert "seats of a round are 1 to 2, each once" in str(cause) and done.folder is None

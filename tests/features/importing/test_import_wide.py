@@ -90,3 +90,14 @@ def test_a_record_without_a_column_has_an_empty_cell_and_long_names_are_refused(
     (tmp_path / "a.json").write_text(json.dumps([{**rows[0], "x" * LONGEST_NAME: [1, 2]}]))
     with pytest.raises(StudyError, match="record 1: has a column whose name has more than 1000"):
         read_table(tmp_path / "a.json", rule, str(where))
+
+
+def test_lists_are_cells_and_lists_of_records_are_columns(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(MAPPING)
+    rule, where = load_mapping(str(tmp_path / "m.yaml"))[:2]
+    rows = [
+        {"player": "a", "other": "b", "move": "C", "reply": "D", "plain": [1, 2], "nested": [{"x": 1}, [2]]}
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(rows))
+    table = read_table(tmp_path / "a.json", rule, str(where))
+    assert table.columns[4:] == ("plain.0", "plain.1", "plain", "nested.0.x", "nested.1.0", "nested.1")

@@ -70,6 +70,13 @@ def opened(runs: Path) -> None:
 # -- joining ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1/4097", "1/0", "1", "a/b", "-1/3", "1/3 "])
+def test_a_shard_is_one_of_at_most_4096(text: str) -> None:
+    assert str(Shard.parse("4096/4096")) == "4096/4096"
+    with pytest.raises(UsageError, match=f"--shard '?{text}'?: "):
+        Shard.parse(text)
+
+
 def test_a_missing_shard_is_named(runs: Path) -> None:
     said = refused(lambda: join_shards("new", shards(runs)[:1], runs))
     assert said == "2 shards of 3 are missing: 2 and 3"

@@ -16,6 +16,7 @@ from tests.cli.in_process import Call, caller
 from ostrom.analysis.published import PublishedPick, published_beside
 from ostrom.cli.commands import run as running
 from ostrom.features.profile.battery import check_figures, read_battery
+from ostrom.ground.errors import ModelError
 from ostrom.models.providers import scripted
 from ostrom.studies.factors import read_factors
 from ostrom.studies.load import builtin_names, load_study
@@ -142,6 +143,14 @@ def test_matches_without_a_valid_answer_are_told(call: Call) -> None:
     (profile,) = json.loads(done.out)["profiles"]
     assert any("One <i>: 8 of 8 matches were skipped" in note for note in profile["notes"]), profile["notes"]
     assert all(figure["error"] and not figure["estimates"] for figure in profile["figures"])
+
+
+@pytest.mark.slow
+def test_one_model_of_two_that_lost_a_match_exits_with_1(call: Call) -> None:
+    replies = iter([None, ModelError("lost")])
+    scripted.register("lossy", lambda request: next(replies, None) or _answer("kind", request))
+    found = profiled(call, "--model", "scripted/lossy", "--preset", "smoke", code=1)
+    assert [one["complete"] for one in found["profiles"]] == [True, False]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
@@ -16,9 +17,12 @@ from tests.cli.in_process import Call, caller
 
 import ostrom
 from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.registered import AskedContrast, _tested, registered_run, standing
+from ostrom.data.early_looks import early_looks, record_early_look
 from ostrom.features.profile.battery import folder_name
 from ostrom.ground.commands import every_command, spoken
 from ostrom.models.providers import scripted
+from ostrom.studies.run import open_run
 from ostrom.view.figures import answered
 
 STUDY = """\
@@ -177,6 +181,20 @@ def test_an_answer_says_what_it_is(call: Call, name: str) -> None:
     _asked(call, name)
 
 
+def test_the_files_of_a_gate_say_it_and_those_of_other_runs_do_not(call: Call) -> None:
+    files = ("--junit", "gates.xml", "--markdown", "gates.md")
+    assert call("gate", "s", "--gates", "gates.yaml", *files).code == 0
+    held = {one.get("name"): one.get("value", "") for one in ET.parse("gates.xml").iter("property")}
+    assert held["label"] == "exploratory"
+    assert held["registered"].startswith("Confirmatory, no deviation found; registration ")
+    text = Path("gates.md").read_text()
+    assert f"\n\n`{held['registered']}` These gates are exploratory.\n\n" in text
+    assert call("gate", "free", "--gates", "gates.yaml", *files).code == 0
+    assert (
+        "propert" not in Path("gates.xml").read_text() and "exploratory" not in Path("gates.md").read_text()
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in ASKED if name not in ("traces", "export")])
 def test_every_answer_says_what_it_is(call: Call, name: str) -> None:
@@ -247,6 +265,32 @@ def test_python_says_it(home: Path) -> None:
     free = ostrom.open_run(home / "runs/free")
     assert free.registered is None and "label" not in free.estimate("cooperation").columns
     assert free.test("cooperation", "agent").label == "" and "exploratory" not in free._repr_html_()
+
+
+def test_what_several_runs_say_together_was_not_registered(home: Path) -> None:
+    asked = AskedContrast("cooperation", "agent=a-b", None, 0.95)
+    with ostrom.open_run(home / "runs/s").data() as one, ostrom.open_run(home / "runs/free").data() as other:
+        assert standing([one], asked).label == "confirmatory"
+        assert standing([one, other], asked).label == standing([one]).label == "exploratory"
+
+
+def test_absence_rests_on_two_tests_at_the_level_of_one(home: Path) -> None:
+    with ostrom.open_run(home / "runs/s").data() as data:
+        bound = registered_run(data)
+        assert bound is not None
+        one = bound.registration.primary[0].model_copy(update={"smallest": 0.05})
+        told = _tested(data, bound.registration, "primary", one)
+    assert told.estimate is not None and told.within is not None
+    assert (told.estimate.level, told.within.level) == (pytest.approx(0.95), pytest.approx(0.9))
+
+
+def test_looks_are_recorded_of_a_run_that_is_bound_and_open(home: Path, tmp_path: Path) -> None:
+    with open_run(home / "runs/open") as run:
+        record_early_look(tmp_path, run.rows, {**run.manifest, "registered": None})
+        assert not early_looks(tmp_path)
+        for _ in range(2):
+            record_early_look(tmp_path, run.rows, run.manifest)
+            assert [(look.ended, look.open) for look in early_looks(tmp_path)] == [(3, True)]
 
 
 def test_a_measure_that_only_bears_the_name_is_exploratory(home: Path) -> None:

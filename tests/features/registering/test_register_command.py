@@ -16,7 +16,7 @@ import ostrom
 from ostrom.analysis.estimate import Estimate
 from ostrom.analysis.registered import verdict
 from ostrom.analysis.registration import RegisteredContrast, Registration, read_contrast
-from ostrom.data.early_looks import EarlyLook
+from ostrom.data.early_looks import DECIDED, EarlyLook, goes_on
 from ostrom.engine.folder import manifest_bytes
 from ostrom.features.registering import pages
 from ostrom.ground.errors import UsageError
@@ -193,6 +193,10 @@ def test_pages_have_no_line_that_a_stranger_wrote(call: Call) -> None:
         (("register", "--check", "list.yaml"), "list.yaml: must be a registration"),
         (("register", "--check", "large.yaml"), "a registration has at most"),
         (("register", "--check", "s.yaml", *PRIMARY), "and no --primary"),
+        (
+            ("register", "repeated-games-people", *PRIMARY),
+            "is a study with people; a registration is that of",
+        ),
         (("run", "s.yaml", "--registered", "list.yaml"), "list.yaml: must be a registration"),
         (
             (
@@ -303,6 +307,7 @@ def test_a_stopping_rule_is_judged_by_bounds_that_know_of_looks(call: Call) -> N
     assert (
         told["study"]["stop"]["contrast"] == "agent=kind - wild" and "5 to 40 seeds" in told["sample"]["stop"]
     )
+    assert "At most 40 seeds: " in Path("registration.md").read_text()
     asked = ("run", "s.yaml", "--registered", "registration.yaml")
     assert call(*asked, "--limit", "10").code == 1
     call("estimate", "s", "cooperation")
@@ -356,3 +361,16 @@ def test_a_manifest_with_a_broken_registration_is_refused_in_one_line(call: Call
 def test_a_look_after_which_nothing_was_open_counts_only_where_playing_went_on() -> None:
     assert EarlyLook("2026-01-01T00:00:00Z", 10, 7, 0, 8).open
     assert not EarlyLook("2026-01-01T00:00:00Z", 10, 8, 1, 8).open
+
+
+@pytest.mark.parametrize(
+    ("kept", "open_"),
+    [(None, True), ("", True), ("[]", True), ("[7]", True), ('[{"stop": false}]', True), ('[{"stop": true}]', False),
+     ('[{"stop": false}, {"stop": true}]', False)],
+)  # fmt: skip
+def test_a_design_with_looks_goes_on_until_one_of_them_says_stop(
+    kept: str | None, open_: bool, tmp_path: Path
+) -> None:
+    if kept is not None:
+        (tmp_path / DECIDED).write_text(kept)
+    assert goes_on(tmp_path) is open_

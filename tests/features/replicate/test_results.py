@@ -26,6 +26,7 @@ from ostrom.features.replicate.results import (
     _verdict,
     _within,
     check_runs,
+    replication,
 )
 from ostrom.features.replicate.verdicts import PaperVerdict
 from ostrom.ground.errors import ModelError, RequestRefused, UsageError
@@ -161,6 +162,11 @@ def test_a_run_of_another_study_is_refused(run: PaperRun) -> None:
     check_runs([run], "coopeval", other)  # whose reference it names
     with pytest.raises(UsageError, match="ours: is a run of the study ours"):
         check_runs([run], "personas", other)
+
+
+def test_a_study_of_ones_own_is_set_beside_the_exhibits_of_its_paper(run: PaperRun) -> None:
+    found = {one.name: len(cells) for one, cells in replication("coopeval", [run]).exhibits if cells}
+    assert found == {"Cooperation rates": 3}
 
 
 def test_a_sign_belongs_to_differences_and_slopes_alone() -> None:

@@ -81,12 +81,19 @@ def test_the_process_of_an_agent_finds_its_seat_and_no_key(
     assert len(found["OSTROM_SEAT_TOKEN"]) >= 32
 
 
-def test_a_process_that_ends_early_has_left(tmp_path: Path) -> None:
-    command = program(tmp_path, "raise SystemExit(3)")
+def test_a_process_that_ends_early_has_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LAB_KEY", "open-sesame-open")
+    command = program(tmp_path, "import sys; print('no luck open-sesame-open', file=sys.stderr); sys.exit(3)")
     result = play_plan(
         plan_of(types=against(command)), name="fails", runs=tmp_path, options=options_for(command)
     )
     assert "missed a decision, and the study has no rule" in result.tally.failures[0]
+    said = capsys.readouterr().err
+    assert (
+        said.count("program.py: ended with status 3 before the match was over (stderr: no luck [key])") == 1
+    )
     rules = {"name": "repetition", "rounds": 3, "missed": "default:defect"}
     plan = plan_of(types=against(command), mechanism=rules)
     assert play_plan(plan, name="s", runs=tmp_path, options=options_for(command)).complete

@@ -188,6 +188,7 @@ def test_calls_that_make_no_sense_are_answered_with_one_line(tmp_path: Path) -> 
             await said(client, "look")
             told.append(await said(client, "act", answer="A" * 20_001))
             told.append(await said(client, "look", wait="long"))
+            told.append(await said(client, "look", wait=True))
             told.append(await said(client, "look", wiat=3))
             told.append(await said(client, "act", answer=7))
             told.append(await said(client, "act"))
@@ -200,11 +201,11 @@ def test_calls_that_make_no_sense_are_answered_with_one_line(tmp_path: Path) -> 
 
     result, [told] = play(plan_of(), tmp_path, clumsy)
     assert result.complete and result.tally.invalid == 0
-    assert [state for state, _ in told] == ["refused"] * 7
+    assert [state for state, _ in told] == ["refused"] * 8
     assert [text for _, text in told] == [
         "You have not read what there is to decide: call look first.",
         "An answer has at most 20,000 characters (found 20,001).",
-        "wait must be a number of seconds from 0 to 50.",
+        *["wait must be a number of seconds from 0 to 50."] * 2,
         "look has no argument 'wiat' (allowed: seat, wait).",
         "answer must be a text.",
         "answer must be a text.",

@@ -111,12 +111,7 @@ def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[Made]:
 def _made(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None]:
     """The rows of a replayed unit and the calls that were declined, as the journal keeps them."""
     unit, kept = table.unit, keeps_rows(table.unit, len(table.rows.steps))
-    if (
-        table.state != "done"
-        or not kept
-        or rows.people is not None
-        or rows.journal.play(unit.index) is not None
-    ):
+    if table.state != "done" or not kept or rows.journal.play(unit.index) is not None:
         return None, None
     refused = {str(player): count for player, count in table.refused.items()}
     return table.rows.kept(), dump(refused) if refused else None

@@ -1,6 +1,7 @@
 """Studies as environments: questions go out, answers come in, scores are rewards (``ostrom.environment``)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ def environment(
     *,
     name: str | None = None,
     runs: str | Path = "runs",
+    allow_command: Sequence[str] | None = None,
     **options: Any,
 ) -> Environment:
     """A study whose players ``outside/NAME`` are answered by the caller, match by match.
@@ -35,4 +37,6 @@ def environment(
     if isinstance(study, Study) and options:
         raise UsageError(f"{next(iter(options))}: give this to ostrom.study(), which made the study")
     stated = study if isinstance(study, Study) else state(study, **options)
+    if allow_command is not None:
+        stated = replace(stated, options=replace(stated.options, allow_command=allow_command))
     return Environment(stated, name=name, runs=runs)

@@ -15,7 +15,7 @@ LARGEST = 4_194_304
 """Bytes of one message of a client."""
 
 
-@with_play_options(*BUDGET, "prompts", "prices", "cache", "allow_key")
+@with_play_options(*BUDGET, "prompts", "prices", "cache", "allow_key", "allow_command")
 def openenv(
     study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
     model: Models = None,

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import AsyncExitStack, suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -40,7 +40,7 @@ from ostrom.models.base import Message, Model, Reply, Request
 from ostrom.models.providers.outside import PREFIX, OutsideModel
 from ostrom.studies.extensions import plan_class
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import prepare_folder
+from ostrom.studies.run import check_commands, prepare_folder
 
 _EPISODE: ContextVar[Episode] = ContextVar("episode")
 _FORM: ContextVar[Mapping[str, Any]] = ContextVar("form")
@@ -114,7 +114,7 @@ class Environment:
         with self._lock:
             if self._closed or not self._thread.is_alive():
                 raise EpisodeClosed(f"{self.plan.file}: the environment is closed")
-            self._loop.call_soon_threadsafe(function, *values)
+            self._loop.call_soon_threadsafe(function, *values, context=self._context)
 
     def _abandon(self, episode: Episode) -> None:
         def cancel() -> None:
@@ -147,6 +147,8 @@ class Environment:
 
     async def _open(self, stack: AsyncExitStack) -> None:
         plan, options = self.plan, self.study.options
+        check_commands(plan, options)
+        self._context = copy_context()  # episodes are begun by other threads: what is allowed holds there too
         if any(config.tree is not None for config in plan.agents):
             plan_class("tree").provide(plan, self._runs)
         models: dict[str, Model] = {}
@@ -232,6 +234,10 @@ def asked_matches(plan: StudyPlan) -> tuple[int, ...]:
 def _refuse_unsuited(plan: StudyPlan, *, kept: bool) -> None:
     if plan.study.people is not None:
         raise UsageError(f"{plan.file}: people: a study with people is served (`ostrom serve`)")
+    if any(config.mcp is not None for config in plan.agents):
+        raise UsageError(
+            f"{plan.file}: mcp: a study with agents at seats is played by `ostrom run` or `ostrom seat`"
+        )
     if kept and plan.stop is not None:
         raise UsageError(f"{plan.file}: stop: a study that stops by itself is played by `ostrom run`")
     if not any(name.startswith(PREFIX) for name in plan.models):

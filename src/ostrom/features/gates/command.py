@@ -154,9 +154,9 @@ def gate(
         registered = standing(data)
     shown = Path(target).name
     if junit is not None:
-        gating.write(junit, gating.junit(verdict, shown))
+        _write_file(junit, gating.junit(verdict, shown, registered))
     if markdown is not None:
-        gating.write(markdown, gating.markdown(verdict, shown).encode())
+        _write_file(markdown, gating.markdown(verdict, shown, registered).encode())
     if json:
         taken = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
         document = {
@@ -173,6 +173,16 @@ def gate(
         if looks is not None and looks.why != "decided":
             say(f"stopped: {looks.why}")
     sys.exit(130 if interrupted else CODES[verdict.answer])
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    """Write a file that the user named."""
+    from ostrom.ground.files import write_whole
+
+    try:
+        write_whole(path, data)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from None
 
 
 def _seeds_of(folder: Path) -> int:

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from ostrom.analysis.estimate import Combination, Estimate, Query, against_all, key_words, level_pairs
 from ostrom.analysis.intervals import Exact
+from ostrom.analysis.registered import Standing
 from ostrom.analysis.statistics.result import counted
 from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
 from ostrom.analysis.units import NoSuchLevel, Observations, as_text, observations
@@ -27,7 +28,7 @@ from ostrom.costs.seeds import SeedPrice
 from ostrom.data.manifests import models_of
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UsageError
-from ostrom.ground.files import read_text_file, write_whole
+from ostrom.ground.files import read_text_file
 from ostrom.ground.terminal import escaped
 from ostrom.ground.validation import validate
 from ostrom.ground.words import how_many, listed
@@ -542,7 +543,7 @@ def heading(verdict: Judgement) -> str:
     return f"{verdict.answer}: {', '.join(counts)}" + (f" ({verdict.so_far})" if verdict.so_far else "")
 
 
-def markdown(verdict: Judgement, run: str) -> str:
+def markdown(verdict: Judgement, run: str, registered: Standing) -> str:
     """A table for a pull request. Names of others are code, in which nobody is mentioned and nothing is a link."""
     lines = ["| gate | statement | matches | verdict | estimate | why |", "|---" * 6 + "|"]
     for one in verdict.judged:
@@ -550,7 +551,8 @@ def markdown(verdict: Judgement, run: str) -> str:
         name, statement, matches, found, why = map(as_code, texts)
         lines.append(f"| {name} | {statement} | {matches} | {one.verdict} | {found} | {why} |")
     head = f"### {as_code(run)}: {heading(verdict)}\n\n{as_code(verdict.decision_line)}"
-    return "\n\n".join([head, "\n".join(lines), f"{verdict.control}.\n"])
+    bound = [f"{as_code(one.heading)} These gates are {registered.label}." for one in registered.bound]
+    return "\n\n".join([head, *bound, "\n".join(lines), f"{verdict.control}.\n"])
 
 
 def as_code(text: str) -> str:
@@ -563,7 +565,7 @@ def as_code(text: str) -> str:
     return f"`{plain}`" if plain else ""
 
 
-def junit(verdict: Judgement, run: str) -> bytes:
+def junit(verdict: Judgement, run: str, registered: Standing) -> bytes:
     """JUnit XML: a failed gate is a failure, an undecided one an error, so that no reader takes it for passed."""
     counts = {
         "name": escaped(f"ostrom gate {run}"),
@@ -573,6 +575,11 @@ def junit(verdict: Judgement, run: str) -> bytes:
     }
     suites = ET.Element("testsuites", counts)
     suite = ET.SubElement(suites, "testsuite", counts)
+    if registered.bound:
+        properties = ET.SubElement(suite, "properties")
+        ET.SubElement(properties, "property", {"name": "label", "value": registered.label})
+        for bound in registered.bound:
+            ET.SubElement(properties, "property", {"name": "registered", "value": escaped(bound.heading)})
     for one in verdict.judged:
         case = ET.SubElement(suite, "testcase", {"classname": "ostrom.gate", "name": escaped(one.name)})
         label = one.verdict if one.verdict != one.answer else ""
@@ -585,11 +592,3 @@ def junit(verdict: Judgement, run: str) -> bytes:
     ET.indent(suites)
     text: str = ET.tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
-
-
-def write(path: Path, data: bytes) -> None:
-    """Write a file that the user named."""
-    try:
-        write_whole(path, data)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from None

@@ -312,7 +312,7 @@ def trace_of(run: Run, match: int, step: int, player: int) -> JudgedTrace | None
     """The reply that became the answer: the last one asked for the decision itself, with its forced end."""
     call, text = None, ""
     for number, part, reply, reasoning in run.journal.asked(match, step, player):
-        if re.fullmatch(r"try\d+", part):
+        if re.fullmatch(r"try\d+(\.after\d+)?", part):  # "after": tools were called before
             call, text = number, "\n\n".join(filter(None, [reasoning, reply]))
         elif re.fullmatch(r"try\d+\.end", part):
             text = f"{text.rstrip()}\n{reply}"

@@ -24,7 +24,15 @@ from ostrom.studies.run import Run, open_run
 
 
 @with_play_options(
-    "prompts", *BUDGET, "max_connections", "prices", "cache", "batch", "batch_waves", "allow_key"
+    "prompts",
+    *BUDGET,
+    "max_connections",
+    "prices",
+    "cache",
+    "batch",
+    "batch_waves",
+    "allow_key",
+    "allow_command",
 )
 def observe(
     run: Annotated[str, typer.Argument(help="A run, played or imported: its name or folder.")],
@@ -155,13 +163,16 @@ def observation_of(
 
 def with_observers(study: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any]:
     """The study with observers of these models: each watches every match."""
-    watching = {model: {"model": model} for model in models}
+    agent = dict(study["agent"])
+    tools = {key: agent.pop(key) for key in ("tools", "tool_limit") if key in agent}  # scripts can have none
+    watching = {model: {"model": model, **tools} for model in models}
     levels = {
         label: {**level, "types": {**level["types"], **watching}}
         for label, level in study["vary"]["watched_match"].items()
     }
     first = next(iter(levels.values()))
-    return {**study, "types": first["types"], "observers": list(models), "vary": {"watched_match": levels}}
+    observed = {"types": first["types"], "observers": list(models), "vary": {"watched_match": levels}}
+    return {**study, "agent": agent, **observed}
 
 
 def _agent(run: Run) -> dict[str, Any]:

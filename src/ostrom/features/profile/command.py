@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     "batch",
     "batch_waves",
     "allow_key",
+    "allow_command",
 )
 def profile(
     model: Annotated[list[str], typer.Option("--model", help="A model; may be given several times.")],

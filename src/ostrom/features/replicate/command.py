@@ -36,6 +36,7 @@ RECORD = "replicate.json"
     "batch",
     "batch_waves",
     "allow_key",
+    "allow_command",
 )
 def replicate(
     paper: Annotated[str | None, typer.Argument(help="A paper, as --list names it.")] = None,

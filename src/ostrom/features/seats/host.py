@@ -2,14 +2,13 @@
 
 import asyncio
 import json
-from asyncio.subprocess import Process
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ostrom.agents.commands import end, start, written
+from ostrom.agents.commands import Program, start, written
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
 from ostrom.engine.plan import Plan, Unit
@@ -63,6 +62,8 @@ class SeatHost:
         """Chairs of agents with processes, by match and player."""
         self._processes: dict[tuple[int, int], asyncio.Task[None]] = {}
         self._folder: Path | None = None
+        self._told = False
+        """Whether the end of a process was said: once is enough for a study of a thousand matches."""
         self._server = SeatServer(self._chairs, port)
         self._stack = AsyncExitStack()
 
@@ -174,24 +175,26 @@ class SeatHost:
     async def _run(self, chair: Chair, command: Sequence[str]) -> None:
         """Run a process until its match is over; if it ends before, the agent has left."""
         try:
-            process = await start(command, {URL: self.url, TOKEN: chair.token})
+            program = await start(command, {URL: self.url, TOKEN: chair.token})
         except (OSError, UsageError) as error:
             chair.leave(f"{written(command)}: cannot be started: {error}")
             await chair.closed.wait()
             return
-        exit_ = asyncio.create_task(_exit(process))
+        exit_ = asyncio.create_task(_exit(program))
         try:
             over = asyncio.create_task(chair.closed.wait())
             await asyncio.wait({exit_, over}, return_when=asyncio.FIRST_COMPLETED)
             if not over.done():
-                chair.leave(
-                    f"{written(command)}: ended with status {exit_.result()} before the match was over"
-                )
+                why = f"{written(command)}: ended with status {exit_.result()} before the match was over"
+                chair.leave(why)
+                if not self._told and not self._quiet:  # the tables keep no words of the program
+                    self._told = True
+                    say(why + await program.last_words())
                 await over
             await asyncio.wait({exit_}, timeout=FAREWELL)
         finally:
             exit_.cancel()
-            await end(process)
+            await program.end()
 
     def _write(self) -> None:
         if self._folder is not None:
@@ -200,12 +203,11 @@ class SeatHost:
             write_whole(self._folder / FILE, told.encode(), mode=0o600)
 
 
-async def _exit(process: Process) -> int:
+async def _exit(program: Program) -> int:
     """Wait for the end of a process; what it prints is read and dropped, so that it can go on."""
-    assert process.stdout is not None
-    while await process.stdout.read(65_536):
+    while await program.stdout.read(65_536):
         pass
-    return await process.wait()
+    return await program.process.wait()
 
 
 def seat_number(unit: Unit, player: int) -> int:
