@@ -41,12 +41,13 @@ def test_a_chart_takes_its_rows_as_they_are() -> None:
     assert data.copy().to_dict()["values"][0] is rows[0]
 
 
-def test_the_same_curves_are_drawn_once_whatever_else_their_rows_hold() -> None:
-    place = {"x": 1.0, "mean": 0.5, "low": 0.4, "high": 0.6, "points": None, "series": "a", "facet": ""}
+def test_the_same_curves_are_drawn_once_whatever_else_their_rows_hold_and_in_which_order() -> None:
+    place = {"x": 1.0, "mean": 0.5, "low": 0.4, "high": 0.6, "points": None, "series": "a", "facet": "g"}
+    rows = [place, {**place, "facet": "h", "mean": 0.6}]
     svgs = [
         render(
-            curves([row], x="round", y="cooperation", facets=[""], series={"a": "#0072B2"}, legend="agent")
+            curves(of, x="round", y="cooperation", facets=["g", "h"], series={"a": "#0072B2"}, legend="agent")
         )[0]
-        for row in (place, {"label": "", **place})
+        for of in (rows, [{"label": "", **row} for row in reversed(rows)])
     ]
     assert svgs[0] == svgs[1] and _drawn.cache_info().misses == 1

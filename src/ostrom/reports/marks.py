@@ -222,7 +222,8 @@ def curves(
     told_apart = 1 < len(names) <= len(SHAPES)
     shares, cut = share_ticks([*_drawn_values(rows), target])
     common = shares if domain else ticks_for(_drawn_values(rows), zero=True) if zero else None
-    rows = _banded(rows, points)
+    order = {facet: place for place, facet in enumerate(facets)}
+    rows = _banded(sorted(rows, key=lambda row: order.get(row["facet"], 0)), points)
 
     def layered(of: Sequence[Row], held: Ticks, **source: Any) -> Any:
         """Layer bands, lines and points on one y scale."""
