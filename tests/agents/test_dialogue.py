@@ -13,7 +13,7 @@ import pytest
 
 from ostrom.costs.forecast import forecast
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
-from ostrom.features.attribution.plan import attribute, remembered
+from ostrom.features.attribution.plan import attribute, remembered_rounds
 from ostrom.features.branching.branch import branch
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms import mechanisms
@@ -117,7 +117,7 @@ def test_no_message_speaks_of_a_round_that_memory_does_not_show(number: int, tmp
             for decision in decisions:
                 before = {place: known for place, known in answers.items() if place[0] <= step}
                 config = unit.players[decision.player].config
-                shown = remembered(config, decision, unit.streams, before)
+                shown = remembered_rounds(config, decision, unit.streams, before)
                 allowed = {played.number for played in shown} | {decision.view.round}
                 messages = sent[step, decision.player]
                 now = re.compile(rf"[Rr]ound {decision.view.round}\b")

@@ -13,7 +13,7 @@ from tests.analysis.conftest import PlayedRun
 from ostrom.analysis.estimate import Estimate, Query, contrast, estimate, estimated, fixed, minus, trend
 from ostrom.analysis.intervals import Exact, mean_of
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.units import Observation, Observations, TwoSides, UnitValue, balanced, paired
+from ostrom.analysis.units import Observation, Observations, TwoSides, UnitValue, balanced, pair_units
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.models.base import Request
@@ -316,7 +316,7 @@ def test_seeds_of_different_runs_are_different_pairs() -> None:
     (one,) = contrast(found, "cooperation", "k", "1 - 0")
     assert one.n == 6 and one.method.startswith("paired") and one.value == pytest.approx(0.2)
     sides = [[row for row in rows if row["k"] == k] for k in (1, 0)]
-    pairs = paired(found, sides[0], sides[1], "k")
+    pairs = pair_units(found, sides[0], sides[1], "k")
     assert len(pairs.keys) == 6 and pairs.left == 0
     assert sorted(pairs.second) == pytest.approx([0.1] * 3 + [0.5] * 3)
 

@@ -12,7 +12,7 @@ from tests.analysis.conftest import PlayedRun
 from ostrom.analysis.hypothesis import Method
 from ostrom.analysis.hypothesis import test as tested
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.statistics import linear_mixed_model
+from ostrom.analysis.statistics import linear_mixed_model, logistic_regression
 from ostrom.analysis.statistics.means import jzs_from_t
 from ostrom.analysis.units import condition
 from ostrom.data.rundata import RunData
@@ -275,3 +275,9 @@ def test_models_of_a_measure_by_round_take_every_round(run: RunData) -> None:
     expected = [odds[0], odds[1] - odds[0], odds[2] - odds[0]]
     assert sorted(line["estimate"] for line in lines) == pytest.approx(sorted(expected), abs=1e-6)
     assert "errors robust to dependence within match" in glm.design
+    robust = logistic_regression(
+        [row["same"] for row in rows], {"k": [str(row["k"]) for row in rows]}, unit="match",
+        clusters=[row["match"] for row in rows], reference={"k": "1"},
+    )  # fmt: skip
+    errors = sorted(float(line.se or 0) for line in robust.coefficients)
+    assert sorted(line["se"] for line in lines) == pytest.approx(errors, rel=1e-4)

@@ -9,6 +9,8 @@ import pytest
 from rich.console import Console
 
 from ostrom.cli import output
+from ostrom.cli.commands.catalog import _model
+from ostrom.models.providers import scripted
 
 COLUMNS = ["agent", "game", "difference", "low", "high", "n", "method", "verdict"]
 WORDS = "undecided: about 34 seeds in both runs (no calls more) would decide"
@@ -71,3 +73,14 @@ def test_numbers_in_words_stand_to_the_right(capsys: pytest.CaptureFixture[str])
 )  # fmt: skip
 def test_a_cell_has_few_digits_on_either_side_of_nought(value: Any, text: str) -> None:
     assert output.cell(value) == text
+
+
+def test_a_model_says_what_it_can_be_given() -> None:
+    scripted.register("any", "[A0]")
+    assert _model("scripted/any") == {
+        "name": "scripted/any",
+        "params": "whatever it takes",
+        "settings": "connections",
+    }
+    scripted.unregister("any")
+    assert _model("openai/gpt-4o")["params"].startswith("temperature, top_p")

@@ -10,8 +10,6 @@ import pytest
 
 from ostrom.agents.config import AgentConfig
 from ostrom.costs.forecast import (
-    CHARACTERS,
-    CHARACTERS_PER_TOKEN,
     CORRECTION,
     CostSum,
     Forecast,
@@ -20,6 +18,8 @@ from ostrom.costs.forecast import (
     measured_of,
     verdicts,
 )
+from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
+from ostrom.costs.rehearsal import CHARACTERS
 from ostrom.engine.plan import Budget
 from ostrom.models.providers import scripted
 from ostrom.studies.load import load_study

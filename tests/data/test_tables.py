@@ -102,5 +102,6 @@ def test_generations_are_a_column_where_there_are_several(generations: int, colu
 
 def test_values_stand_under_their_names_in_csv(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    assert write_csv(path, iter([{"a": 1, "b": None}, {"b": "x,y", "a": 2}]), {}) == 2
+    rows: list[dict[str, Any]] = [{"a": 1, "b": None}, {"b": "x,y", "a": 2}]
+    assert write_csv(path, iter(rows), {}) == 2
     assert path.read_text(encoding="utf-8").splitlines() == ["a,b", "1,", '2,"x,y"']

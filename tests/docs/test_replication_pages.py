@@ -11,6 +11,7 @@ import typer.main
 from tools.site import reference
 
 from ostrom.analysis.measure import measures
+from ostrom.analysis.references import doubts_in, published_rows
 from ostrom.cli.app import app
 from ostrom.reports.declared import panels
 from ostrom.reports.exhibits.declared import exhibits_of
@@ -53,3 +54,15 @@ def test_every_exhibit_has_a_line_and_every_panel_of_a_page_exists() -> None:
     for page in PAGES:
         for name in re.findall(r"panels? (?:`(\w+)`(?:, )?)+", page.read_text(encoding="utf-8")):
             assert name in panels, name
+
+
+def test_the_page_of_the_memory_paper_counts_the_doubts_of_its_figures() -> None:
+    notes = [row["note"] for row in published_rows("memory_curse")]
+    contradicted = sum("CONFLICT:" in note for note in notes)
+    doubtful = sum(bool(doubts_in(note)) for note in notes)
+    text = " ".join((PAGES[0].parent / "memory-curse.md").read_text(encoding="utf-8").split())
+    assert f"Of {len(notes):,} printed figures {contradicted} are contradicted" in text
+    assert (
+        f"and {doubtful - contradicted} more look wrong" in text
+        and f"marks these {doubtful} as doubts" in text
+    )

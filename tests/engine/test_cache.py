@@ -10,7 +10,7 @@ import pytest
 
 from ostrom.engine.caller import Cache, call_key, prompt_of, settled
 from ostrom.ground.errors import RunError
-from ostrom.models.base import Constraint, Finish, Message, Reply, Request, Usage
+from ostrom.models.base import Constraint, Finish, Message, Reply, Request, ToolSpec, Usage
 
 PLACE = (1, 2, 3, 4, "plan")
 MODEL = {"name": "m", "base_url": "http://a/v1", "client": {"timeout": 60}}
@@ -28,6 +28,15 @@ def key(
 def changed(**changes: Any) -> Request:
     parts = {name: getattr(REQUEST, name) for name in ("messages", "params", "constraint", "top_logprobs")}
     return Request(**{**parts, **changes})
+
+
+def test_keys_are_those_of_earlier_versions() -> None:
+    plain = Request((Message("user", "ü"),))
+    tool = ToolSpec("t", "d", {"type": "object"})
+    bound = Request((Message("user", "u"),), {}, Constraint(("a",), {"type": "object"}), 5, tools=(tool,))
+    assert key().hex() == "84a8942b89ce63812fedadcabff65702"
+    assert key(request=plain, place=(0, 2**64 - 1, 3, 1, 'q"ü')).hex() == "2e49f6f3fdd4803df95b861efe37f713"
+    assert key(request=bound, place=(1, 2, 3, 4, "")).hex() == "59345dfdde2d34c137389f32a97b6826"
 
 
 @pytest.mark.parametrize(

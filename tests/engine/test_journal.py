@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import sqlite3
 import subprocess
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from ostrom.answers import Answer
+from ostrom.engine.entries import MOST_QUEUED, Writer
 from ostrom.engine.folder import Folder
 from ostrom.engine.journal import Journal
 from ostrom.engine.play_options import PlayOptions
@@ -39,6 +41,56 @@ def test_what_is_flushed_is_there(tmp_path: Path) -> None:
     assert len(journal.answers(0)) == journal.entries == 10
     assert journal.answers(0)[3, 0, ""][0].value == "cooperate"
     journal.close()
+
+
+def test_what_all_matches_queue_in_a_turn_is_one_transaction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    commit = Writer._commit
+
+    def counted(self: Writer, connection: sqlite3.Connection, entries: list[tuple[str, object]]) -> None:
+        sizes.append(len(entries))
+        commit(self, connection, entries)
+
+    monkeypatch.setattr(Writer, "_commit", counted)
+
+    async def fill() -> None:
+        with Journal(tmp_path / "journal.db", create=True) as journal:
+            journal.start()
+
+            async def match(unit: int) -> None:
+                journal.answer(unit, 0, 0, "", Answer("cooperate"), 0)
+                await journal.flush()
+
+            await match(20)  # the thread is there
+            await asyncio.gather(*map(match, range(20)))
+
+    asyncio.run(fill())
+    assert sizes == [1, 20]
+
+
+def test_entries_are_written_during_a_turn_that_queues_many(tmp_path: Path) -> None:
+    async def fill() -> None:
+        with Journal(tmp_path / "journal.db", create=True) as journal:
+            journal.start()
+            for step in range(MOST_QUEUED):
+                journal.answer(0, step, 0, "", Answer("cooperate"), 0)
+            while journal.backlog:  # the loop gets no turn in between
+                time.sleep(0.001)
+
+    asyncio.run(fill())
+
+
+def test_what_nobody_waits_for_is_written_too(tmp_path: Path) -> None:
+    async def fill() -> None:
+        with Journal(tmp_path / "journal.db", create=True) as journal:
+            journal.start()
+            journal.answer(0, 0, 0, "", Answer("cooperate"), 0)
+            while journal.backlog:
+                await asyncio.sleep(0.001)
+
+    asyncio.run(fill())
 
 
 def test_a_second_answer_to_the_same_decision_is_refused_by_the_database(tmp_path: Path) -> None:

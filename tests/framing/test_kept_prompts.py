@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from ostrom.answers import Choice
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
@@ -57,6 +60,30 @@ def test_every_prompt_reads_as_if_it_were_the_first(rounds: int, seat: int) -> N
             decision = asked(facts, rounds, seat)
             alone = text(Library(), decision)[0]
             assert text(shared, decision) == (alone, alone)
+
+
+def test_a_prompt_is_the_same_whatever_was_asked_before() -> None:
+    library, extra, decision = Library(), {"mood": "rain"}, asked({"repeated": True})
+    view, shown = decision.view, Shown(decision.view.history)
+    situations: list[tuple[Decision, Shown, Mapping[str, Any]]] = [
+        (decision, shown, extra),
+        (replace(decision, view=replace(view, round=9)), shown, extra),
+        (replace(decision, view=replace(view, facts={"repeated": True, "rounds": 9})), shown, extra),
+        (replace(decision, view=replace(view, game=build_game("stag_hunt"))), shown, extra),
+        (replace(decision, view=replace(view, seat=1)), shown, extra),
+        (replace(decision, view=replace(view, names=("Ann", "Bob"))), shown, extra),
+        (replace(decision, form=Choice(("cooperate",))), shown, extra),
+        (decision, replace(shown, note="They cheat."), extra),
+        (decision, replace(shown, before=2), extra),
+        (decision, shown, {"kind_of_day": "sun"}),
+    ]
+    alone = [PromptRenderer(Framing(), library, "direct").prompt(d, s, None, e) for d, s, e in situations]
+    assert len({prompt.text for prompt in alone}) >= len(situations) - 1  # what is added is not told
+    for before, (nth, after) in product(situations, enumerate(situations)):
+        used = PromptRenderer(Framing(), library, "direct")
+        for question, past, more in (before, before, after):
+            prompt = used.prompt(question, past, None, more)
+        assert prompt == alone[nth]
 
 
 def test_facts_that_differ_in_kind_alone_are_told_apart(tmp_path: Path) -> None:

@@ -179,6 +179,14 @@ def test_any_single_wrong_cell_is_found(place: int, cell: str, value: int) -> No
         )
 
 
+@pytest.mark.parametrize("between", [" ", "_", "-"])
+def test_families_may_be_written_as_people_write_them(between: str) -> None:
+    rows = table()
+    for row in rows:
+        row["family"] = str(row["family"]).replace("-", between).title()
+    assert any(between in str(row["family"]) for row in rows) and check_table(rows) == []
+
+
 def test_other_faults_of_a_table_are_named() -> None:
     rows = table()
     rows[1]["family"] = "tragic"

@@ -23,7 +23,7 @@ from ostrom.models.providers import anthropic
 from ostrom.models.providers.openai import OpenAIBatches
 from ostrom.models.redaction import redactor
 from ostrom.studies import checks
-from ostrom.studies.factors import put
+from ostrom.studies.factors import set_path
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 
@@ -163,7 +163,7 @@ def test_a_path_of_hundreds_of_keys_is_refused(path: str) -> None:
 def test_only_plain_digits_of_a_path_are_numbers() -> None:
     data: dict[str, Any] = {}
     for path in ("seats.1.x", "seats.².x", f"seats.{'9' * 5000}.x", "seats.٣"):
-        put(data, path, 0)
+        set_path(data, path, 0)
     assert list(data["seats"]) == [1, "²", "9" * 5000, "٣"]
 
 

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from ostrom.web import login
 from ostrom.web.login import HOURS, Login
 from ostrom.web.security import Refused
-from ostrom.web.tokens import signed, verified
+from ostrom.web.tokens import sign, verified
 
 PASSWORD = "a long password"
 
@@ -82,9 +82,9 @@ def test_a_cookie_of_one_page_or_one_process_is_none_of_another(pages: Login) ->
     gatekeeper: Any = Forms()
     assert not Login("view", PASSWORD, gatekeeper, asking).allowed(visitor)
     forever = str(10**12)
-    for value in ("", forever, signed(b"guess", "view", forever), signed(pages._key, "other", forever)):
+    for value in ("", forever, sign(b"guess", "view", forever), sign(pages._key, "other", forever)):
         assert not pages.allowed(SimpleNamespace(cookies={"ostrom_view": value}))  # type: ignore[arg-type]
-    assert pages.allowed(SimpleNamespace(cookies={"ostrom_view": signed(pages._key, "view", forever)}))  # type: ignore[arg-type]
+    assert pages.allowed(SimpleNamespace(cookies={"ostrom_view": sign(pages._key, "view", forever)}))  # type: ignore[arg-type]
 
 
 def test_the_cookie_goes_to_this_site_alone_and_to_no_script(pages: Login) -> None:
@@ -116,7 +116,7 @@ def test_without_a_password_there_is_none_to_be_right() -> None:
 
 
 def test_a_signature_has_128_bits_and_every_one_of_them_counts() -> None:
-    name, _, signature = signed(b"k", "visit", "abc").rpartition(".")
+    name, _, signature = sign(b"k", "visit", "abc").rpartition(".")
     assert (name, len(signature)) == ("abc", 22)  # six bits a character
     assert len(base64.urlsafe_b64decode(signature + "==")) == 16
     for place in range(22):
@@ -131,6 +131,6 @@ def test_a_signature_has_128_bits_and_every_one_of_them_counts() -> None:
         f"abc.{'é' * 22}",
     ):
         assert verified(b"k", "visit", token) is None
-    long = signed(b"k", "visit", "a" * 178)
+    long = sign(b"k", "visit", "a" * 178)
     assert len(long) == 201 and verified(b"k", "visit", long) is None
-    assert verified(b"k", "visit", signed(b"k", "visit", "a" * 177)) == "a" * 177
+    assert verified(b"k", "visit", sign(b"k", "visit", "a" * 177)) == "a" * 177

@@ -35,3 +35,29 @@ def test_a_readme_names_what_is_there(readme: Path) -> None:
         apart = file.name in NAMED_APART or PARTS & set(file.relative_to(folder).parts[:-1])
         in_folder = f"`{file.parent.name}`" in text or f"`{file.parent.name}/`" in text
         assert apart or file.name in told or in_folder, f"{readme}: does not name {file.relative_to(folder)}"
+
+
+def test_a_readme_names_every_user_of_its_folder() -> None:
+    """Who deletes a feature finds in its README each source file outside that uses it, or its folder."""
+    features = [path.parent for path in READMES if path.parent.parent.name == "features"]
+    removal = {
+        folder.name: {
+            name.rstrip("/")
+            for name in re.findall(
+                "`([^`]+)`", (folder / "README.md").read_text("utf-8").partition("To remove it")[2]
+            )
+        }
+        for folder in features
+    }
+    user = re.compile(r"\bostrom\.features\.(\w+)")
+    for file in sorted(SOURCE.parent.rglob("*.py")) + sorted(SOURCE.rglob("*.yaml")):
+        places = [file, *file.parents]
+        names = {
+            str(place.relative_to(base))
+            for base in (SOURCE, ROOT / "src", ROOT)
+            for place in places
+            if base in place.parents
+        }
+        for feature in set(user.findall(file.read_text("utf-8"))) & removal.keys():
+            inside = SOURCE / "features" / feature in file.parents
+            assert inside or names & removal[feature], f"features/{feature}/README.md: does not name {file}"

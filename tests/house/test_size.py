@@ -26,23 +26,23 @@ class Size(NamedTuple):
 
 MOST: dict[str, Size] = {
     "ground": Size(17, 1_208),
-    "games": Size(41, 2_626),
+    "games": Size(41, 2_628),
     "answers": Size(13, 907),
-    "mechanisms": Size(40, 3_065),
+    "mechanisms": Size(40, 3_049),
     "memory": Size(9, 496),
-    "framing": Size(17, 1_955),
-    "models": Size(33, 3_827),
-    "agents": Size(35, 3_025),
-    "engine": Size(28, 5_155),
+    "framing": Size(17, 1_971),
+    "models": Size(33, 3_835),
+    "agents": Size(35, 3_038),
+    "engine": Size(28, 5_189),
     "data": Size(5, 602),
-    "analysis": Size(35, 4_326),
+    "analysis": Size(34, 4_219),
     "reports": Size(32, 2_617),
-    "studies": Size(18, 2_241),
+    "studies": Size(18, 2_237),
     "costs": Size(8, 1_147),
     "api": Size(5, 552),
     "cli": Size(15, 1_275),
     "web": Size(5, 303),
-    "features": Size(139, 11_620),
+    "features": Size(140, 11_717),
     "people": Size(27, 3_363),
     "view": Size(22, 3_201),
     "probe": Size(17, 1_550),
@@ -52,13 +52,13 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=621, statements=59_714)
+WHOLE = Size(files=621, statements=59_757)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
-ROOM_LINES = {"studies": 4_000, "features": 22_500}
+ROOM_LINES = {"studies": 4_000, "features": 22_700}
 OTHER_ROOM_LINES = 9_000
 DOCUMENTED = 0.9819
 """The least share of public functions with a docstring: what 0.1 had (2,988 of 3,043)."""

@@ -19,7 +19,7 @@ from ostrom.memory.base import Draw, Memory, Shown
 from ostrom.memory.catalog.edited import flipped
 from ostrom.memory.catalog.retrieval import bm25
 from ostrom.memory.recent import Forgetting
-from ostrom.testing.check_memory import check_memory, check_shown, draws, played, view_after
+from ostrom.testing.check_memory import check_memory, check_shown, draws, play_rounds, view_after
 
 GAMES = [
     build_game({"name": "prisoners_dilemma", "preset": "memory_curse"}),
@@ -56,7 +56,7 @@ def pasts(draw: st.DrawFn, most: int = 30) -> tuple[Game, list[Round], int]:
     """A game, some rounds of it and a seat."""
     game = draw(st.sampled_from(GAMES))
     profile = st.tuples(*(st.integers(0, len(names) - 1) for names in game.actions))
-    rounds = played(game, draw(st.lists(profile, max_size=most)))
+    rounds = play_rounds(game, draw(st.lists(profile, max_size=most)))
     return game, rounds, draw(st.integers(0, game.seats - 1))
 
 
@@ -80,7 +80,7 @@ def test_the_battery_catches_a_memory_that_looks_ahead() -> None:
 
     game = GAMES[0]
     with pytest.raises(AssertionError, match="rounds to come"):
-        check_shown(Ahead(), game, played(game, [(0, 0), (0, 1)]))
+        check_shown(Ahead(), game, play_rounds(game, [(0, 0), (0, 1)]))
 
 
 def test_the_battery_catches_a_memory_that_draws_without_a_key() -> None:
@@ -94,7 +94,7 @@ def test_the_battery_catches_a_memory_that_draws_without_a_key() -> None:
 
     game = GAMES[0]
     with pytest.raises(AssertionError, match="another past each time"):
-        check_shown(Moody(), game, played(game, [(0, 0), (0, 1), (1, 1)]))
+        check_shown(Moody(), game, play_rounds(game, [(0, 0), (0, 1), (1, 1)]))
 
 
 @given(pasts(), st.integers(0, 12))
@@ -123,7 +123,7 @@ class TestForgetting:
         self, mode: Literal["drop", "decay"], age: int, chance: float
     ) -> None:
         game = GAMES[0]
-        rounds = played(game, [(0, 0)] * age)
+        rounds = play_rounds(game, [(0, 0)] * age)
         memory = Forgetting(0.2, mode)
         trials = 2000
         gone = sum(
@@ -134,14 +134,14 @@ class TestForgetting:
 
     def test_players_forget_each_for_themselves(self) -> None:
         game = GAMES[0]
-        rounds = played(game, [(0, 0)] * 40)
+        rounds = play_rounds(game, [(0, 0)] * 40)
         memory = memories.build("forgetting:0.5,mode=drop")
         first, second = (memory.show(view_after(game, rounds, s), draws(0, s)).rounds for s in (0, 1))
         assert list(first) != list(second)
 
     def test_the_ends_of_the_scale(self) -> None:
         game = GAMES[0]
-        rounds = played(game, [(0, 1)] * 5)
+        rounds = play_rounds(game, [(0, 1)] * 5)
         assert list(show("forgetting:0", game, rounds).rounds) == rounds
         assert list(show("forgetting:1", game, rounds).rounds) == []
 
@@ -180,7 +180,7 @@ class TestTally:
     def test_the_order_of_the_rounds_leaves_no_trace(self) -> None:
         game = GAMES[0]
         profiles = [(0, 1), (1, 1), (0, 0), (0, 1)]
-        one, two = (show("tally", game, played(game, p)) for p in (profiles, profiles[::-1]))
+        one, two = (show("tally", game, play_rounds(game, p)) for p in (profiles, profiles[::-1]))
         assert one == two
 
 
@@ -228,8 +228,8 @@ class TestEdited:
 
     def test_a_flip_of_neither_extreme_becomes_cooperation(self) -> None:
         game = build_game("travelers_dilemma")
-        assert flipped(game, played(game, [(1, 3)])[0], 0).actions == (3, 3)
-        assert flipped(game, played(game, [(1, 3)])[0], 1).actions == (1, 0)
+        assert flipped(game, play_rounds(game, [(1, 3)])[0], 0).actions == (3, 3)
+        assert flipped(game, play_rounds(game, [(1, 3)])[0], 1).actions == (1, 0)
 
     def test_a_round_that_paid_by_other_rules_is_not_flipped(self) -> None:
         with pytest.raises(StudyError, match="round 1 did not pay what"):
@@ -269,7 +269,7 @@ def test_the_check_takes_a_name_or_an_object() -> None:
 
 def numbers(spec: str, profiles: list[tuple[int, int]], notes: list[Note] | None = None) -> list[int]:
     game = GAMES[0]
-    view = view_after(game, played(game, profiles))
+    view = view_after(game, play_rounds(game, profiles))
     return [r.number for r in memories.build(spec).show(view, draws(), notes or ()).rounds]
 
 
@@ -311,22 +311,22 @@ def test_bm25_by_hand() -> None:
 
 def test_asked_shows_the_rounds_that_were_named_and_no_others() -> None:
     memory, game = memories.build("asked:2"), GAMES[0]
-    view = view_after(game, played(game, PAST))
+    view = view_after(game, play_rounds(game, PAST))
     due = memory.due(view, [Note("", 7, (1, 2))])
     assert due is not None and due.covers == 8 and not due.rounds
     assert memory.due(view, [Note("", 8, (1, 2))]) is None, "once per round"
-    assert memory.due(view_after(game, played(game, PAST[:2])), []) is None
+    assert memory.due(view_after(game, play_rounds(game, PAST[:2])), []) is None
     assert numbers("asked:2", PAST, [Note("", 7, (3,)), Note("", 8, (1, 6))]) == [1, 6]
     assert numbers("asked:2", PAST, [Note("", 8, ())]) == []
 
 
 def test_curated_keeps_what_was_chosen_and_never_brings_back_the_rest() -> None:
     memory, game = memories.build("curated:2"), GAMES[0]
-    three, notes = view_after(game, played(game, PAST[:3])), [Note("", 3, (1, 3))]
+    three, notes = view_after(game, play_rounds(game, PAST[:3])), [Note("", 3, (1, 3))]
     due = memory.due(three, [])
     assert due is not None and [r.number for r in due.rounds] == [1, 2, 3]
     assert memory.due(three, notes) is None
-    due = memory.due(view_after(game, played(game, PAST[:4])), notes)
+    due = memory.due(view_after(game, play_rounds(game, PAST[:4])), notes)
     assert due is not None and [r.number for r in due.rounds] == [1, 3, 4]
     assert numbers("curated:2", PAST[:3], notes) == [1, 3]
     assert numbers("curated:2", PAST[:4], [*notes, Note("", 4, (4,))]) == [4]

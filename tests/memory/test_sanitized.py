@@ -15,7 +15,7 @@ from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import History, Round
 from ostrom.memory import Shown, memories
 from ostrom.memory.catalog.sanitized import Sanitized
-from ostrom.testing.check_memory import draws, played, view_after
+from ostrom.testing.check_memory import draws, play_rounds, view_after
 
 PD = build_game({"name": "prisoners_dilemma", "preset": "memory_curse"})
 TD = build_game("travelers_dilemma")
@@ -31,7 +31,7 @@ def show(memory: Sanitized, game: Game, rounds: list[Round], seat: int = 0, seed
 def situations(draw: st.DrawFn) -> tuple[Sanitized, Game, list[Round], int]:
     game = draw(st.sampled_from([PD, TD, PG]))
     profile = st.tuples(*(st.integers(0, len(names) - 1) for names in game.actions))
-    rounds = played(game, draw(st.lists(profile, max_size=25)))
+    rounds = play_rounds(game, draw(st.lists(profile, max_size=25)))
     window = draw(st.integers(1, 12))
     memory = Sanitized(draw(st.sampled_from(["ideal", "polar"])), draw(st.integers(0, window - 1)), window)
     return memory, game, rounds, draw(st.integers(0, game.seats - 1))
@@ -68,7 +68,7 @@ def test_numbers_run_without_a_seam_up_to_the_round_to_come(
 
 @pytest.mark.parametrize("done", [0, 1, 7, 8, 20])
 def test_a_wholly_real_window_is_the_plain_window_from_the_first_round_on(done: int) -> None:
-    view = view_after(TD, played(TD, [(n % 4, (n * 3) % 4) for n in range(done)]))
+    view = view_after(TD, play_rounds(TD, [(n % 4, (n * 3) % 4) for n in range(done)]))
     plain, renderer = memories.build("window:8"), PromptRenderer(Framing(), LIBRARY, "reasoned")
     prompts = set()
     for mode in ("ideal", "polar"):
@@ -85,10 +85,10 @@ def test_polar_rounds_mirror_the_shares_of_a_baseline_and_never_change() -> None
         "polar", 0, 400, shares={"claim_2, claim_3": 3, "claim_5,claim_4": 1.0, "claim_4, claim_2": 0}
     )
     assert memory.lacks(TD) is None
-    early, late = (show(memory, TD, played(TD, [(3, 3)] * n)).rounds for n in (0, 400))
+    early, late = (show(memory, TD, play_rounds(TD, [(3, 3)] * n)).rounds for n in (0, 400))
     assert {r.actions for r in early} == {(0, 0), (3, 3)}
     assert 0.68 < sum(r.actions == (0, 0) for r in early) / 400 < 0.82
-    again = show(memory, TD, played(TD, [(0, 0)] * 400)).rounds
+    again = show(memory, TD, play_rounds(TD, [(0, 0)] * 400)).rounds
     assert [r.actions for r in late] == [r.actions for r in again]
     by_game = Sanitized("polar", 2, 8, shares={"travelers_dilemma": {"claim_2, claim_2": 1}})
     assert by_game.lacks(TD) is None and "not prisoners_dilemma" in str(by_game.lacks(PD))
@@ -107,7 +107,7 @@ def test_shares_that_make_no_sense_are_refused(shares: object) -> None:
 @pytest.mark.parametrize("game", [PD, TD, PG], ids=lambda g: g.name)
 def test_prompts_have_the_same_lines_for_every_real_part_and_every_round(game: Game) -> None:
     profiles = [[(n * (s + 2)) % len(names) for s, names in enumerate(game.actions)] for n in range(110)]
-    rounds = played(game, profiles)
+    rounds = play_rounds(game, profiles)
     renderer = PromptRenderer(Framing(), LIBRARY, "reasoned")
     lines, lengths = set(), set()
     for mode in ("ideal", "polar"):
@@ -123,7 +123,7 @@ def test_prompts_have_the_same_lines_for_every_real_part_and_every_round(game: G
 
 
 def test_the_told_number_of_rounds_moves_with_the_numbering() -> None:
-    view = replace(view_after(PD, played(PD, [(0, 0)])), facts={"repeated": True, "rounds": 10})
+    view = replace(view_after(PD, play_rounds(PD, [(0, 0)])), facts={"repeated": True, "rounds": 10})
     renderer = PromptRenderer(Framing(), LIBRARY, "direct")
     text = renderer.prompt(act(view), Sanitized("ideal", 2, 5).show(view, draws()), None, {}).text
     assert "exactly 14 rounds" in text and "This is round 6 of 14." in text
@@ -135,7 +135,7 @@ def test_the_made_up_version_of_a_real_round_never_changes(
     profiles: list[tuple[int, int]], seed: int
 ) -> None:
     memory = Sanitized("polar", 2, 8)
-    rounds = played(TD, profiles)
+    rounds = play_rounds(TD, profiles)
     versions: dict[int, set[tuple[int, ...]]] = {}
     for done in range(8, len(rounds) + 1):
         for r in list(show(memory, TD, rounds[:done], seed=seed).rounds)[:-2]:
@@ -145,7 +145,7 @@ def test_the_made_up_version_of_a_real_round_never_changes(
 
 def test_polar_rounds_mirror_the_mix_that_was_played() -> None:
     # Three of four rounds are (claim 3, claim 2), the rest (claim 5, claim 4).
-    rounds = played(TD, [(1, 0), (1, 0), (1, 0), (3, 2)] * 100)
+    rounds = play_rounds(TD, [(1, 0), (1, 0), (1, 0), (3, 2)] * 100)
     shown = list(show(Sanitized("polar", 0, 300), TD, rounds).rounds)
     share = sum(r.actions == (0, 0) for r in shown) / len(shown)
     assert {r.actions for r in shown} == {(0, 0), (3, 3)}
@@ -153,7 +153,7 @@ def test_polar_rounds_mirror_the_mix_that_was_played() -> None:
 
 
 def test_a_made_up_round_mirrors_what_was_played_when_it_left_the_real_part() -> None:
-    rounds = played(PD, [(0, 0), (1, 1), (0, 0), (0, 0)])
+    rounds = play_rounds(PD, [(0, 0), (1, 1), (0, 0), (0, 0)])
     shown = [show(Sanitized("polar", 1, 4), PD, rounds, seed=seed).rounds for seed in range(20)]
     first = {made_up[0].actions for made_up in shown}
     assert first == {(0, 0), (1, 1)}, "drawn from rounds 1 and 2, the last one that was real by then"
@@ -172,7 +172,7 @@ def test_before_the_first_round_polar_combinations_are_drawn_evenly() -> None:
 
 def test_the_middle_of_an_odd_scale_falls_to_either_side() -> None:
     game = build_game({"name": "travelers_dilemma", "low": 2, "high": 4})
-    shown = show(Sanitized("polar", 0, 60), game, played(game, [(1, 1)] * 60))
+    shown = show(Sanitized("polar", 0, 60), game, play_rounds(game, [(1, 1)] * 60))
     assert {a for r in shown.rounds for a in r.actions} == {0, 2}
 
 

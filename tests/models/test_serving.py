@@ -431,6 +431,7 @@ def test_transformers_serve_is_called_by_the_name_of_what_it_loaded(machine: Mac
     [
         ("llama-server/no.gguf", {}, "there is no such file"),
         ("transformers/nowhere", {}, "has no config.json"),
+        (f"transformers/{Path(__file__).parent}", {}, "has no config.json"),
         ("vllm/--config=evil.yaml", {}, "neither a folder nor the name"),
         ("vllm/a/b/c", {}, "neither a folder nor the name"),
         ("vllm/org/-m", {}, "neither a folder nor the name"),

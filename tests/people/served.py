@@ -22,7 +22,7 @@ import pytest
 import yaml
 from tests.cli.in_process import caller
 
-from ostrom.web.tokens import signed
+from ostrom.web.tokens import sign
 
 CONSENT, DEBRIEF = "# Consent\n\nDo you agree?", "# Thank you\n\nThe other player was a program."
 
@@ -138,7 +138,7 @@ class Served:
         """One of the secret links."""
         with closing(sqlite3.connect(self.run / "people.db")) as register:
             key = register.execute("SELECT value FROM meta WHERE key='key'").fetchone()[0]
-        return f"{self.base}/?link={signed(key, 'link', str(number))}"
+        return f"{self.base}/?link={sign(key, 'link', str(number))}"
 
     def kill(self) -> None:
         """End it without any warning."""

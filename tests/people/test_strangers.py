@@ -9,7 +9,7 @@ from http.client import HTTPResponse
 import pytest
 from tests.people.served import Served, Visitor, served, small_study, wait_for
 
-from ostrom.web.tokens import signed
+from ostrom.web.tokens import sign
 
 IMPATIENT = "import ostrom.web.server as s, ostrom.web.security as t\ns.HEAD_WITHIN = 1\nt.SLOWEST = 1\n"
 LINK = "link=1.AAAAAAAAAAAAAAAAAAAAAA"
@@ -126,7 +126,7 @@ def test_links_cookies_and_return_links_of_one_kind_are_no_other(server: Served)
         assert person.look() and person.title == "Consent"
     key = b"0" * 32
     for purpose in ("visit", "link", "return", "admin"):
-        stranger.cookie = f"{name}={signed(key, purpose, code)}"
+        stranger.cookie = f"{name}={sign(key, purpose, code)}"
         stranger.request("POST", "/answer", {"place": person.at, "answer": "decline"})
         assert stranger.status == 403
 
@@ -175,13 +175,13 @@ def test_old_forms_and_places_of_others_change_nothing(server: Served) -> None:
 def test_streams_are_counted_and_their_places_come_back(server: Served) -> None:
     person = server.visitor(join=True)
     ask = head(server, f"Cookie: {person.cookie}", start="GET /events HTTP/1.1") + b"\r\n"
-    lines = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(9)]
+    lines: list[socket.socket] = []
     try:
         told = []
-        for line in lines:
-            line.settimeout(30)
-            line.sendall(ask)
-            told.append(line.recv(12))
+        for _ in range(9):
+            lines.append(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+            lines[-1].sendall(ask)
+            told.append(lines[-1].recv(12))
         assert told == [b"HTTP/1.1 200"] * 8 + [b"HTTP/1.1 429"]
     finally:
         for line in lines:

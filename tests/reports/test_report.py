@@ -16,6 +16,7 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.models.providers import scripted
 from ostrom.reports import DEFAULT_PANELS, Drawn, Panel, build_report, chosen_panels
+from ostrom.reports.build import _write
 from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -318,3 +319,9 @@ def test_a_folder_that_cannot_be_written_gives_one_line(played: Played) -> None:
     (data.folder / "report").write_text("in the way")
     with pytest.raises(RunError, match=r"report: cannot be written"):
         build_report(data)
+
+
+def test_a_page_with_half_a_character_is_written_all_the_same(tmp_path: Path) -> None:
+    _write(tmp_path / "page.html", "a\ud800b")
+    _write(tmp_path / "raw", b"\xff")
+    assert ((tmp_path / "page.html").read_bytes(), (tmp_path / "raw").read_bytes()) == (b"a?b", b"\xff")

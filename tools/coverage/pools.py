@@ -13,8 +13,8 @@ from tools.coverage.measured import rng_for
 
 from ostrom.analysis.estimate import estimated
 from ostrom.analysis.intervals import mean_of
-from ostrom.analysis.pooling import evened, pooled
 from ostrom.features.pooling.labs import variance_of
+from ostrom.features.pooling.random_effects import evened, pooled
 
 PAGE = Path("docs/pool.md")
 LABS = (3, 5, 10)

@@ -4,7 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -63,6 +63,7 @@ class LanguageAgent:
         self.style: Style = styles.build(config.style, key="agent.style")
         self.memory: Memory = memories.build(config.memory, key="agent.memory")
         self._takes_notes = self.memory.takes_notes
+        self._wraps_answers = config.answer in ("mixture", "explained")
         self._told: dict[int, tuple[Answer, Mapping[str, Any], Answer]] = {}
         """Short replies are read as the same few answers; the same object is encoded once."""
         self.tools: list[Tool] = [tools.build(tool, key="agent.tools") for tool in config.tools]
@@ -72,8 +73,14 @@ class LanguageAgent:
         """Not available: a model is asked with the coroutine ``answer``."""
         raise NotImplementedError("a language agent answers with answer()")
 
-    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
+    def answer(self, decision: Decision, context: DecisionContext) -> Coroutine[Any, Any, Answer]:
         """Ask the model in the agent's style; a mixed strategy is drawn from."""
+        if self._takes_notes or self._wraps_answers:
+            return self._answer(decision, context)
+        return self.style.answer(self, decision, context)
+
+    async def _answer(self, decision: Decision, context: DecisionContext) -> Answer:
+        """The same where notes are due before, or the answer is more than the action."""
         if self._takes_notes and (due := self.memory.due(decision.view, self._notes(context))) is not None:
             await self._renew_note(due, decision, context)
         if self.config.answer == "mixture" and isinstance(decision.form, Choice | Number):
@@ -389,9 +396,11 @@ class Direct(Style):
 
     name: ClassVar[str] = "direct"
 
-    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
+    def answer(
+        self, agent: LanguageAgent, decision: Decision, context: DecisionContext
+    ) -> Coroutine[Any, Any, Answer]:
         """One call if the first reply is valid."""
-        return await agent.ask(decision, context)
+        return agent.ask(decision, context)
 
 
 class Reasoned(Style):
@@ -408,9 +417,11 @@ class Reasoned(Style):
         """Reasons as long as was asked for, then the answer."""
         return answer + round(TOKENS_PER_WORD * words)
 
-    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
+    def answer(
+        self, agent: LanguageAgent, decision: Decision, context: DecisionContext
+    ) -> Coroutine[Any, Any, Answer]:
         """One call, or two where the end is forced."""
-        return await agent.ask(decision, context, think=True)
+        return agent.ask(decision, context, think=True)
 
 
 styles: Registry[Style] = Registry(

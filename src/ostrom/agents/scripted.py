@@ -35,20 +35,19 @@ class ScriptedAgent:
         self.strategy, self.memory, self.conduct = strategy, memory, conduct
         # Strategies that are random inside draw by a seed that belongs to the match, not to the decision.
         self._unseeded = getattr(strategy, "seed", 0) is None
+        self._odds = strategy.odds
         self._plain: Choice | None = None
+        self._facts: Mapping[str, Any] | None = None
+        """What was told with the last decision, where it holds no records."""
         self._certain: dict[tuple[float, ...], Answer] = {}
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
         """Answer at once."""
         view, form = decision.view, decision.form
-        if (
-            form is self._plain
-            and decision.kind == "act"
-            and "records" not in view.facts
-            and self.memory is None
-        ):
-            odds = self.strategy.odds(view)
+        if form is self._plain and view.facts is self._facts and decision.kind == "act":
+            odds = self._odds(view)
             return self._certain.get(odds) or self._choose(view, self._plain, odds, context.chance)
+        self._facts = None if self.memory is not None or "records" in view.facts else view.facts
         if self._unseeded:
             self.strategy.seed = int(context.draw("strategy", 0).integers(2**32))  # type: ignore[attr-defined]
             self._unseeded = False

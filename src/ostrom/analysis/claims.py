@@ -151,7 +151,7 @@ class DeclaredReference(Reference):
     def published(self) -> Sequence[Published]:
         """The rows of ``reference.csv``."""
         columns = self.claims.published
-        made = []
+        figures = []
         needed = (
             *columns.cell,
             columns.value,
@@ -173,7 +173,7 @@ class DeclaredReference(Reference):
                 continue
             named = columns.model or ""
             model = named[1:] if named.startswith("$") else row.get(named) or None
-            made.append(
+            figures.append(
                 Published(
                     tuple(row[column] for column in columns.cell), model, value,
                     number(row[columns.spread]) if columns.spread else None,
@@ -181,7 +181,7 @@ class DeclaredReference(Reference):
                     digits=len(row[columns.value].partition(".")[2]),
                 )
             )  # fmt: skip
-        return made
+        return figures
 
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
         """The declared figures of the run, then the others."""

@@ -132,9 +132,9 @@ class Query(BaseModel):
 
     def condition(self, data: Runs | Observations) -> Where:
         """The condition with the values that the tables hold."""
-        from ostrom.analysis.units import chosen
+        from ostrom.analysis.units import select
 
-        return chosen(data, self.part, self.where)
+        return select(data, self.part, self.where)
 
     def ask(self, data: Runs | Observations, level: float = 0.95) -> list[Estimate]:
         """The estimates that answer it, one for every combination of the columns ``by``."""
@@ -264,9 +264,9 @@ def contrast(
     """
     found = observations(data, measures.named(measure), where)
     found.need([factor, *balance])
-    made: list[Estimate] = []
+    estimates: list[Estimate] = []
     if not found.rows:
-        return made
+        return estimates
     pairs = level_pairs(found, factor, levels)
     for key, rows in found.groups(by).items():
         for first, second in pairs:
@@ -274,8 +274,8 @@ def contrast(
             if all(sides):
                 inference, n, unit, note = compared(found, sides[0], sides[1], factor, by, balance)
                 named = {**dict(zip(by, key, strict=True)), factor: f"{first} - {second}"}
-                made.append(estimated(named, inference, n, unit, note, level))
-    return made
+                estimates.append(estimated(named, inference, n, unit, note, level))
+    return estimates
 
 
 def trend(
@@ -328,42 +328,42 @@ def partly_exact_mean(
 ) -> tuple[Inference, str]:
     """The weighted mean of values of which some have no sampling error, and a note on these."""
     total = math.fsum(weights)
-    known = [i for i, sure in enumerate(exact) if sure]
-    drawn = [i for i, sure in enumerate(exact) if not sure]
-    offset = math.fsum(weights[i] * values[i] for i in known) / total
-    if not drawn:  # a mean lies among its values, however its weights are rounded
+    exact_places = [i for i, sure in enumerate(exact) if sure]
+    sampled_places = [i for i, sure in enumerate(exact) if not sure]
+    offset = math.fsum(weights[i] * values[i] for i in exact_places) / total
+    if not sampled_places:  # a mean lies among its values, however its weights are rounded
         return Exact(min(max(offset, min(values)), max(values))), ""
-    made = mean_of(
-        [values[i] for i in drawn],
+    mean = mean_of(
+        [values[i] for i in sampled_places],
         bounds=bounds,
-        weights=[weights[i] for i in drawn],
-        clusters=None if clusters is None else [clusters[i] for i in drawn],
-        strata=None if strata is None else [strata[i] for i in drawn],
+        weights=[weights[i] for i in sampled_places],
+        clusters=None if clusters is None else [clusters[i] for i in sampled_places],
+        strata=None if strata is None else [strata[i] for i in sampled_places],
         unit=unit,
     )
-    if not known:
-        return made, ""
-    share = math.fsum(weights[i] for i in drawn) / total
-    scaled = tuple(share * a for a in made.coefficients)
-    note = f"{len(known)} of {len(values)} {noun} are deterministic and have no sampling error"
-    return replace(made, coefficients=scaled, offset=offset), note
+    if not exact_places:
+        return mean, ""
+    share = math.fsum(weights[i] for i in sampled_places) / total
+    scaled = tuple(share * a for a in mean.coefficients)
+    note = f"{len(exact_places)} of {len(values)} {noun} are deterministic and have no sampling error"
+    return replace(mean, coefficients=scaled, offset=offset), note
 
 
 def _mean(
-    found: Observations, rows: Sequence[Observation], by: Sequence[str], balance: Sequence[str]
+    sample: Observations, rows: Sequence[Observation], by: Sequence[str], balance: Sequence[str]
 ) -> tuple[Inference, int, str, str]:
     units = list(per_match(rows).values())
     weights = balanced(units, [unit.weight for unit in units], balance)
-    names = [independent(found.measure, unit) for unit in units]
-    unit = "match" if found.measure.unit == "decision" else found.measure.unit
+    names = [independent(sample.measure, unit) for unit in units]
+    unit = "match" if sample.measure.unit == "decision" else sample.measure.unit
     n, note = len(set(names)), "; ".join(filter(None, (_pooled(units, by), _generations(units))))
-    clustered = found.measure.unit not in ("match", "decision")
+    clustered = sample.measure.unit not in ("match", "decision")
     inference, fixed_part = partly_exact_mean(
         [u.value for u in units],
         [u.exact for u in units],
         weights,
         clusters=names if clustered else None,
-        strata=None if clustered else [_stratum(found, u, by) for u in units],
+        strata=None if clustered else [_stratum(sample, u, by) for u in units],
         bounds=bounds_of(rows),
         unit=unit,
         noun="matches",
@@ -374,20 +374,20 @@ def _mean(
 
 
 def _slope(
-    found: Observations, rows: Sequence[Observation], over: str, log: Log, by: Sequence[str]
+    sample: Observations, rows: Sequence[Observation], over: str, log: Log, by: Sequence[str]
 ) -> tuple[Inference, int, str, str]:
     units = list(per_match(rows, apart=True).values())
     histories = [unit.rows[0].history for unit in units]
-    names = [h or independent(found.measure, unit) for h, unit in zip(histories, units, strict=True)]
-    unit = "match" if found.measure.unit == "decision" else found.measure.unit
-    clustered = found.measure.unit not in ("match", "decision") or any(histories)
+    names = [h or independent(sample.measure, unit) for h, unit in zip(histories, units, strict=True)]
+    unit = "match" if sample.measure.unit == "decision" else sample.measure.unit
+    clustered = sample.measure.unit not in ("match", "decision") or any(histories)
     made = slope_of(
         [_number(over, u.rows[0][over]) for u in units],
         [u.value for u in units],
         bounds=bounds_of(rows),
         log=log,
         clusters=names if clustered else None,
-        strata=None if clustered else [_stratum(found, u, (*by, over)) for u in units],
+        strata=None if clustered else [_stratum(sample, u, (*by, over)) for u in units],
         unit=unit,
     )
     inference: Inference = Exact(made.value) if all(u.exact for u in units) else made
@@ -428,24 +428,24 @@ def level_pairs(found: Observations, factor: str, wanted: str | tuple[Any, Any])
 
 def pairs_of(met: Sequence[Any], factor: str, wanted: str | tuple[Any, Any]) -> list[tuple[Any, Any]]:
     """The pairs of levels that a contrast ``a - b`` or ``* - b`` names; a level may contain a hyphen."""
-    known = {str(level): level for level in met}
+    levels = {str(level): level for level in met}
     if against_all(wanted):
         one = str(wanted).lstrip()[1:].strip().removeprefix("-").strip()
-        if one in known and len(met) > 1:
-            return [(level, known[one]) for level in met if level != known[one]]
+        if one in levels and len(met) > 1:
+            return [(level, levels[one]) for level in met if level != levels[one]]
     pairs = [wanted] if isinstance(wanted, tuple) else []
     if isinstance(wanted, str):
         pieces = wanted.split("-")
         pairs = [("-".join(pieces[:i]).strip(), "-".join(pieces[i:]).strip()) for i in range(1, len(pieces))]
     for first, second in pairs:
-        if str(first) in known and str(second) in known:
-            return [(known[str(first)], known[str(second)])]
+        if str(first) in levels and str(second) in levels:
+            return [(levels[str(first)], levels[str(second)])]
     pieces = [str(part).strip() for pair in pairs for part in pair]
-    near = next(filter(None, (nearest(part, known) for part in pieces if part not in known)), None)
+    near = next(filter(None, (nearest(part, levels) for part in pieces if part not in levels)), None)
     hint = f", did you mean {near!r}?" if near else ""
     raise NoSuchLevel(
         f"contrast {wanted!r} of {factor}: must be two of its levels, 'a - b' or '* - b'{hint} "
-        f"(levels: {', '.join(known)})"
+        f"(levels: {', '.join(levels)})"
     )
 
 

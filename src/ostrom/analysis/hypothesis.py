@@ -16,7 +16,7 @@ from ostrom.analysis.hypothesis_methods import (
     bayes_factors,
     permutations,
     regression,
-    sampled,
+    sample_of,
     t_tests,
     variance_table,
 )
@@ -98,7 +98,7 @@ def test(
     _check(method, factor, second, clusters)
     found = observations(data, part, where)
     factors = (factor,) if second is None else (factor, second)
-    values = sampled(found, factors, clusters)
+    values = sample_of(found, factors, clusters)
     method = method or _usual(values)
     _check(method, factor, second, clusters)
     if method in LOGISTIC:

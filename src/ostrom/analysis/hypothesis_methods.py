@@ -30,7 +30,7 @@ from ostrom.analysis.statistics.regression import linear_mixed_model
 from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
 from ostrom.analysis.statistics.result import Estimate, holm
 from ostrom.analysis.statistics.samples import StatisticsError
-from ostrom.analysis.units import Observation, Observations, UnitValue, independent, paired, per_match
+from ostrom.analysis.units import Observation, Observations, UnitValue, independent, pair_units, per_match
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
 from ostrom.ground.words import PLURALS
@@ -85,7 +85,7 @@ class Sample:
     @cached_property
     def rows(self) -> tuple[SampleRow, ...]:
         """One row per unit, combination of levels and cluster, in the order of the study."""
-        made = []
+        table = []
         for levels in self._combinations():
             here = [o for o in self.observed if tuple(o[name] for name in self.factors) == levels]
             parts: dict[tuple[Any, ...], list[UnitValue]] = {}
@@ -93,11 +93,11 @@ class Sample:
                 for of_match in per_match(rows).values():
                     key = (*cluster, independent(self.found.measure, of_match))
                     parts.setdefault(key, []).append(of_match)
-            made += [
+            table += [
                 SampleRow(levels, key[-1], key[:-1], _mean(of), all(u.exact for u in of))
                 for key, of in parts.items()
             ]
-        return tuple(made)
+        return tuple(table)
 
     def _combinations(self) -> list[tuple[Any, ...]]:
         met = {tuple(o[name] for name in self.factors) for o in self.observed}
@@ -166,12 +166,14 @@ class Sample:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know about these values whatever the method."""
-        made = []
+        lines = []
         if self.missing:
-            made.append(f"{self.missing} values without a level of {' and '.join(self.factors)} are left out")
+            lines.append(
+                f"{self.missing} values without a level of {' and '.join(self.factors)} are left out"
+            )
         exact = sum(row.exact for row in self.rows)
         if exact:
-            made.append(
+            lines.append(
                 f"{exact} of {len(self.rows)} values come from deterministic players and have no sampling error: "
                 "more seeds repeat them, so p-values do not apply to them"
             )
@@ -181,11 +183,11 @@ class Sample:
             place = independent(self.found.measure, UnitValue([o]))
             weights[(*(o[name] for name in self.factors), place)] += o.weight or 0
         if len({round(weight, 9) for weight in weights.values()}) > 1:
-            made.append(f"{self.found.measure.name} weighs its values; here all {self.units} count the same")
-        return tuple(made)
+            lines.append(f"{self.found.measure.name} weighs its values; here all {self.units} count the same")
+        return tuple(lines)
 
 
-def sampled(found: Observations, factors: Sequence[str], clusters: Sequence[str] = ()) -> Sample:
+def sample_of(found: Observations, factors: Sequence[str], clusters: Sequence[str] = ()) -> Sample:
     """The values of a measure by the levels of one factor or two; complains where there is nothing to compare."""
     found.need([*factors, *clusters])
     if not found.rows:
@@ -265,7 +267,11 @@ class Evidence:
 def evidence_of(
     reference: Mapping[str, str], rows: Sequence[SampleRow], unit: str, clustered: bool
 ) -> Evidence:
-    """Clusters by term: of both levels, or of pairs where clusters have both; ``reference`` are the first levels."""
+    """How many clusters each term rests on, and what its Bayes factor assumes.
+
+    Two numbers for a term whose levels lie in different clusters, one where every cluster has both levels.
+    ``reference`` gives the first level of each factor.
+    """
     clusters: dict[str, tuple[int, ...]] = {}
     for i, (name, first) in enumerate(reference.items()):
         found: dict[str, set[Any]] = {}
@@ -307,7 +313,7 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
         return _t_row(test, cohens_d(one, two, unit=values.unit, level=level))
 
     def pairs(first: Any, second: Any) -> dict[str, Any]:
-        found = paired(values.found, values.side(first), values.side(second), values.factors[0])
+        found = pair_units(values.found, values.side(first), values.side(second), values.factors[0])
         if len(found.keys) < 2:
             raise UsageError(
                 f"{values.factors[0]}: {len(found.keys)} pairs of {first} and {second} (at least 2 are needed): pairs "
@@ -433,19 +439,17 @@ def bayes_factors(values: Sample) -> Comparisons:
 def variance_table(values: Sample, sums_of_squares: SumsOfSquares, level: float) -> Comparisons:
     """Analysis of variance with Tukey's comparisons."""
     columns = {name: [str(row.levels[i]) for row in values.rows] for i, name in enumerate(values.factors)}
-    made = anova(
-        _values(values.rows), columns, unit=values.unit, sums_of_squares=sums_of_squares, level=level
-    )
+    fit = anova(_values(values.rows), columns, unit=values.unit, sums_of_squares=sums_of_squares, level=level)
     two = len(values.factors) == 2
     design = f"independent groups: one value per {values.unit} and combination of levels"
     if two:
-        design += f"; {'balanced' if made.balanced else 'unbalanced'}, Type {sums_of_squares} sums of squares"
-        design += ", without interaction" if made.empty_cells else ", with interaction"
+        design += f"; {'balanced' if fit.balanced else 'unbalanced'}, Type {sums_of_squares} sums of squares"
+        design += ", without interaction" if fit.empty_cells else ", with interaction"
     warnings = list(_dependent(values, "mixed"))
-    if made.empty_cells:
-        cells = "; ".join(" and ".join(map(str, cell)) for cell in made.empty_cells[:5])
+    if fit.empty_cells:
+        cells = "; ".join(" and ".join(map(str, cell)) for cell in fit.empty_cells[:5])
         warnings.append(
-            f"{len(made.empty_cells)} combinations have no value ({cells}): no interaction is fitted"
+            f"{len(fit.empty_cells)} combinations have no value ({cells}): no interaction is fitted"
         )
     return Comparisons(
         f"{'two' if two else 'one'}-way analysis of variance with Tukey's comparisons",
@@ -457,10 +461,10 @@ def variance_table(values: Sample, sums_of_squares: SumsOfSquares, level: float)
             "together (Tukey-Kramer)",
         ),
         {
-            "sources": [asdict(line) for line in made.sources],
+            "sources": [asdict(line) for line in fit.sources],
             "comparisons": [
                 {**line.key, "difference": line.value, "low": line.low, "high": line.high, "p": line.p}
-                for line in made.comparisons
+                for line in fit.comparisons
             ],
         },
         tuple(warnings),
@@ -477,7 +481,7 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
         "interactions": [values.factors] if len(values.factors) == 2 else [],
     }  # fmt: skip
     y, clusters = _values(rows), [row.cluster for row in rows]
-    named = ", ".join(values.clusters) or values.unit
+    unit_name = ", ".join(values.clusters) or values.unit
     clustered = bool(values.clusters) or values.by_round or method != "glm"
     each = f"one value per {values.unit}" if values.clusters or method == "glm" else "one value per player"
     each += " and round" * values.by_round
@@ -487,35 +491,35 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
     if method == "mixed":
         if len(set(clusters)) == len(rows):
             raise UsageError(
-                f"method mixed needs several values of each {named} (every one has exactly one): name a column "
+                f"method mixed needs several values of each {unit_name} (every one has exactly one): name a column "
                 "that groups them (cluster)"
             )
-        made = linear_mixed_model(y, columns, groups=clusters, **shared)
-        title, design = "linear mixed model, REML", f"{each}, random intercept per {named}"
+        fit = linear_mixed_model(y, columns, groups=clusters, **shared)
+        title, design = "linear mixed model, REML", f"{each}, random intercept per {unit_name}"
         assumed.append(
             "random intercepts and errors are normal; degrees of freedom between and within groups"
         )
     elif method == "glm":
-        made = logistic_regression(y, columns, clusters=clusters if clustered else None, **shared)
+        fit = logistic_regression(y, columns, clusters=clusters if clustered else None, **shared)
         title, design = "logistic regression", each
         if clustered:
-            design += f", errors robust to dependence within {named}"
+            design += f", errors robust to dependence within {unit_name}"
             assumed.append("clusters are independent of each other and many")
         else:
             assumed.append(f"{values.units} are independent of each other")
             warnings = _dependent(values, "gee")
     else:
         few = len(set(clusters)) < FEW_CLUSTERS
-        made = gee_logistic(
+        fit = gee_logistic(
             y, columns, clusters=clusters, covariance="bias_reduced" if few else "robust", **shared
         )
         title = "logistic generalised estimating equations"
-        design = f"{each}, exchangeable within {named}"
+        design = f"{each}, exchangeable within {unit_name}"
         if few:
             design += f", errors corrected for few clusters ({len(set(clusters))})"
         assumed.append("clusters are independent of each other")
-    evidence = evidence_of(reference, rows, named, clustered)
-    scale = standard_scale(method, made.details)
+    evidence = evidence_of(reference, rows, unit_name, clustered)
+    scale = standard_scale(method, fit.details)
     assumed += [evidence.said, scale.said]
     lines = [
         {
@@ -524,9 +528,9 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
             **scale.of(line), "bf10": evidence.of(line.key["term"], line.statistic),
             **({"odds_ratio": math.exp(line.value)} if method != "mixed" else {}), "note": line.note or None,
         }
-        for line in made.coefficients
+        for line in fit.coefficients
     ]  # fmt: skip
-    facts = [{"rows": made.n, "clusters": made.n_clusters, **made.details}]
+    facts = [{"rows": fit.n, "clusters": fit.n_clusters, **fit.details}]
     return Comparisons(title, design, tuple(assumed), {"coefficients": lines, "fit": facts}, warnings)
 
 
@@ -535,23 +539,23 @@ def _pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> 
 
     A pair whose statistic does not exist says why; where none exists, the first reason is the answer.
     """
-    made: Table = []
+    rows: Table = []
     failure: StatisticsError | None = None
     for first, second in combinations(values.levels[values.factors[0]], 2):
         named = {"comparison": f"{first} - {second}"}
         try:
-            made.append({**named, **compare(first, second)})
+            rows.append({**named, **compare(first, second)})
         except StatisticsError as error:
             failure = failure or error
-            made.append({**named, "note": str(error)})
-    known = [row for row in made if len(row) > 2]
+            rows.append({**named, "note": str(error)})
+    known = [row for row in rows if len(row) > 2]
     if failure is not None and not known:
         raise failure
-    if len(made) > 1 and all("p" in row for row in known):
+    if len(rows) > 1 and all("p" in row for row in known):
         for row, adjusted in zip(known, holm([row["p"] for row in known]), strict=True):
             row["p_holm"] = adjusted
     columns = list(dict.fromkeys(name for row in known for name in row if name != "note"))
-    return [{**{name: row.get(name) for name in columns}, "note": row.get("note") or ""} for row in made]
+    return [{**{name: row.get(name) for name in columns}, "note": row.get("note") or ""} for row in rows]
 
 
 def _same_units(values: Sample, first: Any, second: Any) -> tuple[list[float], list[float], int]:

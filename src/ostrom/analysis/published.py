@@ -85,10 +85,10 @@ def _value(
     pick: PublishedPick,
     columns: Sequence[str],
     cells: Sequence[Published],
-    wanted: Mapping[str, str | list[str]],
+    conditions: Mapping[str, str | list[str]],
     levels: Collection[float] | None,
 ) -> float | None:
-    first = _picked(columns, cells, wanted)
+    first = _picked(columns, cells, conditions)
     if not first:
         return None
     if pick.over:
@@ -102,7 +102,7 @@ def _value(
     value = math.fsum(one.value for one in first) / len(first)
     if not pick.minus:
         return value
-    second = _picked(columns, cells, {**wanted, **pick.minus})
+    second = _picked(columns, cells, {**conditions, **pick.minus})
     # A difference is one of partners: cells that differ in nothing but the columns of ``minus``.
     left, right = (_by_rest(pick, columns, side) for side in (first, second))
     both = [left[key] - right[key] for key in left if key in right]

@@ -120,8 +120,8 @@ class Reference(ABC):
             return [
                 f"The run does not vary {' and '.join(lacking)}: none of its matches is of the paper's arms."
             ]
-        used = [name for name in dict.fromkeys([*self.held, *self.arms[0]]) if name in known]
-        rows = data.records(f"SELECT DISTINCT {', '.join(map(quoted, used))} FROM matches")
+        columns = [name for name in dict.fromkeys([*self.held, *self.arms[0]]) if name in known]
+        rows = data.records(f"SELECT DISTINCT {', '.join(map(quoted, columns))} FROM matches")
 
         def weight(names: Sequence[str]) -> tuple[int, int]:
             """The nearest arm is one with the same levels of what tells arms apart."""
@@ -129,12 +129,12 @@ class Reference(ABC):
 
         apart = [
             min(
-                ([n for n in used if not _has(row[n], {**self.held, **arm}[n])] for arm in self.arms),
+                ([n for n in columns if not _has(row[n], {**self.held, **arm}[n])] for arm in self.arms),
                 key=weight,
             )
             for row in rows
         ]
-        names = [name for name in used if any(name in one for one in apart)]
+        names = [name for name in columns if any(name in one for one in apart)]
         count = "SELECT count(DISTINCT match) AS n FROM matches"
         every, kept = (of.records(count)[0]["n"] for of in (data, of_arms))
         return [

@@ -78,22 +78,22 @@ def read_contrast(text: str, option: str, smallest: float | None) -> RegisteredC
     >>> read_contrast("cooperation: k 80 - 2 < 0", "--primary", 0.05).contrast
     'k=80 - 2'
     """
-    stated = STATED.fullmatch(text.strip())
-    if stated is None:
+    match = STATED.fullmatch(text.strip())
+    if match is None:
         raise UsageError(f"{option}: must be {GRAMMAR} (found {text!r})")
-    if stated["bound"] not in ("0", "0.0"):
+    if match["bound"] not in ("0", "0.0"):
         raise UsageError(
-            f"{option}: must compare with 0 (found {stated['bound']}); the least difference that matters: --smallest"
+            f"{option}: must compare with 0 (found {match['bound']}); the least difference that matters: --smallest"
         )
     where: dict[str, list[str]] = {}
-    for part in re.split(r"\s+and\s+", stated["where"]) if stated["where"] else ():
+    for part in re.split(r"\s+and\s+", match["where"]) if match["where"] else ():
         column, equals, levels = part.partition("=")
         if not equals or not column.strip() or not levels.strip() or column.strip() in where:
             raise UsageError(f"{option}: where: must be COLUMN=LEVEL[,LEVEL], a column once (found {part!r})")
         where[column.strip()] = [level.strip() for level in levels.split(",")]
     content = {
-        "measure": stated["measure"].strip(), "contrast": f"{stated['factor']}={stated['levels']}", "where": where,
-        "direction": SIGNS[stated["sign"]], "smallest": smallest,
+        "measure": match["measure"].strip(), "contrast": f"{match['factor']}={match['levels']}", "where": where,
+        "direction": SIGNS[match["sign"]], "smallest": smallest,
     }  # fmt: skip
     return validate(RegisteredContrast, content, option)
 
@@ -180,7 +180,7 @@ class Registration(_Part):
 
 
 def now() -> str:
-    """The time as registrations and manifests state it."""
+    """The current time in UTC, in the format of registrations and manifests."""
     return datetime.now(UTC).strftime(TIME)
 
 

@@ -77,7 +77,7 @@ def prescribed_moves(
     rounds: Sequence[Round],
     *,
     mechanism: str = "repetition",
-    told: Mapping[str, Any] = NOTHING,
+    facts: Mapping[str, Any] = NOTHING,
     original: Game | None = None,
 ) -> dict[str, tuple[float, ...]]:
     """Per candidate its chance of cooperating in every round, given the rounds before it (``seat`` from 0).
@@ -97,7 +97,7 @@ def prescribed_moves(
     past = list(rounds)
 
     def seen(as_shown: Game) -> list[View]:
-        return [View(as_shown, seat, mechanism, n + 1, History(past, n), told) for n in range(len(past))]
+        return [View(as_shown, seat, mechanism, n + 1, History(past, n), facts) for n in range(len(past))]
 
     coded = seen(game)
     plain = coded if original is None else seen(original)
@@ -155,21 +155,21 @@ def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
     rows = data.records(f"SELECT {picked} FROM decisions WHERE {ACTS} ORDER BY match, round, seat")
     if not rows:
         raise UsageError(f"{data.name}: no match is finished, so there are no moves to infer strategies from")
-    kept, why = list[RepeatedMatch](), dict[str, int]()
+    matches, why = list[RepeatedMatch](), dict[str, int]()
     for match, lines in groupby(rows, key=lambda row: row["match"]):
         made = _match(data, match, list(lines), by)
         if isinstance(made, RepeatedMatch):
-            kept.append(made)
+            matches.append(made)
         else:
             why[made] = why.get(made, 0) + 1
-    if not kept:
+    if not matches:
         told = "; ".join(f"{reason} ({count} matches)" for reason, count in why.items())
         raise UsageError(f"{data.name}: has no finished repeated match to infer strategies from: {told}")
-    if "game" not in by and any(m.coded for m in kept) and len({m.game.name for m in kept}) > 1:
+    if "game" not in by and any(m.coded for m in matches) and len({m.game.name for m in matches}) > 1:
         # An action of one game is no action of another: what is about actions is never pooled over games.
         return repeated_matches(data, (*by, "game"))
     notes = [f"{count} matches are left out: {reason}" for reason, count in why.items()]
-    coded = {m.game.name: m.game for m in kept if m.coded}
+    coded = {m.game.name: m.game for m in matches if m.coded}
     for name, game in coded.items():
         first = " and ".join(dict.fromkeys(names[0] for names in game.actions))
         second = " and ".join(dict.fromkeys(names[1] for names in game.actions))
@@ -177,7 +177,7 @@ def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
             f"game {name} defines no cooperative action: strategies and responses are about its actions, C is "
             f"{first}, D is {second}"
         )
-    return RepeatedMatches(tuple(kept), tuple(notes))
+    return RepeatedMatches(tuple(matches), tuple(notes))
 
 
 def _match(data: RunData, match: int, rows: list[dict[str, Any]], by: Sequence[str]) -> RepeatedMatch | str:

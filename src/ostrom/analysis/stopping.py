@@ -111,14 +111,14 @@ def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
     from ostrom.analysis.statistics.samples import StatisticsError
 
     inference = sides.inference()
-    found = inference.guaranteed(rule.level)
-    if found.low is None:
-        found = inference.limits(rule.level)
+    interval = inference.guaranteed(rule.level)
+    if interval.low is None:
+        interval = inference.limits(rule.level)
     criterion: float | None = None
     met = False
     if rule.width is not None:
-        if found.low is not None and found.high is not None:
-            criterion = found.high - found.low
+        if interval.low is not None and interval.high is not None:
+            criterion = interval.high - interval.low
             met = criterion <= rule.width + SAME
     else:
         test = jzs_two_sample if sides.pairs is None else jzs_paired
@@ -131,7 +131,17 @@ def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
             met = criterion >= factor * (1 - SAME) or criterion <= (1 + SAME) / factor
     last = seeds >= rule.at_most
     why = MET if met else LAST if last else ""
-    return Look(seeds, sides.n, found.value, found.low, found.high, criterion, met or last, why, found.method)
+    return Look(
+        seeds,
+        sides.n,
+        interval.value,
+        interval.low,
+        interval.high,
+        criterion,
+        met or last,
+        why,
+        interval.method,
+    )
 
 
 def blind(rule: StopRule, seeds: int) -> Look:

@@ -217,7 +217,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
         value, players = row.get("value"), played.get(row["match"])
         if value is None or players is None:
             continue
-        columns = joined(row, players)
+        columns = join_players(row, players)
         if columns is None:
             continue
         weight = row.get("weight")
@@ -234,7 +234,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
         )
 
 
-def joined(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def join_players(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The columns of a value: those of its player, or of all players where it belongs to the match."""
     own = {name: of for name, of in row.items() if name not in ("match", "value", "weight")}
     if "player" in row:
@@ -314,7 +314,7 @@ def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Seq
     return wanted
 
 
-def chosen(
+def select(
     data: Runs | Observations, measure: str | Mapping[str, Any] | Measure, where: str | Mapping[str, Any]
 ) -> Where:
     """The condition that a file states: SQL, or columns with a level or a list of levels."""
@@ -341,9 +341,9 @@ def _levels(found: Observations, column: str, text: str) -> list[Any]:
     return [_level(known, column, part) for part in wanted]
 
 
-def _known(found: Observations, column: str) -> dict[str, Any]:
+def _known(sample: Observations, column: str) -> dict[str, Any]:
     """The levels of a column by the text that tables print."""
-    return {as_text(value): value for value in dict.fromkeys(row[column] for row in found.rows)}
+    return {as_text(value): value for value in dict.fromkeys(row[column] for row in sample.rows)}
 
 
 def _level(known: Mapping[str, Any], column: str, text: str) -> Any:
@@ -435,7 +435,7 @@ def compared(
 
 
 def comparison(
-    found: Observations,
+    sample: Observations,
     first: Sequence[Observation],
     second: Sequence[Observation],
     factor: str,
@@ -447,12 +447,12 @@ def comparison(
     alone; where a measure is about scenarios or people, two means of the same one.
     """
     bounds = bounds_of([*first, *second])
-    unit = "match" if found.measure.unit == "decision" else found.measure.unit
-    pairs = paired(found, first, second, factor, by)
+    unit = "match" if sample.measure.unit == "decision" else sample.measure.unit
+    pairs = pair_units(sample, first, second, factor, by)
     if len(pairs.keys) < 2:
         sides = [list(per_match(side).values()) for side in (first, second)]
         values = [[u.value for u in side] for side in sides]
-        names = [[independent(found.measure, u) for u in side] for side in sides]
+        names = [[independent(sample.measure, u) for u in side] for side in sides]
         sure = [all(u.exact for u in side) for side in sides]
         return TwoSides(
             values[0], values[1], None, ([[u] for u in sides[0]], [[u] for u in sides[1]]), (names[0], names[1]),
@@ -486,8 +486,8 @@ class Pairs:
     """The units of each pair."""
 
 
-def paired(
-    found: Observations,
+def pair_units(
+    sample: Observations,
     first: Sequence[Observation],
     second: Sequence[Observation],
     factor: str,
@@ -496,8 +496,8 @@ def paired(
     """The pairs of two sides: the same match, the same seed in cells that differ in the factor alone, or the same
     scenario or person."""
     sides = per_match(first), per_match(second)
-    columns, note = _shared_columns(found, first, second, factor, by)
-    keyed = [_keyed(found, side, other, columns) for side, other in (sides, sides[::-1])]
+    columns, note = _shared_columns(sample, first, second, factor, by)
+    keyed = [_keyed(sample, side, other, columns) for side, other in (sides, sides[::-1])]
     # Sides that differ in more than the factor have no cell in common; only a shared match makes a pair.
     both = [key for key in keyed[0] if key in keyed[1] and (key[0] != "seed" or not note)]
     one, two = ([_mean(side[key]) for key in both] for side in keyed)

@@ -86,7 +86,7 @@ def _last_span(text: str) -> tuple[tuple[int, int, int] | None, int | None]:
     tried = bytearray(len(text))
     span: tuple[int, int, int] | None = None
     broken: int | None = None
-    reached = 0  # how far the broken ones came
+    farthest = 0  # how far the broken ones came
     opening = _OPENING.search(text)
     while opening is not None:
         at = opening.start()
@@ -95,13 +95,13 @@ def _last_span(text: str) -> tuple[tuple[int, int, int] | None, int | None]:
             complete, end, depth = _attempt(text, at, tried)
             if complete:
                 span, go_on = (at, end, depth), end
-            elif end >= reached:
-                broken, reached = at, end
+            elif end >= farthest:
+                broken, farthest = at, end
         opening = _OPENING.search(text, go_on)
-    return span, broken if span is None or reached >= span[1] else None
+    return span, broken if span is None or farthest >= span[1] else None
 
 
-def _attempt(text: str, start: int, tried: bytearray) -> tuple[bool, int, int]:
+def _attempt(text: str, start: int, attempts: bytearray) -> tuple[bool, int, int]:
     """Follow one object from its brace: whether it closes, where it closes or breaks, how deep it went."""
     stack: list[str] = []
     deepest = 0
@@ -136,7 +136,7 @@ def _attempt(text: str, start: int, tried: bytearray) -> tuple[bool, int, int]:
             return False, at, deepest
         elif char in "{[":
             if char == "{":
-                tried[at] = 1
+                attempts[at] = 1
             stack.append("}" if char == "{" else "]")
             deepest = max(deepest, len(stack))
             at, expect = at + 1, "first key" if char == "{" else "first"

@@ -32,22 +32,22 @@ def read_mixture(
     >>> read_mixture('{"A0": 30, "A1": 60}', {"C": "A0", "D": "A1"})
     Invalid(reason='the percentages sum to 90, not 100')
     """
-    shown = prepared(labels).shown
+    names = prepared(labels).shown
     caps = checked_caps(labels, caps)
-    found = final_object(text, strict=strict, cut=cut)
-    if isinstance(found, Invalid):
-        return found
-    if missing := [label for label in shown.values() if label not in found.value]:
+    content = final_object(text, strict=strict, cut=cut)
+    if isinstance(content, Invalid):
+        return content
+    if missing := [label for label in names.values() if label not in content.value]:
         return Invalid(
             f"the JSON object lacks the key {clipped(missing[0])}; every option needs a percentage"
         )
-    if len(found.value) > len(shown):
-        known = set(shown.values())
-        stranger = next(key for key in found.value if key not in known)
+    if len(content.value) > len(names):
+        known = set(names.values())
+        stranger = next(key for key in content.value if key not in known)
         return Invalid(f"the JSON object has the key {clipped(stranger)}, which is not one of the options")
     percentages: dict[str, int] = {}
-    for key, label in shown.items():
-        share = _percentage(found.value[label])
+    for key, label in names.items():
+        share = _percentage(content.value[label])
         if share is None:
             return Invalid(f"the percentage of {clipped(label)} must be a whole number from 0 to 100")
         if share > caps.get(key, 100):
@@ -56,7 +56,7 @@ def read_mixture(
     if (total := sum(percentages.values())) != 100:
         return Invalid(f"the percentages sum to {total}, not 100")
     odds = {key: share / 100 for key, share in percentages.items()}
-    return Answer(percentages, "exact" if found.last else "loose", odds)
+    return Answer(percentages, "exact" if content.last else "loose", odds)
 
 
 def checked_caps(labels: Mapping[str, str], caps: Mapping[str, int] | None) -> Mapping[str, int]:

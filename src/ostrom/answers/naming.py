@@ -82,7 +82,7 @@ def mentions(sentence: str, labels: Labels) -> list[Mention]:
     >>> [(m.key, m.named) for m in mentions("A good choice is [B].", labels)]
     [('D', True)]
     """
-    found = []
+    hits = []
     for match in labels.pattern.finditer(sentence):
         key = labels.key(match.group())
         if key is None:  # a letter whose cases do not fold one to one
@@ -102,8 +102,8 @@ def mentions(sentence: str, labels: Labels) -> list[Mention]:
             named = _cued(sentence, start, end)
             if kind == "article" and not named:
                 continue
-        found.append(Mention(key, start, end, named))
-    return found
+        hits.append(Mention(key, start, end, named))
+    return hits
 
 
 def kind_of(label: str) -> Kind:
@@ -207,7 +207,7 @@ _ELSEWHERE = re.compile(
 """Negations and suppositions in other languages than English."""
 
 
-def doubt(sentence: str, found: list[Mention]) -> str | None:
+def doubt(sentence: str, mentions: list[Mention]) -> str | None:
     """Why the sentence does not settle on the option that it names, or None.
 
     A sentence may name an option in order to refuse it, to suppose it, or to tell what somebody else does. Reading such
@@ -225,11 +225,11 @@ def doubt(sentence: str, found: list[Mention]) -> str | None:
     """
     if sentence.rstrip("\"'”’)]}*_` ").endswith(("?", "？", "؟")):
         return "the last sentence is a question"
-    if _negated(sentence, found[-1]):
+    if _negated(sentence, mentions[-1]):
         return "the last sentence is negated"
     if _ELSEWHERE.search(sentence):
         return "the last sentence may refuse or suppose the option"
-    reasons = [_doubt_at(sentence, mention) for mention in found if mention.named]
+    reasons = [_doubt_at(sentence, mention) for mention in mentions if mention.named]
     return None if None in reasons else reasons[0]
 
 

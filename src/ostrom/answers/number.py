@@ -108,18 +108,18 @@ def _bare(line: str) -> str | None:
 
 
 def _from_object(part: str, amounts: Amounts) -> Answer | Invalid:
-    found = last_object(part)
-    if isinstance(found, Invalid):
-        return found
-    if set(found.value) != {"amount"}:
+    content = last_object(part)
+    if isinstance(content, Invalid):
+        return content
+    if set(content.value) != {"amount"}:
         return Invalid('the JSON object must have the key "amount" and no other')
-    amount: Any = found.value["amount"]
+    amount: Any = content.value["amount"]
     if isinstance(amount, bool) or not isinstance(amount, int | float):
         return Invalid(f"the amount must be a number, {range_text(amounts)}")
-    written = part[found.start : found.end].rpartition(":")[2].strip("} \t\r\n")
+    written = part[content.start : content.end].rpartition(":")[2].strip("} \t\r\n")
     if not _NUMBER.fullmatch(written):
         return Invalid(f"write the amount in plain digits, {range_text(amounts)}, found {clipped(written)}")
-    return _alone(written, last_lines(part[: found.start], 1, _speaks), amounts, "exact")
+    return _alone(written, last_lines(part[: content.start], 1, _speaks), amounts, "exact")
 
 
 def _named(text: str) -> str | None:

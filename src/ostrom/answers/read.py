@@ -42,15 +42,15 @@ def constraint_of(form: Form, labels: Mapping[str, str] | None = None) -> dict[s
     >>> constraint_of(Choice(("C", "D")), {"C": "A0", "D": "A1"})
     {'choices': ('[A0]', '[A1]')}
     """
-    shown = labels_of(form, labels)
+    names = labels_of(form, labels)
     match form:
         case Choice():
-            return {"choices": tuple(f"[{label}]" for label in shown.values())}
+            return {"choices": tuple(f"[{label}]" for label in names.values())}
         case Mixture(caps=caps):
-            most = checked_caps(shown, caps)
+            most = checked_caps(names, caps)
             percentages = {
                 label: {"type": "integer", "minimum": 0, "maximum": most.get(key, 100)}
-                for key, label in shown.items()
+                for key, label in names.items()
             }
             return {
                 "schema": {
@@ -62,7 +62,7 @@ def constraint_of(form: Form, labels: Mapping[str, str] | None = None) -> dict[s
                 "name": "mixture",
             }
         case Record(name=name, schema=schema):
-            return {"schema": relabelled(schema, shown), "name": name}
+            return {"schema": relabelled(schema, names), "name": name}
         case Number(low=low, high=high, step=step):
             kind = "integer" if isinstance(low, int) and isinstance(step, int) else "number"
             amount = {"type": kind, "minimum": low, "maximum": high}
@@ -150,18 +150,18 @@ def read(
     >>> answer.value, answer.reading
     ('D', 'constrained')
     """
-    shown = labels_of(form, labels)
+    names = labels_of(form, labels)
     strict = strict or constrained
     result: Answer | Invalid
     match form:
         case Choice():
-            result = read_choice(text, shown, strict=strict, cut=cut)
+            result = read_choice(text, names, strict=strict, cut=cut)
         case Mixture(caps=caps):
-            result = read_mixture(text, shown, caps, strict=strict, cut=cut)
+            result = read_mixture(text, names, caps, strict=strict, cut=cut)
         case Number():
             result = read_number(text, form.amounts, strict=strict, cut=cut)
         case Record(schema=schema):
-            result = read_record(text, schema, shown, strict=strict, cut=cut)
+            result = read_record(text, schema, names, strict=strict, cut=cut)
         case Text():
             return read_text(text, form, cut=cut)
     return replace(result, reading="constrained") if constrained and isinstance(result, Answer) else result

@@ -107,12 +107,12 @@ def study(
     >>> study({"name": "mine", "game": "prisoners_dilemma", "types": {"echo": "tit_for_tat"}}).name
     'mine'
     """
-    given = {
+    keys = {
         "source": source, "preset": preset, "models": models, "set": set, "vary": vary, "seeds": seeds,
         "budget_usd": budget_usd, "budget_calls": budget_calls, "budget_tokens": budget_tokens, "prompts": prompts,
         "prices": prices, "registered": registered,
     }  # fmt: skip
-    found = resolve(
+    resolved = resolve(
         plain(source) if isinstance(source, Mapping) else source,
         preset=preset,
         changes=[*_changes(plain(set)), *_factors(plain(vary or {}))],
@@ -127,7 +127,7 @@ def study(
             registered=None if registered is None else Path(registered),
         ),
     )
-    return Study(found.plan, found.options, given)
+    return Study(resolved.plan, resolved.options, keys)
 
 
 def _changes(given: Mapping[str, Any] | Sequence[str] | None) -> list[str]:
@@ -262,7 +262,7 @@ class _Playing:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What plays it, as ``play_plan`` takes it."""
+        """The keyword arguments of ``play_plan`` for this study."""
 
         async def begin(home: Folder) -> None:
             save_session(home.path, self.options)
@@ -357,14 +357,14 @@ class Run:
         """The difference of a measure between two levels of a factor: ``"a - b"``, or ``"* - b"`` for all."""
         from ostrom.analysis.estimate import contrast
         from ostrom.analysis.registered import AskedContrast, standing
-        from ostrom.analysis.units import chosen
+        from ostrom.analysis.units import select
 
         with self.data() as data:
             found = contrast(data, measure, factor, levels, by, where=where, level=level)
             asked = None
             # A measure that is given as an object may be called like a registered one and be another.
             if isinstance(measure, str) and not by and isinstance(where, str | Mapping | None):
-                picked = chosen(data, measure, where or {})
+                picked = select(data, measure, where or {})
                 asked = AskedContrast(measure, f"{factor}={levels}", picked, level)
             return _frame(found, measure, data, standing([data], asked), compared=True)
 
@@ -486,7 +486,7 @@ class Run:
 
         def play() -> Run:
             with open_folder(self.path) as parent:
-                done = exposed("branch", "play_branch")(
+                result = exposed("branch", "play_branch")(
                     parent,
                     match,
                     at,
@@ -497,7 +497,7 @@ class Run:
                     runs=runs or self.path.parent,
                     options=PlayOptions(allow_command=allow_command),
                 )
-            return Run(done.folder, done.result)
+            return Run(result.folder, result.result)
 
         return in_a_thread(play, stop_in) if inside_a_loop() else play()
 
@@ -571,7 +571,12 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, result: Result | No
 
 
 def _frame(
-    found: Sequence[Estimate], measure: Any, data: RunData, registered: Standing, *, compared: bool = False
+    estimates: Sequence[Estimate],
+    measure: Any,
+    data: RunData,
+    registered: Standing,
+    *,
+    compared: bool = False,
 ) -> pl.DataFrame:
     """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note.
 
@@ -582,7 +587,7 @@ def _frame(
     from ostrom.analysis.estimate import some
     from ostrom.analysis.measure import measures
 
-    known = some(found, measures.named(measure).name, compared=compared)
+    known = some(estimates, measures.named(measure).name, compared=compared)
     label = {"label": registered.label} if registered.bound else {}
     rows = [estimate.as_dict() | label for estimate in known]
     for row in rows if data.so_far else ():

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from ostrom.reports.build import Report
 
 
-def counted(units: Counted, what: str) -> str:
+def count_text(units: Counted, what: str) -> str:
     """How many of the planned units ended, and how.
 
     >>> from ostrom.engine.plan import Counted
-    >>> counted(Counted(4, 3, 0, 1), "matches")
+    >>> count_text(Counted(4, 3, 0, 1), "matches")
     '3 of 4 matches done, 1 failed'
     """
     more = [f"{n} {how}" for n, how in ((units.skipped, "skipped"), (units.failed, "failed")) if n]
     return ", ".join([f"{units.done} of {units.planned} {what} done", *more])
 
 
-def spent(tally: Tally) -> str:
+def spending_text(tally: Tally) -> str:
     """Calls, tokens and money in words."""
     money = "unknown price" if tally.unpriced else f"{tally.usd:.4f} USD"
     cached = ""
@@ -77,12 +77,12 @@ def conclude(
     show: Callable[[], None],
     *,
     json: bool,
-    said: Iterable[str] = (),
+    lines: Iterable[str] = (),
     more: str = "",
 ) -> None:
     """End a command that asked models: its report as JSON or as tables, what else is to be said, and the exit code."""
     print_answer(report, standing, show, json=json)
-    for line in said:
+    for line in lines:
         say(line)
     say_trouble(result, more)
     leave(result)
@@ -102,7 +102,7 @@ def leave(result: Result) -> None:
 
 
 def print_forecast(
-    name: str, counted: Mapping[str, int], bound: Forecast, budget: Budget, *, batch: bool = False
+    name: str, counts: Mapping[str, int], bound: Forecast, budget: Budget, *, batch: bool = False
 ) -> None:
     """A table of what is likely and what is possible at most; what likely takes for granted; a line per bound."""
     from ostrom.costs.forecast import verdicts
@@ -117,7 +117,7 @@ def print_forecast(
     if bound.retries_per_decision:
         rows.insert(1, row("at most, without retries", bound.readable, unpriced))
     print_table(
-        f"{name}: what it takes: {', '.join(f'{n:,} {what}' for what, n in counted.items())}",
+        f"{name}: what it takes: {', '.join(f'{n:,} {what}' for what, n in counts.items())}",
         ["", "decisions", "calls", "tokens in", "tokens out", "USD"],
         rows,
     )

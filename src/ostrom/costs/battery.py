@@ -238,7 +238,7 @@ def spent(folder: Path, options: PlayOptions) -> tuple[float, int]:
 def kept_seeds(record: Path, settings: Mapping[str, Any], seeds: Mapping[str, int]) -> dict[str, int]:
     """The seeds of every part, written beside the runs: what was begun earlier is never made smaller."""
     out = record.parent
-    kept = dict(seeds)
+    counts = dict(seeds)
     try:
         out.mkdir(parents=True, exist_ok=True)
         if record.exists() or record.is_symlink():
@@ -246,10 +246,10 @@ def kept_seeds(record: Path, settings: Mapping[str, Any], seeds: Mapping[str, in
             if not isinstance(old, dict) or {key: old.get(key) for key in settings} != settings:
                 raise RunError(f"{out}: was begun with another battery or preset (choose another --out)")
             before = old["seeds"] if isinstance(old.get("seeds"), dict) else {}
-            kept = {name: max(n, int(before.get(name) or 0)) for name, n in seeds.items()}
-        write_whole(record, orjson.dumps({**settings, "seeds": kept}, option=orjson.OPT_INDENT_2))
+            counts = {name: max(n, int(before.get(name) or 0)) for name, n in seeds.items()}
+        write_whole(record, orjson.dumps({**settings, "seeds": counts}, option=orjson.OPT_INDENT_2))
     except orjson.JSONDecodeError:
         raise RunError(f"{record}: cannot be read (remove it, or choose another --out)") from None
     except OSError as error:
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
-    return kept
+    return counts

@@ -143,7 +143,7 @@ def forecast(
         retries_per_decision=plan.retries,
     )
     cost = CostSum(total, prices, measured)
-    known: dict[tuple[Any, ...], Rehearsal] = {}
+    rehearsals: dict[tuple[Any, ...], Rehearsal] = {}
     lengths = Lengths() if measured is None else Lengths(measured.reply, measured.texts)
     chains = Chains(plan) if plan.models and all(may_batch(model) for model in plan.models) else None
     decisions, varies, chance, tools, words = 0.0, dict[str, None](), False, False, _Words()
@@ -164,9 +164,9 @@ def forecast(
         # Prompts of generations have the same length; the first makes its designs, and the last breeds no other.
         told = tuple(words.of(seated.config, measured) for seated in unit.players)
         key = (cell_of(unit), unit.kind, unit.game.name, told, unit.seat, most, bool(unit.needs))
-        if key not in known:
-            known[key] = rehearsed(plan, unit, lengths, plan.cells)
-        match = known[key]
+        if key not in rehearsals:
+            rehearsals[key] = rehearsed(plan, unit, lengths, plan.cells)
+        match = rehearsals[key]
         open_end = match.varies or match.tools or not match.exact
         played = None if measured is None or not open_end else measured.played(unit)
         if match.varies and played is None:

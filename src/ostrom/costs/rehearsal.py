@@ -401,31 +401,31 @@ class _Match:
     def _rehearse(self) -> None:
         unit, place = self.unit, len(self.asked)
         streams = unit.streams if place == 0 else Streams(unit.seed + 7919 * place, unit.streams.match)
-        known: dict[int, _Player] = defaultdict(_Player)
+        players: dict[int, _Player] = defaultdict(_Player)
         scripts = {
             place: ScriptedAgent(strategies.build(seated.config.strategy))
             for place, seated in enumerate(unit.players)
             if seated.config.strategy is not None
         }
-        asked: list[tuple[int, _Key, int]] = []
+        questions: list[tuple[int, _Key, int]] = []
         self._before: Counter[tuple[Any, ...]] = Counter()
         # The longest prompt may be one of any rehearsal; what is likely needs one sample alone.
         self._from = Counter({key: len(of) for key, of in self.samples.items()} if self.longest else {})
-        self.asked.append(asked)
+        self.asked.append(questions)
         play, self._rng = self.rules.play(unit.game, streams), streams.at(0, 0, "rehearsal")
         try:
             due = next(play)
             for step in range(MOST_STEPS):
                 self.steps = max(self.steps, step + 1)
                 due = play.send([
-                    self._answer(decision, step, streams, known, scripts, asked) for decision in due
+                    self._answer(decision, step, streams, players, scripts, questions) for decision in due
                 ])  # fmt: skip
         except StopIteration:
             return
 
     def _answer(
-        self, decision: Decision, step: int, streams: Streams, known: dict[int, _Player],
-        scripts: dict[int, ScriptedAgent], asked: list[tuple[int, _Key, int]],
+        self, decision: Decision, step: int, streams: Streams, players: dict[int, _Player],
+        scripts: dict[int, ScriptedAgent], questions: list[tuple[int, _Key, int]],
     ) -> Answer:  # fmt: skip
         who = decision.player if decision.agent is None else decision.agent
         config, number = self.unit.players[who].config, decision.view.round
@@ -433,10 +433,10 @@ class _Match:
         seats, society = self.unit.game.seats, self.unit.mechanism.society
         kind = decision.kind if society else self._numbered(decision, who)
         key = (id(config), decision.view.seat if society else who % max(seats, 1), kind)
-        asked.append((who, key, number))
+        questions.append((who, key, number))
         if agent is None:
             script = scripts.get(who)
-            context = _Context(streams, step, decision.player, known[decision.player])
+            context = _Context(streams, step, decision.player, players[decision.player])
             if script is not None:
                 return script.reply(decision, context)  # type: ignore[arg-type]
             return random_answer(decision.form, self._rng, 40)
@@ -444,9 +444,9 @@ class _Match:
         nodes = self.nodes if kind == decision.kind else self.bends
         if alike < (ALIKE if society else 1) and (number in nodes or not self.samples[key]):
             return self._written(
-                decision, agent, key, _Context(streams, step, decision.player, known[who]), known[who]
+                decision, agent, key, _Context(streams, step, decision.player, players[who]), players[who]
             )
-        return self._unwritten(decision, agent, key, self._rng, known[who], asked, who)
+        return self._unwritten(decision, agent, key, self._rng, players[who], questions, who)
 
     def _numbered(self, decision: Decision, who: int) -> str:
         """The kind of a question; of several in one round with its number, since later ones quote more."""
@@ -478,25 +478,25 @@ class _Match:
         return answer
 
     def _unwritten(
-        self, decision: Decision, agent: RehearsingAgent, key: _Key, rng: np.random.Generator, known: _Player,
-        asked: list[tuple[int, _Key, int]], who: int,
+        self, decision: Decision, agent: RehearsingAgent, key: _Key, rng: np.random.Generator, player: _Player,
+        questions: list[tuple[int, _Key, int]], who: int,
     ) -> Answer:  # fmt: skip
         """An answer without prompts, that leaves behind what a written one would."""
         view, memory = decision.view, agent.memory
         if memory.takes_notes:
-            notes = agent._notes(_Context(Streams(0, 0), 0, who, known))  # type: ignore[arg-type]
+            notes = agent._notes(_Context(Streams(0, 0), 0, who, player))  # type: ignore[arg-type]
             due = memory.due(view, notes)
             if due is not None:
                 note = replace(agent.drawn(due.form, rng), facts={"covers": due.covers})
-                known.parts[memory.asks].append(note)
-                asked.append((who, (key[0], key[1], NOTE), view.round))
-        for left in known.left.get(decision.kind, ()):
+                player.parts[memory.asks].append(note)
+                questions.append((who, (key[0], key[1], NOTE), view.round))
+        for left in player.left.get(decision.kind, ()):
             turn = turn_of(left)
             if turn is not None:
                 turn = replace(
-                    turn, nth=len(known.turns), round=view.round, bout=int(view.facts.get("bout", 0))
+                    turn, nth=len(player.turns), round=view.round, bout=int(view.facts.get("bout", 0))
                 )
-                known.turns.append(with_turn(left, turn))
+                player.turns.append(with_turn(left, turn))
         return agent.drawn(decision.form, rng)
 
 

@@ -34,13 +34,13 @@ from ostrom.models.prices import price_of
 _CANONICAL = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
-def settled(description: Mapping[str, Any]) -> orjson.Fragment:
+def settled(description: Mapping[str, Any]) -> bytes:
     """The part of a model's description that enters every call key, serialized once.
 
     How a client connects (its timeouts, its number of connections) decides nothing and is left out.
     """
     told = {k: v for k, v in description.items() if k != "client"}
-    return orjson.Fragment(orjson.dumps(told, option=_CANONICAL, default=str))
+    return _canonical(told)
 
 
 def prompt_of(request: Request) -> bytes:
@@ -49,29 +49,27 @@ def prompt_of(request: Request) -> bytes:
 
 
 def call_key(
-    model: orjson.Fragment, prompt: bytes, request: Request, replicate: tuple[int, int, int, int, str]
+    model: bytes, prompt: bytes, request: Request, replicate: tuple[int, int, int, int, str]
 ) -> bytes:
     """A hash of everything that decides a reply: endpoint, parameters, messages, constraint, and the place.
 
     The replicate is (seed, match key, step, player, part): two draws of the same prompt in different places
     are different draws and never share a reply.
     """
-    constraint = request.constraint
-    tools = [[[tool.name, tool.description, tool.schema] for tool in request.tools]] if request.tools else []
-    data = orjson.dumps(
-        [
-            model,
-            orjson.Fragment(prompt),
-            request.params,
-            None if constraint is None else [constraint.choices, constraint.schema],
-            request.top_logprobs,
-            [str(r) for r in replicate],
-            *tools,  # requests without any keep the keys of earlier versions
-        ],
-        option=_CANONICAL,
-        default=str,
-    )
+    constraint, bound, tools = request.constraint, b"{},null,0", b""
+    if request.params or constraint is not None or request.top_logprobs:
+        limits = None if constraint is None else [constraint.choices, constraint.schema]
+        bound = _canonical([request.params, limits, request.top_logprobs])[1:-1]
+    if request.tools:  # requests without any keep the keys of earlier versions
+        tools = b"," + _canonical([[tool.name, tool.description, tool.schema] for tool in request.tools])
+    seed, match, step, player, part = replicate
+    place = b'["%d","%d","%d","%d",%b]' % (seed, match, step, player, orjson.dumps(part))
+    data = b"[%b,%b,%b,%b%b]" % (model, prompt, bound, place, tools)
     return hashlib.blake2b(data, digest_size=16).digest()
+
+
+def _canonical(data: Any) -> bytes:
+    return orjson.dumps(data, option=_CANONICAL, default=str)
 
 
 class Cache:
@@ -174,7 +172,7 @@ class Caller:
     ) -> None:
         self.journal, self.tally, self.gate, self.stopping = journal, tally, gate, stopping
         self.retry, self.cache, self.prices = retry, cache, prices
-        self._settled: dict[str, orjson.Fragment] = {}
+        self._settled: dict[str, bytes] = {}
         self._prepare: dict[str, list[Prepare]] = {}
         """For each model one function per server of it."""
         self._longest: dict[str, int] = {}
@@ -265,7 +263,8 @@ class Caller:
                     gate.abandoned(name, pending.size, sent)
                     pending.release()
                 raise
-            written = len((reply.text + (reply.reasoning or "")).encode("utf-8", "replace"))
+            text = reply.text if reply.reasoning is None else reply.text + reply.reasoning
+            written = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
             usage = believed(reply.usage, size.prompt, written)
             if usage is not reply.usage:
                 reply = replace(reply, usage=usage)

@@ -37,11 +37,14 @@ UNIT = (
     "reason=excluded.reason, steps=excluded.steps, scores=excluded.scores, facts=excluded.facts, "
     "times=times+1, seal=excluded.seal"
 )
+_NO_USAGE = Usage()
 ROWS = "INSERT INTO unit_rows VALUES (?,?,?,?,?)"
 TOGETHER = 256
 """Most prompts in one package; reading one of them decompresses the package."""
 MOST_TOGETHER, MOST_PACKAGE = 8 << 20, 64 << 20
 """Bytes of prompts that are put into one package (a longer one is alone in its own), and that a package may have."""
+MOST_QUEUED = 1024
+"""Entries that wait for a turn of the loop at most: scripts play long matches in one turn."""
 UNREADABLE = (zlib.error, ValueError, LookupError, TypeError)
 """What a prompt raises that is not written as it should be."""
 
@@ -120,7 +123,8 @@ def _together(records: Sequence[CallRecord]) -> Iterator[list[CallRecord]]:
 
 def _call_row(record: CallRecord, package: int, nth: int) -> Row:
     reply = record.reply
-    usage = reply.usage if reply else Usage()
+    usage = reply.usage if reply else _NO_USAGE
+    params = {**record.params, "kept_in_cache": usage.kept} if usage.kept else record.params
     return (
         record.unit,
         record.step,
@@ -132,7 +136,7 @@ def _call_row(record: CallRecord, package: int, nth: int) -> Row:
         record.key,
         package,
         nth,
-        dump({**record.params, "kept_in_cache": usage.kept} if usage.kept else record.params),
+        dump(params) if params else "{}",
         reply.text if reply else None,
         reply.reasoning if reply else None,
         reply.reasoning_kind if reply else None,
@@ -309,6 +313,8 @@ class Writer:
         self._pending: deque[tuple[str, Any]] = deque()
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._wake = threading.Event()
+        self._waking = False
+        """Whether the thread is woken in a turn of the loop that comes soon."""
         self._stop = False
         self._failed: RunError | None = None
         self._packages = 0
@@ -325,8 +331,19 @@ class Writer:
         if self._failed is not None:
             raise self._failed
         self._pending.append((statement, row))
-        if not self._wake.is_set():  # setting an event costs far more than asking
+        if not self._waking:
+            self._wake_soon()
+        elif len(self._pending) >= MOST_QUEUED and not self._wake.is_set():
             self._wake.set()
+
+    def _wake_soon(self) -> None:
+        """Wake the thread in the turn after the next: what all matches queue until then is one transaction."""
+        self._waking = True
+        self._loop.call_soon(self._loop.call_soon, self._wake_now)
+
+    def _wake_now(self) -> None:
+        self._waking = False
+        self._wake.set()
 
     @property
     def backlog(self) -> int:
@@ -339,8 +356,8 @@ class Writer:
             raise self._failed
         done = self._loop.create_future()
         self._waiting.append(done)
-        if not self._wake.is_set():
-            self._wake.set()
+        if not self._waking:
+            self._wake_soon()
         if self._failed is not None:  # the thread has gone in between, and will not answer
             done.cancel()
             raise self._failed

@@ -79,6 +79,8 @@ class Spending:
         self, tally: Tally, budget: Budget, prices: Mapping[str, Any] | None = None, *, batch: bool = False
     ) -> None:
         self.tally, self.budget, self.prices, self.batch = tally, budget, prices, batch
+        self.may_delay = budget.tokens is not None or budget.usd is not None
+        """Whether a call can have to wait for what others have reserved."""
         self.reserved = 0
         """Calls under way."""
         self._tokens, self._usd = 0, 0.0
@@ -86,11 +88,6 @@ class Spending:
         """The highest reported tokens per byte; 0 before the first report."""
         self._beyond = 1.0
         """The highest ratio of what a call took to what it was expected to take at most."""
-
-    @property
-    def may_delay(self) -> bool:
-        """Whether a call can have to wait for what others have reserved."""
-        return self.budget.tokens is not None or self.budget.usd is not None
 
     def reserve(self, model: str, size: CallSize) -> bool:
         """Reserve a call; False: it may fit when calls under way have ended. BudgetSpent: it does not."""
@@ -100,6 +97,9 @@ class Spending:
                 f"the budget of {budget.calls} calls is used up: it does not cover another call; "
                 "raise it and run again to go on"
             )
+        if not self.may_delay:
+            self.reserved += 1
+            return True
         tokens, usd = size.prompt + size.most, self._most_usd(model, size)
         fits = True
         if budget.tokens is not None:
@@ -136,10 +136,16 @@ class Spending:
 
     def hold(self, model: str, size: CallSize) -> None:
         """Reserve a call that an earlier session has sent: covered or not, it will be paid for."""
+        if not self.may_delay:
+            self.reserved += 1
+            return
         self._add(1, size.prompt + size.most, self._most_usd(model, size))
 
     def free(self, model: str, size: CallSize) -> None:
         """A call is no longer under way; what it took is counted apart."""
+        if not self.may_delay:
+            self.reserved -= 1
+            return
         self._add(-1, -size.prompt - size.most, -self._most_usd(model, size))
 
     def _add(self, calls: int, tokens: int, usd: float) -> None:

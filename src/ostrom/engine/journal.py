@@ -229,7 +229,9 @@ class Journal:
     ) -> None:
         """Queue an answer and what was asked. It is durable after the next ``flush``."""
         question = None if asked is None else self._questions.get(asked) or self._question(asked)
-        self._put(ANSWER, (unit, step, player, part, *self._encoded(answer), complaints, question))
+        known = self._texts.get(id(answer))
+        columns = known[1] if known is not None and known[0] is answer else self._encoded(answer)
+        self._put(ANSWER, (unit, step, player, part, *columns, complaints, question))
 
     def _question(self, asked: str) -> int:
         number = self._questions[asked] = len(self._questions) + 1
@@ -238,10 +240,7 @@ class Journal:
         return number
 
     def _encoded(self, answer: Answer) -> Row:
-        """The columns of an answer; scripts give the same answer object again and again."""
-        known = self._texts.get(id(answer))
-        if known is not None and known[0] is answer:
-            return known[1]
+        """The columns of an answer, kept: the same answer object is given again and again."""
         columns = answer_columns(answer)
         if len(self._texts) > 1000:
             self._texts.clear()

@@ -184,13 +184,6 @@ class LiveMatch:
 
     async def run(self) -> Outcome:
         """Play to the end. Every live answer is durable before the rules see it."""
-        try:
-            return await self._run()
-        finally:
-            if self.at_end:
-                await asyncio.gather(*(work() for work in self.at_end), return_exceptions=True)
-
-    async def _run(self) -> Outcome:
         instant = all(agent.instant for agent in self.agents) and not self.known
         try:
             decisions = next(self.play)
@@ -205,6 +198,9 @@ class LiveMatch:
                 decisions = self.play.send(answers)
         except StopIteration as stop:
             outcome: Outcome = stop.value
+        finally:
+            if self.at_end:
+                await asyncio.gather(*(work() for work in self.at_end), return_exceptions=True)
         compare_count(self.unit.index, self.step, self._used, self._held)
         return outcome
 
@@ -254,11 +250,11 @@ class LiveMatch:
             if known is not None:
                 answers.append(known[0])
                 self._complaints[decision.player] = known[1]
-            elif self._agent(decision).instant:
+            elif (agent := self._agent(decision)).instant:
                 answers.append(self._instant(decision))
             else:
                 answers.append(None)
-                live.append((place, self._live(decision)))
+                live.append((place, self._live(decision, agent)))
         if live:
             for (place, _), answer in zip(live, await _all([work for _, work in live]), strict=True):
                 answers[place] = answer
@@ -280,9 +276,9 @@ class LiveMatch:
         if used < len(decisions):
             compare_count(unit, self.step, self._used, self._held)
 
-    async def _live(self, decision: Decision) -> Answer:
+    async def _live(self, decision: Decision, agent: Agent) -> Answer:
         context = _DecisionContext(self, decision.player)
-        answer = await self._agent(decision).answer(decision, context)
+        answer = await agent.answer(decision, context)
         if answer.reading == "missed" and self.unit.mechanism.missing is None:
             raise InvalidAnswers(
                 f"mechanism {self.unit.mechanism.name}: player {decision.player + 1} missed a decision, and the study "
@@ -315,13 +311,19 @@ class _DecisionContext:
     def chance(self, purpose: str = "") -> float:
         return self.match.streams.chance(self.step, self.player, purpose)
 
-    async def call(self, model: Model, request: Request, part: str = "") -> Reply:
+    def call(self, model: Model, request: Request, part: str = "") -> Coroutine[Any, Any, Reply]:
         match = self.match
         if match.replies:
-            key = match.calls.key(match.unit, self.step, self.player, part, model, request)
-            reply = match.replies.get((self.step, self.player, part, key))
-            if reply is not None:
-                return reply
+            return self._call_once(model, request, part)
+        return match.calls.call(match.unit, self.step, self.player, part, model, request)
+
+    async def _call_once(self, model: Model, request: Request, part: str) -> Reply:
+        """The reply that an earlier attempt left, or a call."""
+        match = self.match
+        key = match.calls.key(match.unit, self.step, self.player, part, model, request)
+        reply = match.replies.get((self.step, self.player, part, key))
+        if reply is not None:
+            return reply
         return await match.calls.call(match.unit, self.step, self.player, part, model, request)
 
     async def answer_once(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:

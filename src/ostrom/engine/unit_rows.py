@@ -258,9 +258,8 @@ class RowRecorder:
         if facts and "target" in facts:
             target = facts["target"]
         agent = player if decision.agent is None else decision.agent
-        asked = self._asked.setdefault(
-            (player, seat, agent, part.partition(".")[0] or kind, part, target), len(self._asked)
-        )
+        name = (part.partition(".")[0] or kind) if part else kind
+        asked = self._asked.setdefault((player, seat, agent, name, part, target), len(self._asked))
         key = (id(answer), seat if act else -1, complaints)
         known = self._known.get(key)
         if known is None or known[1] is not answer:

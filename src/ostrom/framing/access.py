@@ -85,7 +85,7 @@ CURRENT: ContextVar[RenderWork | None] = ContextVar("work", default=None)
 """The rendering under way: a method that a prompt file calls may render another one, at the cost of the first."""
 
 
-def shown(value: Any, work: RenderWork) -> str:
+def text_of(value: Any, work: RenderWork) -> str:
     """A value as it is written into a prompt; a macro without its brackets is a mistake and no text."""
     if type(value) is str:
         return value
@@ -96,7 +96,7 @@ def shown(value: Any, work: RenderWork) -> str:
     raise SecurityError(f"a {type(value).__name__} cannot be written into a prompt")
 
 
-def joined(parts: Iterable[str], work: RenderWork, between: str = "") -> str:
+def join_parts(parts: Iterable[str], work: RenderWork, between: str = "") -> str:
     """Texts as one text."""
     texts = parts if isinstance(parts, list) else list(parts)
     work.text(sum(map(len, texts)) + len(between) * len(texts))

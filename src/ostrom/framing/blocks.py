@@ -95,9 +95,9 @@ class Blocks:
                 key="agent.framing.payoffs", found=name,
             )  # fmt: skip
         labels, names, history_renderer = self.labels(game), values["names"], self.history_renderer
-        told: list[dict[str, Any]] = []
+        payoffs: list[dict[str, Any]] = []
         if "cells" in asked:  # their number grows exponentially with the number of players
-            told = cells(
+            payoffs = cells(
                 game,
                 seat,
                 self._orders(view, order),
@@ -108,7 +108,7 @@ class Blocks:
             )
         arranged = partial(self._arranged, view.seat)
         own = OwnPayoffs(game, view.seat, order, labels, names, arranged)
-        return self.library.fill(file, {**values, "cells": arranged(told), "own": own})
+        return self.library.fill(file, {**values, "cells": arranged(payoffs), "own": own})
 
     def _orders(self, view: View, order: Sequence[int]) -> list[Sequence[int]]:
         """The order of naming at every seat, as one reader sees it."""

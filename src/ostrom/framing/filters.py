@@ -9,7 +9,7 @@ from unicodedata import category
 from jinja2 import Undefined
 from jinja2.exceptions import SecurityError
 
-from ostrom.framing.access import Number, RenderWork, attribute, defined, items_of, joined, shown
+from ostrom.framing.access import Number, RenderWork, attribute, defined, items_of, join_parts, text_of
 
 CONJUNCTIONS = (" and ", " und ", " y ")
 """Stand before the last of several names alone, with commas between the others."""
@@ -98,14 +98,14 @@ def _part(value: Any, name: str) -> Any:
 
 
 def _join(work: RenderWork, values: Any, between: str = "") -> str:
-    texts = [shown(value, work) for value in _counted(work, values)]
+    texts = [text_of(value, work) for value in _counted(work, values)]
     if between in CONJUNCTIONS and len(texts) > 2:  # A, B and C
-        texts = [joined(texts[:-1], work, ", "), texts[-1]]
-    return joined(texts, work, _short(between))
+        texts = [join_parts(texts[:-1], work, ", "), texts[-1]]
+    return join_parts(texts, work, _short(between))
 
 
 def _replace(work: RenderWork, value: Any, old: str, new: str) -> str:
-    text, old, new = shown(value, work), _short(old), _short(new)
+    text, old, new = text_of(value, work), _short(old), _short(new)
     if not old:
         raise SecurityError("replace needs a text to look for")
     work.spend(len(text) // 10)
@@ -114,14 +114,14 @@ def _replace(work: RenderWork, value: Any, old: str, new: str) -> str:
 
 
 def _quoted(work: RenderWork, value: Any) -> str:
-    text = shown(value, work)
+    text = text_of(value, work)
     work.spend(len(text) // 10)  # it is made character by character
     return quoted(text)
 
 
 def _of_text(function: Callable[[str], str]) -> Callable[[RenderWork, Any], str]:
     def filtered(work: RenderWork, value: Any) -> str:
-        text = shown(value, work)
+        text = text_of(value, work)
         work.text(len(text))
         return function(text)
 

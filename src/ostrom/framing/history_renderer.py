@@ -33,6 +33,9 @@ class HistoryRenderer:
         self._view: View | None = None
         self._game: Game | None = None
         self._around: dict[tuple[Any, ...], list[str]] = {}
+        self._values: Mapping[str, Any] = {}
+        self._apart: dict[str, bool] = {}
+        """Files about the past that ask for none of ``_values``."""
 
     def past(
         self,
@@ -71,9 +74,12 @@ class HistoryRenderer:
                 "counts": counts,
             }
 
-        # The rest of what a file asks for are names that it sets itself, or it depends on more than the key below.
-        more = self.library.asked(file) - _OF_PAST
-        if not rounds or shown.note is not None or not values.keys().isdisjoint(more):
+        if values is not self._values:
+            self._values, self._apart = values, {}
+        if file not in self._apart:
+            # The rest of what a file asks for are names that it sets itself, or it depends on more than the key below.
+            self._apart[file] = values.keys().isdisjoint(self.library.asked(file) - _OF_PAST)
+        if not rounds or shown.note is not None or not self._apart[file]:
             return self.library.fill(file, {**told(), "rounds": rounds})
         key = (file, decision.kind, shown.span, shown.gaps, counts)
         return self.library.fill_around(self._shelf(view.game, labels), key, file, {"rounds": rounds}, told)

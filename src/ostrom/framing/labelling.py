@@ -25,20 +25,20 @@ class Labelling:
 
     def labels(self, game: Game) -> Labels:
         """The labels of every seat's actions."""
-        known = self._labels.get(id(game))
-        if known is None and not game.has_table:
-            known = self._labels[id(game)] = game.actions
-        if known is None:
+        entry = self._labels.get(id(game))
+        if entry is None and not game.has_table:
+            entry = self._labels[id(game)] = game.actions
+        if entry is None:
             drawn = self.framing.drawn_labels([len(names) for names in game.actions], self._draw)
-            known = drawn or tuple(
+            entry = drawn or tuple(
                 self.framing.labels_for(game.named_actions(s), self.style == "logprob")
                 for s in range(game.seats)
             )
             if self.framing.counterbalance and self._draw is not None:
-                shuffled = {n: self._draw.permutation(n) for n in sorted({len(k) for k in known})}
-                known = tuple(tuple(seat[i] for i in shuffled[len(seat)]) for seat in known)
-            self._labels[id(game)] = known
-        return known
+                shuffled = {n: self._draw.permutation(n) for n in sorted({len(k) for k in entry})}
+                entry = tuple(tuple(seat[i] for i in shuffled[len(seat)]) for seat in entry)
+            self._labels[id(game)] = entry
+        return entry
 
     def of_rule(self, game: Game) -> RuleLabels:
         """What the named options of a game by a rule are called."""

@@ -166,22 +166,22 @@ def _lacks_files(framing: Framing, library: Library, game: Game) -> str | None:
 def _lacks_options(framing: Framing, style: str, game: Game) -> str | None:
     """What is about named options, where there are none, or too many of them."""
     sets = named_sets(game)
-    given = framing.labels not in (None, "actions")
+    has_labels = framing.labels not in (None, "actions")
     for part, wanted in (
-        ("labels", given),
+        ("labels", has_labels),
         ("counterbalance", framing.counterbalance),
         ("order", framing.order != "given"),
         ("style logprob", style == "logprob"),
     ):
         if wanted and not sets:
             return f"{part} is about named options, and all its stages ask for amounts"
-    if framing.counterbalance and not given and style != "logprob":
+    if framing.counterbalance and not has_labels and style != "logprob":
         return "counterbalance needs labels: under its own name an option cannot stand for another one"
     for options, stage in sets.items():
         if style == "logprob" and framing.labels is None and len(options) > (most := len(LETTERS)):
             return f"style logprob compares at most {most} options, the stage {stage} has {len(options)}"
         try:
-            if given:
+            if has_labels:
                 framing.labels_for(options)
         except ValueError as error:
             return f"labels: {error} at the stage {stage}"

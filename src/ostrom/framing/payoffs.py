@@ -33,7 +33,7 @@ def cells(
     ``orders`` is the order in which the actions of each seat are named, ``words`` says what a seat is paid. A cell also
     lists all ``players`` by seat, and as its ``reader`` is told of them (``told``).
     """
-    told = []
+    rows = []
     for profile in _profiles(game, seat, orders):
         pay = game.payoff_told(seat, profile)
         players = [
@@ -44,7 +44,7 @@ def cells(
             }
             for s in range(game.seats)
         ]
-        told.append(
+        rows.append(
             {
                 **{name: value for name, value in players[seat].items() if name not in ("name", "label")},
                 "own": players[seat]["label"],
@@ -53,7 +53,7 @@ def cells(
                 "told": reader(players, seat),
             }
         )
-    return told
+    return rows
 
 
 def by_payoff(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -81,6 +81,8 @@ class PromptRenderer:
         self._around: dict[tuple[Any, ...], list[str]] = {}
         self._pages: dict[str, tuple[Decision, tuple[Any, ...], CachedPrompt]] = {}
         """The last page of every kind of decision, with the decision and what else it depends on."""
+        self._asked: dict[str, tuple[Decision, str | None, Mapping[str, Any], CachedPrompt]] = {}
+        """The last page of every kind of decision that is put as it is, with its note and what else is told."""
         self._answer_files: dict[type[Form], str] = {}
         self._lasts: dict[tuple[Any, ...], bool] = {}
 
@@ -88,17 +90,14 @@ class PromptRenderer:
         self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> Prompt:
         """The whole prompt of a decision; ``rng`` draws the order of the options where it is shuffled."""
-        if decision.view.facts.get("alone"):
+        last = self._asked.get(decision.kind)
+        if last is not None and rng is None and self._puts_alike(last, decision, shown, extra):
+            page = last[3]
+        elif decision.view.facts.get("alone"):
             return self._question_alone(decision, extra)
-        decision = self.titled(shifted(decision, shown.before))
-        view = decision.view
-        order = self.labelling.order_of(decision, rng)
-        manner = (order, shown.note, extra)
-        last = self._pages.get(decision.kind)
-        if last is None or last[1] != manner or not alike(last[0], decision):
-            page = self._shared_page(decision, order, shown.note, extra)
-            last = self._pages[decision.kind] = (decision, manner, page)
-        page, past = last[2], None
+        else:
+            decision, page = self._page_for(decision, shown, rng, extra)
+        view, past = decision.view, None
         if view.facts.get("repeated"):
             past = self.history_renderer.past(decision, shown, self.labels(view.game), page.values)
         if page.setup is None:
@@ -106,6 +105,38 @@ class PromptRenderer:
             return self._live_prompt(page, decision, live, past)
         text = self._text(page, view.round, past)
         return Prompt(text, page.options, page.instruction, page.facts, page.system, page.stub)
+
+    def _puts_alike(
+        self,
+        last: tuple[Decision, str | None, Mapping[str, Any], CachedPrompt],
+        decision: Decision,
+        shown: Shown,
+        extra: Mapping[str, Any],
+    ) -> bool:
+        """Whether the last page of this kind serves again: in most rounds nothing but the past has changed."""
+        return (
+            not shown.before
+            and last[1] == shown.note
+            and last[2] is extra
+            and decision.view.game is self._game
+            and alike(last[0], decision)
+        )
+
+    def _page_for(
+        self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
+    ) -> tuple[Decision, CachedPrompt]:
+        """The decision with the titles and the round that it is put with, and its page."""
+        asked, decision = decision, self.titled(shifted(decision, shown.before))
+        order = self.labelling.order_of(decision, rng)
+        manner = (order, shown.note, extra)
+        last = self._pages.get(decision.kind)
+        if last is None or last[1] != manner or not alike(last[0], decision):
+            page = self._shared_page(decision, order, shown.note, extra)
+            last = self._pages[decision.kind] = (decision, manner, page)
+        page = last[2]
+        if decision is asked and rng is None and decision.view.game.has_table:
+            self._asked[decision.kind] = (decision, shown.note, extra, page)
+        return decision, page
 
     def rules(
         self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]

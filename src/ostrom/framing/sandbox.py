@@ -29,9 +29,9 @@ from ostrom.framing.access import (
     defined,
     entry,
     items_of,
-    joined,
+    join_parts,
     method,
-    shown,
+    text_of,
 )
 from ostrom.framing.filters import FILTERS, TESTS
 from ostrom.ground.errors import nearest
@@ -91,7 +91,7 @@ class Template:
         before, out = work.left, list[str]()
         try:
             self.run({**values, _WORK: work}, out)
-            return joined(out, work), before - work.left
+            return join_parts(out, work), before - work.left
         finally:
             if token is not None:
                 CURRENT.reset(token)
@@ -137,7 +137,7 @@ class Macro:
         for statement in self._body:
             statement(scope, out)
         work.depth -= 1
-        return joined(out, work)
+        return join_parts(out, work)
 
 
 class _TemplateReader:
@@ -207,7 +207,9 @@ class _TemplateReader:
                 return _arithmetic(node.operator, self._expression(node.left), self._expression(node.right))
             case nodes.Concat():
                 parts = [self._expression(part) for part in node.nodes]
-                return lambda scope: joined([shown(p(scope), scope[_WORK]) for p in parts], scope[_WORK])
+                return lambda scope: join_parts(
+                    [text_of(p(scope), scope[_WORK]) for p in parts], scope[_WORK]
+                )
             case nodes.Compare():
                 return self._compare(node)
             case nodes.Call():
@@ -226,7 +228,7 @@ class _TemplateReader:
 
         def write(scope: Scope, out: list[str]) -> None:
             written = value(scope)
-            out.append(written if type(written) is str else shown(written, scope[_WORK]))
+            out.append(written if type(written) is str else text_of(written, scope[_WORK]))
 
         return write
 
@@ -393,13 +395,13 @@ class _TemplateReader:
         if node.dyn_args or node.dyn_kwargs:
             raise _refusal(node, "* or ** before an argument")
         args = [self._expression(arg) for arg in node.args]
-        named = [(_public(pair.key, node), self._expression(pair.value)) for pair in node.kwargs]
+        keywords = [(_public(pair.key, node), self._expression(pair.value)) for pair in node.kwargs]
         callee = node.node
         if isinstance(callee, nodes.Getattr) and not self._is_macro(callee):
             name, whole = _public(callee.attr, callee), self._expression(callee.node)
             if name not in METHODS:
                 raise _refusal(callee, f"the method {name}", METHODS)
-            return lambda scope: _call_given(method(whole(scope), name), scope, args, named)
+            return lambda scope: _call_given(method(whole(scope), name), scope, args, keywords)
         if not isinstance(callee, nodes.Name | nodes.Getattr):
             raise _refusal(node, "a call of something that has no name")
         function = self._expression(callee)
@@ -410,8 +412,8 @@ class _TemplateReader:
                 return _range([arg(scope) for arg in args])
             target = function(scope)
             if isinstance(target, Macro):
-                return target.call([a(scope) for a in args], {n: value(scope) for n, value in named})
-            return _call_given(checked_function(target), scope, args, named)
+                return target.call([a(scope) for a in args], {n: value(scope) for n, value in keywords})
+            return _call_given(checked_function(target), scope, args, keywords)
 
         return call
 

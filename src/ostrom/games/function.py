@@ -139,23 +139,23 @@ class FunctionGame(Game):
 
 def _checked(game: FunctionGame, stages: Stages) -> Stages:
     """The round of a rule; a rule that asks or ends in an impossible way is refused in one line."""
-    asked, done = 0, None
+    count, end = 0, None
     while True:
         try:
-            due = next(stages) if done is None else stages.send(done)
+            due = next(stages) if end is None else stages.send(end)
         except StopIteration as stop:
-            if not asked:
+            if not count:
                 raise game.wrong("asks nobody anything") from None
             return _ended(game, stop.value)
         seats = [turn.seat for turn in due]
-        asked += len(seats)
+        count += len(seats)
         if not seats:
             raise game.wrong("asks nobody anything at a step")
         if len(set(seats)) < len(seats) or not 0 <= min(seats) <= max(seats) < game.seats:
             raise game.wrong(f"asks the seats {[seat + 1 for seat in seats]} at the same time")
-        if asked > game.turns:
+        if count > game.turns:
             raise game.wrong(f"asks more than {game.turns} decisions (`turns` says how many there can be)")
-        done = yield due
+        end = yield due
 
 
 def _ended(game: FunctionGame, end: object) -> End:

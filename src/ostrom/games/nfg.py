@@ -120,25 +120,25 @@ class _Parser:
         start = self.token
         self._mark("{")
         counts: list[int] = []
-        found: list[tuple[str, ...]] = []
+        strategies: list[tuple[str, ...]] = []
         while not self._at("}"):
             if self._at("{") and not counts:
                 names = self._names("strategies")
-                found.append(tuple(name if name.strip() else str(i) for i, name in enumerate(names, 1)))
-            elif self.token.kind == "word" and not found:
+                strategies.append(tuple(name if name.strip() else str(i) for i, name in enumerate(names, 1)))
+            elif self.token.kind == "word" and not strategies:
                 counts.append(self._whole("a number of strategies", least=1))
             else:
                 self._fail("numbers of strategies, or a list of names per player")
-        if len(found or counts) != players:
-            self._fail(f"strategies of {players} players, not of {len(found or counts)}", start)
+        if len(strategies or counts) != players:
+            self._fail(f"strategies of {players} players, not of {len(strategies or counts)}", start)
         self._next()
         if counts:
             try:
                 check_size(self.name, counts)
             except GameError as error:
                 raise StudyError(str(error), file=self.file) from None
-            found = [tuple(str(i) for i in range(1, count + 1)) for count in counts]
-        return tuple(found)
+            strategies = [tuple(str(i) for i in range(1, count + 1)) for count in counts]
+        return tuple(strategies)
 
     def _payoff_form(self, actions: tuple[tuple[str, ...], ...]) -> NDArray[np.float64]:
         shape = [len(names) for names in actions]

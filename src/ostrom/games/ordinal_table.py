@@ -58,29 +58,29 @@ def check_table(table: str | PathLike[str] | Iterable[Row]) -> list[str]:
     """
     rows = read_table(table) if isinstance(table, (str, PathLike)) else list(table)
     problems: list[str] = []
-    seen: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for place, row in enumerate(rows, 1):
         number = _whole(row.get("game_number"))
         if number is None or not 1 <= number <= 144:
             problems.append(f"row {place}: game_number must be 1 to 144 (found {row.get('game_number')!r})")
             continue
-        seen[number] += 1
+        counts[number] += 1
         faults = _faults(row, ordinal_game(number))
         if faults:
             problems.append(f"game {number}: {'; '.join(faults)}")
     problems += [
-        f"game {number}: listed {times} times" for number, times in sorted(seen.items()) if times > 1
+        f"game {number}: listed {times} times" for number, times in sorted(counts.items()) if times > 1
     ]
-    problems += [f"game {number}: missing" for number in range(1, 145) if number not in seen]
+    problems += [f"game {number}: missing" for number in range(1, 145) if number not in counts]
     return problems
 
 
 def _faults(row: Row, game: OrdinalGame) -> list[str]:
     faults = []
     for names, right in ((_ROW, game.row), (_COL, game.col)):
-        found = next((row[name] for name in names if name in row), None)
-        if found is not None and _whole(found) != right:
-            faults.append(f"{names[0]} should be {right} (found {found!r})")
+        value = next((row[name] for name in names if name in row), None)
+        if value is not None and _whole(value) != right:
+            faults.append(f"{names[0]} should be {right} (found {value!r})")
     family = next((row[name] for name in _FAMILY if name in row), None)
     if family is not None and str(family).strip().lower().replace(" ", "-").replace("_", "-") != game.family:
         faults.append(f"family should be {game.family} (found {family!r})")
@@ -88,8 +88,8 @@ def _faults(row: Row, game: OrdinalGame) -> list[str]:
     right_cells = [rank for pair in zip(game.seat1, game.seat2, strict=True) for rank in pair]
     wrong = [
         f"{name} should be {right} (found {_said(row.get(name))})"
-        for name, right, found in zip(CELLS, right_cells, found_cells, strict=True)
-        if right != found
+        for name, right, value in zip(CELLS, right_cells, found_cells, strict=True)
+        if right != value
     ]
     if wrong:
         faults += wrong + _ties(found_cells) + _same_game(found_cells, game)

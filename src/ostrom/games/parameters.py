@@ -40,7 +40,7 @@ def _allowed(game: str, name: str, value: Any, annotation: Any) -> Any:
 
 
 def require(game: str, holds: bool, rule: str, found: str, *, lifted: bool = True) -> None:
-    """Refuse parameters that make another game of it; ``lifted``: a parameter ``strict`` lifts the rule."""
+    """Refuse parameters that break a rule of the game; ``lifted``: the error says that ``strict=False`` allows them."""
     if not holds:
         way_out = "; strict=False lifts this rule" if lifted else ""
         raise GameError(f"game {game}: {rule} (found {found}){way_out}")

@@ -19,13 +19,13 @@ MOST_TRIED_ROUNDS = 40
 
 @lru_cache(maxsize=64)
 def steps_of(game: Game) -> tuple[tuple[Due, ...], ...]:
-    """The steps that first rounds come to in which all take their first or all their last option at every step.
+    """The distinct steps of a first round, found by playing the first and the last option at every step.
 
     >>> from ostrom.games import build_game
     >>> [[(turn.seat, turn.stage) for turn in step] for step in steps_of(build_game("ultimatum"))]
     [[(0, 'offer')], [(1, 'reply')]]
     """
-    found: dict[tuple[tuple[int, str, Options], ...], tuple[Due, ...]] = {}
+    steps: dict[tuple[tuple[int, str, Options], ...], tuple[Due, ...]] = {}
     todo: deque[tuple[int, ...]] = deque([()])
     for _ in range(MOST_ROUNDS):
         if not todo:
@@ -34,9 +34,9 @@ def steps_of(game: Game) -> tuple[tuple[Due, ...], ...]:
         due = _after(game, taken)
         if due is not None:
             key = tuple((turn.seat, turn.stage, _kind(turn.options)) for turn in due)
-            found.setdefault(key, tuple(due))
+            steps.setdefault(key, tuple(due))
             todo += [(*taken, 0), (*taken, -1)]
-    return tuple(found.values())
+    return tuple(steps.values())
 
 
 def decides_at_once(game: Game) -> bool:

@@ -40,12 +40,7 @@ def summary(game: Game) -> dict[str, Any]:
     best = social_optimum(game)
     small = game.payoffs[..., 0].size <= PARETO_LIMIT
     return {
-        "name": game.name,
-        "title": game.title,
-        "citation": game.citation,
-        "params": dict(game.params),
-        "seats": game.seats,
-        "roles": list(game.roles),
+        **_identity(game),
         "symmetric": symmetric(game.actions, game.payoffs),
         "actions": [list(names) for names in game.actions],
         "cooperative": _named(game, game.cooperative),
@@ -84,8 +79,8 @@ def summary(game: Game) -> dict[str, Any]:
     }
 
 
-def rule_summary(game: FunctionGame) -> dict[str, Any]:
-    """A game by a rule as JSON-able data: what each seat may do, and what theory says."""
+def _identity(game: Game) -> dict[str, Any]:
+    """What a summary of any game begins with."""
     return {
         "name": game.name,
         "title": game.title,
@@ -93,6 +88,13 @@ def rule_summary(game: FunctionGame) -> dict[str, Any]:
         "params": dict(game.params),
         "seats": game.seats,
         "roles": list(game.roles),
+    }
+
+
+def rule_summary(game: FunctionGame) -> dict[str, Any]:
+    """A game by a rule as JSON-able data: what each seat may do, and what theory says."""
+    return {
+        **_identity(game),
         "actions": [
             {"low": options.low, "high": options.high, "step": options.step, "also": list(options.also)}
             if isinstance(options, Amounts)
@@ -111,7 +113,7 @@ def rule_summary(game: FunctionGame) -> dict[str, Any]:
 def _mixed(game: Game) -> dict[str, Any] | None:
     if tuple(map(len, game.actions)) != (2, 2):
         return None
-    found = mixed_equilibria_2x2(game)
+    equilibria = mixed_equilibria_2x2(game)
     pieces = [
         {
             "kind": piece.kind,
@@ -122,12 +124,12 @@ def _mixed(game: Game) -> dict[str, Any] | None:
                 for corner in piece.corners
             ],
         }
-        for piece in found.pieces
+        for piece in equilibria.pieces
     ]
     return {
-        "degenerate": found.degenerate,
+        "degenerate": equilibria.degenerate,
         "pieces": pieces,
-        "components": [list(c) for c in found.components],
+        "components": [list(c) for c in equilibria.components],
     }
 
 

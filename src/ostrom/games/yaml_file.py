@@ -259,7 +259,7 @@ class _Reader:
             self._nested(part, actions, tensor, (*at, i))
 
     def _by_outcome(self, value: Mapping[Any, Any], actions: Any, tensor: NDArray[np.float64]) -> None:
-        for outcome, paid in value.items():
+        for outcome, payoffs in value.items():
             names = [name.strip() for name in str(outcome).split(",")]
             if len(names) != len(actions):
                 raise self.error(
@@ -274,7 +274,7 @@ class _Reader:
             at = tuple(actions[seat].index(name) for seat, name in enumerate(names))
             if not np.isnan(tensor[at]).any():
                 raise self.error("says this outcome twice", f"payoffs.{outcome}")
-            tensor[at] = self._paid(paid, len(actions), f"payoffs.{outcome}")
+            tensor[at] = self._paid(payoffs, len(actions), f"payoffs.{outcome}")
         missing = np.argwhere(np.isnan(tensor).any(axis=-1))
         if len(missing):
             names = [actions[seat][i] for seat, i in enumerate(missing[0])]

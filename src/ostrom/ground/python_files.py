@@ -80,21 +80,21 @@ def bind(value: Any, folder: Path, file: str, key: str = "") -> Any:
         return {**fields, **named} if isinstance(named, dict) else fields
     if not isinstance(value, str) or BOUND.fullmatch(value):
         return value
-    written = WRITTEN.fullmatch(value)
-    if written is None:
+    match = WRITTEN.fullmatch(value)
+    if match is None:
         return value
-    name = written["name"] or Path(written["file"]).stem
-    digest = run_file(written["file"], folder, file, key)
-    if not hasattr(_MODULES[written["file"], digest], name):
-        known = [one for one in vars(_MODULES[written["file"], digest]) if not one.startswith("_")]
+    name = match["name"] or Path(match["file"]).stem
+    digest = run_file(match["file"], folder, file, key)
+    if not hasattr(_MODULES[match["file"], digest], name):
+        known = [one for one in vars(_MODULES[match["file"], digest]) if not one.startswith("_")]
         raise StudyError(
-            f"{written['file']} has no {name!r}",
+            f"{match['file']} has no {name!r}",
             file=file,
             key=key,
             found=value,
             allowed=known or ("nothing",),
         )
-    part = {"name": f"{written['file']}:{name}@{digest}", **_parameters(written["more"], file, key)}
+    part = {"name": f"{match['file']}:{name}@{digest}", **_parameters(match["more"], file, key)}
     return {"strategy": part} if re.search(r"(^|\.)types\.[^.]+$", key) else part
 
 

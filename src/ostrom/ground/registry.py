@@ -220,20 +220,20 @@ class Registry(Generic[T]):
         """The module of every part that is found by the name of its file or stands in the table."""
         packages = [self.package] if self.package else []
         packages += [f"{holder}.{self.folder}" for holder in own_holders()] if self.folder else []
-        found = dict(self.table)
+        places = dict(self.table)
         for package in packages:
             for name in self._parts_in(package):
-                found.setdefault(name, f"{package}.{name}")
+                places.setdefault(name, f"{package}.{name}")
         if self.declared is not None:
-            found |= dict.fromkeys(import_module(self.declared).DECLARED, self.declared)
+            places |= dict.fromkeys(import_module(self.declared).DECLARED, self.declared)
         for replication, package in replications().items() if self.folder or self.module else ():
             if self.module and self.module in _modules(package):
-                found[replication] = f"{package}.{self.module}"
+                places[replication] = f"{package}.{self.module}"
             for name in self._parts_in(f"{package}.{self.folder}") if self.folder else ():
                 place = f"{package}.{self.folder}.{name}"
-                if found.setdefault(name, place) != place:
-                    self._clashes.setdefault(name, [found[name]]).append(place)
-        return found
+                if places.setdefault(name, place) != place:
+                    self._clashes.setdefault(name, [places[name]]).append(place)
+        return places
 
     def _parts_in(self, package: str) -> list[str]:
         """The names of the parts that a package holds: its modules; a kind that is declared as data adds those."""
@@ -304,9 +304,9 @@ class Registry(Generic[T]):
             if place is None:
                 found: Callable[..., T] = self._foreign[name].load()
                 return found
-            held = import_module(module)
+            package = import_module(module)
             if module == self.declared:
-                declared: Callable[..., T] = held.DECLARED[name]
+                declared: Callable[..., T] = package.DECLARED[name]
                 return declared
         except OstromError:
             raise
@@ -316,9 +316,9 @@ class Registry(Generic[T]):
             where = module or f"package {owner(self._foreign[name])}"
             raise StudyError(f"{self.kind} {name}: {where} cannot be loaded: {_reason(error)}") from error
         constant = attribute or self.constant
-        if not hasattr(held, constant):
+        if not hasattr(package, constant):
             raise StudyError(f"{self.kind} {name}: {module} does not assign the constant {constant}")
-        part: Callable[..., T] = getattr(held, constant)
+        part: Callable[..., T] = getattr(package, constant)
         return part
 
     def part(self, name: str, kind: type[Part]) -> Part:
@@ -372,31 +372,31 @@ class Registry(Generic[T]):
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], key: str | None, file: str | None
     ) -> StudyError:
         """Why parameters do not fit a part."""
-        known = {
+        parameters = {
             p.name: p
             for p in self.parameters(name).values()
             if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL, p.POSITIONAL_ONLY)
         }
         part, by_place = (
             f"{self.kind} {name}",
-            [p.name for p in known.values() if p.kind is not p.KEYWORD_ONLY],
+            [p.name for p in parameters.values() if p.kind is not p.KEYWORD_ONLY],
         )
-        unknown = [k for k in kwargs if k not in known]
+        unknown = [k for k in kwargs if k not in parameters]
         twice = [k for k in by_place[: len(args)] if k in kwargs]
         missing = [
             p.name
-            for p in known.values()
+            for p in parameters.values()
             if p.default is p.empty and p.name not in kwargs and p.name not in by_place[: len(args)]
         ]
         if unknown:
-            text = unknown_key(str(unknown[0]), known, part)
+            text = unknown_key(str(unknown[0]), parameters, part)
         elif len(args) > len(by_place):
             text = f"{part} takes at most {len(by_place)} values without a name, found {len(args)}"
         elif twice:
             text = f"{part}: {twice[0]!r} is given twice, by its place and by its name"
         else:
             text = f"{part} needs {', '.join(map(repr, missing))}"
-        return StudyError(text, key=key, file=file, allowed=known or ("no parameters",))
+        return StudyError(text, key=key, file=file, allowed=parameters or ("no parameters",))
 
 
 @lru_cache(maxsize=1024)

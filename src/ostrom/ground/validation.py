@@ -30,29 +30,29 @@ def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: 
     path = [*(str(p) for p in way if not _is_branch(p)), *map(str, last)]
     key = ".".join(filter(None, [prefix, *path]))
     allowed: Iterable[str] | None = None
-    found = first.get("input")
+    value = first.get("input")
     text = _plain_words(first)
     if first["type"] == "extra_forbidden":
-        allowed, found = sorted(_fields_at(schema, path[:-1])), None
+        allowed, value = sorted(_fields_at(schema, path[:-1])), None
         text = "there is no such key"
         if near := nearest(path[-1], allowed):
             text += f", did you mean {near!r}?"
     elif first["type"] == "missing":
-        text, found = "is missing", None
+        text, value = "is missing", None
     elif first["type"] == "value_error":
-        found = None
+        value = None
     elif first["type"] == "literal_error":
         allowed = [part.strip(" '") for part in first["ctx"]["expected"].replace(" or ", ", ").split(",")]
-        near = nearest(found, allowed) if isinstance(found, str) else None
+        near = nearest(value, allowed) if isinstance(value, str) else None
         text = "is none of the allowed words" + (f", did you mean {near!r}?" if near else "")
     else:  # a union is refused once for every kind of value that it takes
         same = [e for e in found_all if e["input"] is first["input"] and e["type"] in _KINDS]
         kinds = list(dict.fromkeys(_KINDS[e["type"]] for e in same))
         if len(kinds) > 1:
             text = f"must be {' or '.join(kinds)}"
-    if isinstance(found, dict | list) and len(str(found)) > 80:
-        found = None
-    return StudyError(text, file=file, key=key or None, found=found, allowed=allowed)
+    if isinstance(value, dict | list) and len(str(value)) > 80:
+        value = None
+    return StudyError(text, file=file, key=key or None, found=value, allowed=allowed)
 
 
 _KINDS = {

@@ -267,7 +267,31 @@ def relay(play: Play, ask: Callable[[list[Decision]], Asked]) -> Play:
             return outcome
 
 
-class Around(Mechanism):
+class UnderRules(Mechanism):
+    """A mechanism whose rounds are those of the ``rules`` that it holds."""
+
+    rules: Mechanism
+
+    def lasting(self, rounds: int) -> Self:
+        """This mechanism over rules that last so many rounds."""
+        changed = copy(self)
+        changed.rules = self.rules.lasting(rounds)
+        return changed
+
+    def most_rounds(self, game: Game) -> int:
+        """Delegates to the rules."""
+        return self.rules.most_rounds(game)
+
+    def survival(self, number: int) -> float:
+        """Delegates to the rules."""
+        return self.rules.survival(number)
+
+    def longest_history(self, game: Game) -> int:
+        """Delegates to the rules."""
+        return self.rules.longest_history(game)
+
+
+class Around(UnderRules):
     """A mechanism that leaves everything to the ``rules`` inside but what a subclass adds.
 
     What the rules alone have (``rounds``, ``noise``, ``window``) is read through it, as tables and charts ask for it.
@@ -320,25 +344,9 @@ class Around(Mechanism):
         """Delegates to the wrapped rules."""
         return self.rules.bystander(view, seat)
 
-    def most_rounds(self, game: Game) -> int:
-        """Delegates to the wrapped rules."""
-        return self.rules.most_rounds(game)
-
-    def longest_history(self, game: Game) -> int:
-        """Delegates to the wrapped rules."""
-        return self.rules.longest_history(game)
-
-    def lasting(self, rounds: int) -> Self:
-        """This wrapper around rules that last so many rounds."""
-        return self.around(self.rules.lasting(rounds))
-
     def brief(self) -> Mechanism:
         """This wrapper around brief rules."""
         return self.around(self.rules.brief())
-
-    def survival(self, number: int) -> float:
-        """Delegates to the wrapped rules."""
-        return self.rules.survival(number)
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:
         """The decisions of the wrapped rules, which do not count added observers."""

@@ -1,18 +1,17 @@
 """Rules for matches that go on from, or look back at, a point of another match."""
 
 from collections.abc import Sequence
-from copy import copy
 from itertools import count
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Asked, Mechanism, relay
+from ostrom.mechanisms.base import Asked, Mechanism, UnderRules, relay
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 
 
-class Branched(Mechanism):
+class Branched(UnderRules):
     """The same rules, with the chance of the original match up to a step and the own chance from there on."""
 
     def __init__(self, rules: Mechanism, step: int) -> None:
@@ -35,26 +34,8 @@ class Branched(Mechanism):
         return relay(play, ask)
 
     def most_decisions(self, game: Game) -> int:
-        """As the rules say."""
+        """Delegates to the rules that were forked."""
         return self.rules.most_decisions(game)
-
-    def lasting(self, rounds: int) -> Self:
-        """With matches of so many rounds."""
-        changed = copy(self)
-        changed.rules = self.rules.lasting(rounds)
-        return changed
-
-    def most_rounds(self, game: Game) -> int:
-        """As the rules say."""
-        return self.rules.most_rounds(game)
-
-    def survival(self, number: int) -> float:
-        """As the rules say."""
-        return self.rules.survival(number)
-
-    def longest_history(self, game: Game) -> int:
-        """As the rules say."""
-        return self.rules.longest_history(game)
 
 
 class Moment(Mechanism):

@@ -65,6 +65,7 @@ class Rounds:
             # What stays the same is looked up once: with scripts the rules take as long as the players.
             self._seats = [(seat, choice_of(game.named_actions(seat))) for seat in range(game.seats)]
             self._named: Any = game.named
+            self._payoff = game.payoff
             self.play = self._one_step
         else:
             self.play = self._by_stages
@@ -103,7 +104,7 @@ class Rounds:
             for answer in answers:
                 profile = profile[answer.value]
             played: Any = _new(Round)
-            played.number, played.actions, played.payoffs = number, profile, game.payoff(profile)
+            played.number, played.actions, played.payoffs = number, profile, self._payoff(profile)
             played.players, played.expected, played.facts = (), None, NOTHING
             played.missed = ()
             return played  # type: ignore[no-any-return]
@@ -242,8 +243,8 @@ def otherwise(game: Game, played: Round, seat: int) -> Round | None:
     could not have moved so.
     """
     moves = [dict(move) for move in played.facts.get("moves", ())]
-    changed = max((i for i, move in enumerate(moves) if move["seat"] == seat), default=None)
-    if game.stateful or played.void or changed is None:
+    last = max((i for i, move in enumerate(moves) if move["seat"] == seat), default=None)
+    if game.stateful or played.void or last is None:
         return None
     stages, at = game.begin(Now(played.number, chance=_refused)), 0
     try:
@@ -251,7 +252,7 @@ def otherwise(game: Game, played: Round, seat: int) -> Round | None:
         while True:
             for turn in due:
                 move = moves[at]
-                if at == changed:
+                if at == last:
                     move["value"] = _other(turn.options, move["value"])
                 if (turn.seat, turn.stage) != (move["seat"], move["stage"]) or move[
                     "value"
@@ -262,7 +263,7 @@ def otherwise(game: Game, played: Round, seat: int) -> Round | None:
     except (IndexError, _ByChance):
         return None
     except StopIteration as stop:
-        if at < len(moves) or moves[changed]["value"] == played.facts["moves"][changed]["value"]:
+        if at < len(moves) or moves[last]["value"] == played.facts["moves"][last]["value"]:
             return None
         other = _round(game, played.number, moves, stop.value, played.missed)
         return replace(other, players=played.players, facts={**played.facts, **other.facts})

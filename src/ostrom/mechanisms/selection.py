@@ -58,10 +58,10 @@ def fermi(gap: float) -> float:
     return 1.0 / (1.0 + exp(-gap)) if gap >= 0.0 else exp(gap) / (1.0 + exp(gap))
 
 
-def drawn(chances: Sequence[float], u: float) -> int | None:
+def draw_index(chances: Sequence[float], u: float) -> int | None:
     """The place that a number in [0, 1) falls on; None beyond the last one.
 
-    >>> drawn([0.5, 0.25], 0.6), drawn([0.5, 0.25], 0.9)
+    >>> draw_index([0.5, 0.25], 0.6), draw_index([0.5, 0.25], 0.9)
     (1, None)
     """
     passed = 0.0
@@ -115,7 +115,7 @@ def next_parents(
     for _ in range(births):
         weights = fitness([payoffs[p] for p in parents], strength)
         total = fsum(weights)
-        place = drawn([weight / total for weight in weights], float(rng.random()))
+        place = draw_index([weight / total for weight in weights], float(rng.random()))
         parent = parents[count - 1 if place is None else place]
         dies = int(rng.integers(count))
         parents[dies], newborn[dies] = parent, True
@@ -156,7 +156,7 @@ class Imitation:
                 source: int | None = int(u * life.count)
             else:
                 paid = [life.paid(p, last) for p in around]
-                place = drawn(takeover(self.rule, self.strength, life.paid(player, last), paid), u)
+                place = draw_index(takeover(self.rule, self.strength, life.paid(player, last), paid), u)
                 # What rounding leaves over belongs to the last neighbour where somebody must take the place.
                 if place is None and around and self.rule == "death-birth":
                     place = len(around) - 1

@@ -218,18 +218,18 @@ class SocietyRules(Mechanism):
                 yield from self._statements(life, number, "during")
             tables = self.tables(life, number)
             table_of = {player: table for table in tables for player in table}
-            asked = sorted(table_of)
+            players = sorted(table_of)
             given: dict[int, Answer] = {}
-            if asked:
-                answers = yield [self.question(life, p, table_of[p], number) for p in asked]
-                given = dict(zip(asked, answers, strict=True))
+            if players:
+                answers = yield [self.question(life, p, table_of[p], number) for p in players]
+                given = dict(zip(players, answers, strict=True))
             played: dict[int, Round] = {}
             for round_ in self.settle(life, tables, given, number, missing):
                 life.rounds.append(round_)
                 played.update(dict.fromkeys(round_.players, round_))
             life.past.append(played)
             self._remember(life, played)
-            late = [p for p in asked if given[p].reading == "missed"] if missing is not None else []
+            late = [p for p in players if given[p].reading == "missed"] if missing is not None else []
             if missing is not None and (ended := missing.ends(times, late)):
                 break
             if number < self.rounds:
@@ -353,21 +353,21 @@ class Rewiring:
         if number % self.every:
             return
         rng = life.streams.about(number, 0, "rewiring")
-        chosen = sorted(int(p) for p in rng.permutation(life.count)[: self.asked(life.count)])
+        choosers = sorted(int(p) for p in rng.permutation(life.count)[: self.asked(life.count)])
         near, far = {}, {}
-        for player in chosen:
+        for player in choosers:
             around = sorted(life.links[player])
             near[player] = sorted(around[int(i)] for i in rng.permutation(len(around))[: self.seen])
             free = [p for p in range(life.count) if p != player and p not in life.links[player]]
             far[player] = sorted(free[int(i)] for i in rng.permutation(len(free))[: self.offers])
         answers = yield [
             self._question("link", life, player, number, name, told, near[player], far[player])
-            for player in chosen
+            for player in choosers
         ]
         by_name = {own: member for member, own in enumerate(life.names)}
         cut: list[list[int]] = []
         proposed: dict[int, list[int]] = {}
-        for player, answer in zip(chosen, answers, strict=True):
+        for player, answer in zip(choosers, answers, strict=True):
             if (left := answer.value["cut"]) != NOBODY:
                 cut.append(sorted((player, by_name[left])))
             if (wanted := answer.value["propose"]) != NOBODY:

@@ -67,18 +67,18 @@ class Channel:
         return tuple(sorted(seats))
 
 
-def channels_of(stated: Any) -> dict[str, Channel]:
+def channels_of(value: Any) -> dict[str, Channel]:
     """The channels that a study declares: ``{ring: [1, 2], hall: {members: everybody, overseen: told}}``.
 
     >>> channels_of({"ring": [1, 2]})["ring"].overseen
     'no'
     """
-    if not isinstance(stated, Mapping) or not 1 <= len(stated) <= MOST_CHANNELS:
+    if not isinstance(value, Mapping) or not 1 <= len(value) <= MOST_CHANNELS:
         raise ParameterError(
-            f"talk.channels must map 1 to {MOST_CHANNELS} names to their members, found {brief(stated)}"
+            f"talk.channels must map 1 to {MOST_CHANNELS} names to their members, found {brief(value)}"
         )
     channels = {}
-    for name, channel in stated.items():
+    for name, channel in value.items():
         if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,29}", name):
             raise ParameterError(
                 f"talk.channels: a name has small letters, digits and _ (found {brief(name)})"
@@ -177,7 +177,7 @@ def conversation(talk: Talk, speakers: Sequence[Speaker], hearing: Hearing) -> C
 
     A missed message has an empty text.
     """
-    said: list[Message] = []
+    messages: list[Message] = []
     late: set[int] = set()
     kind = "private" if talk.private else "channel"
     groups = [speakers] if talk.order == "simultaneous" else [[speaker] for speaker in speakers]
@@ -187,7 +187,7 @@ def conversation(talk: Talk, speakers: Sequence[Speaker], hearing: Hearing) -> C
                 Decision(
                     speaker.player,
                     "message",
-                    hearing(speaker, said),
+                    hearing(speaker, messages),
                     message_form(talk.length, _choice(talk, speaker), kind),
                     speaker.agent,
                 )
@@ -207,8 +207,8 @@ def conversation(talk: Talk, speakers: Sequence[Speaker], hearing: Hearing) -> C
                     choice = answer.value.get("to", next(iter(speaker.receivers)))
                     message |= speaker.receivers[choice]
                 spoken.append(message)
-            said = [*said, *spoken]
-    return said, tuple(sorted(late))
+            messages = [*messages, *spoken]
+    return messages, tuple(sorted(late))
 
 
 def _choice(talk: Talk, speaker: Speaker) -> tuple[str, ...]:

@@ -126,7 +126,7 @@ class Memory(ABC):
 
 
 def no_cooperation(game: Game) -> str | None:
-    """The complaint of a memory that speaks of cooperation about a game that does not."""
+    """Why a memory that needs a cooperative action cannot be used in this game; None if it can."""
     if None in game.cooperative:
         return f"game {game.name} does not define a cooperative action for every seat"
     return None

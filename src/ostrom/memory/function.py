@@ -35,20 +35,20 @@ class FunctionMemory(Memory):
         rounds = list(view.history)
         more = {"rng": draw(view.round, "function")} if self._draws else {}
         try:
-            shown = self.function(view if self._takes_view else rounds, **self.params, **more)
+            result = self.function(view if self._takes_view else rounds, **self.params, **more)
         except Exception as error:
             raise UsageError(f"memory {self.name}: {type(error).__name__}: {error}") from error
-        if isinstance(shown, Shown):
-            return shown
-        if isinstance(shown, str):
-            return Shown(note=shown)
+        if isinstance(result, Shown):
+            return result
+        if isinstance(result, str):
+            return Shown(note=result)
         places = {id(one): place for place, one in enumerate(rounds)}
-        listed = list(shown) if isinstance(shown, list | tuple) else None
+        listed = list(result) if isinstance(result, list | tuple) else None
         order = None if listed is None else [places.get(id(one), -1) for one in listed]
         if listed is None or order is None or order != sorted(set(order)) or -1 in order:
             raise UsageError(
                 f"memory {self.name}: a function that is a memory must return some of the rounds that it is given, in "
-                f"their order, or a text (returned {type(shown).__name__})"
+                f"their order, or a text (returned {type(result).__name__})"
             )
         return Shown(listed, gaps=True)
 

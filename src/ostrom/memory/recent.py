@@ -71,7 +71,7 @@ class Forgetting(Memory):
         return Shown(kept[-self.most :] if self.most else kept, gaps=True)
 
     def most_lines(self, rounds: int) -> int:
-        """All of them, up to the limit."""
+        """All rounds, or the limit where there is one."""
         return min(rounds, self.most or rounds)
 
     def gone(self, age: int) -> float:

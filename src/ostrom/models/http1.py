@@ -24,6 +24,7 @@ BYTES_PER_TOKEN = 512
 BYTES_PER_ALTERNATIVE = 256
 TOKENS_IF_UNSET = 32_768
 LARGEST_BODY = 256 << 20
+_IF_UNSET = BASE + TOKENS_IF_UNSET * BYTES_PER_TOKEN
 _BOUNDS = ("max_tokens", "max_completion_tokens")
 
 
@@ -33,6 +34,8 @@ def largest_body(request: Request) -> int:
     >>> largest_body(Request((), params={"max_tokens": 2000})) == 4 * 2**20 + 2000 * 512
     True
     """
+    if not request.params and not request.top_logprobs:
+        return _IF_UNSET
     tokens, alternatives = longest_reply(request.params), request.top_logprobs
     if extra := request.params.get("extra"):
         alternatives = max(alternatives, _count(extra.get("top_logprobs")) or 0)
@@ -45,6 +48,8 @@ def longest_reply(params: Mapping[str, Any], unset: int = TOKENS_IF_UNSET) -> in
     >>> longest_reply({"max_tokens": 2000}), longest_reply({"max_tokens": 9, "extra": {"max_tokens": 50, "n": 2}})
     (2000, 100)
     """
+    if not params:
+        return unset
     tokens = _count(params.get("max_tokens")) or unset
     if extra := params.get("extra"):
         # What stands here goes into the request as it is, so it may hold another bound than ours.

@@ -37,11 +37,14 @@ def is_reasoning_model(model: str) -> bool:
 
 def encode(request: Request, model: str, dialect: Dialect, token_word: str = "max_tokens") -> bytes:
     """The body of one chat call. Which abilities the request may use has been checked before."""
-    # orjson writes the message dataclasses by itself, which is faster than making dicts of them.
-    messages: Any = _with_tools(request.messages) if request.tools else request.messages
     chat = dialect.endpoint == "chat"
     body: dict[str, Any] = {"model": model}
-    body |= {"messages": messages} if chat else {"prompt": as_one_text(request)}
+    if not chat:
+        body["prompt"] = as_one_text(request)
+    elif request.tools:
+        body["messages"] = _with_tools(request.messages)
+    else:  # orjson writes plain dicts faster than dataclasses with slots
+        body["messages"] = [{"role": m.role, "content": m.content} for m in request.messages]
     for name, value in request.params.items():
         if name in _PLAIN:
             body[name] = value

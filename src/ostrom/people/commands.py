@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ostrom.cli.ending import spent, spent_data
+from ostrom.cli.ending import spending_text, spent_data
 from ostrom.cli.options import BUDGET, Json, Presets, Runs, Sets, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
@@ -119,24 +119,24 @@ def links(
 ) -> None:
     """Links to give to people: one secret link each, seats of a lab, or the link for a platform."""
     from ostrom.people.sources import LinkReader
-    from ostrom.web.tokens import signed
+    from ostrom.web.tokens import sign
 
     with _records(context) as records:
         key = records.register.key
         base = (public or records.register.meta("address") or "http://127.0.0.1:8000").rstrip("/")
         if back:
-            found = [
-                f"{v.code} {base}/?return={signed(key, 'return', v.code)}"
+            rows = [
+                f"{v.code} {base}/?return={sign(key, 'return', v.code)}"
                 for v in records.visits()
                 if v.end is None
             ]
         else:
             source = records.plan.people.source.model_copy(update={"verify": False})
-            found = LinkReader(source, key, Path()).links(base)
+            rows = LinkReader(source, key, Path()).links(base)
     if json:
-        print_json(found)
+        print_json(rows)
         return
-    for link in found:
+    for link in rows:
         write(link)
 
 
@@ -348,19 +348,19 @@ def pilot(
         from ostrom.people.pilot_browser import browse
 
         through = partial(browse, study=folder_of(study))
-    result, told = play(found.plan, crowd, name=called, runs=runs, options=options, through=through)
+    result, summary = play(found.plan, crowd, name=called, runs=runs, options=options, through=through)
     if json:
-        print_json({"run": str(runs / called), **told, **spent_data(result.tally)})
+        print_json({"run": str(runs / called), **summary, **spent_data(result.tally)})
         return
-    ends = sorted({end for cell in told["cells"].values() for end in cell})
+    ends = sorted({end for cell in summary["cells"].values() for end in cell})
     print_table(
         f"{called}: visits by cell",
         ["cell", *ends],
-        [[cell, *(counts.get(end, 0) for end in ends)] for cell, counts in told["cells"].items()],
+        [[cell, *(counts.get(end, 0) for end in ends)] for cell, counts in summary["cells"].items()],
     )
-    shares = ", ".join(f"{count} {end}" for end, count in sorted(told["ends"].items()))
-    over = sum(count for end, count in told["ends"].items() if end != "open")
-    whole = "complete" if over == told["people"] else "not complete: the same command goes on"
-    say(f"{how_many(told['people'], 'participant')}: {shares}; {spent(result.tally)}")
-    say(f"{over} of {told['people']} visits are over: the pilot is {whole}")
+    shares = ", ".join(f"{count} {end}" for end, count in sorted(summary["ends"].items()))
+    over = sum(count for end, count in summary["ends"].items() if end != "open")
+    whole = "complete" if over == summary["people"] else "not complete: the same command goes on"
+    say(f"{how_many(summary['people'], 'participant')}: {shares}; {spending_text(result.tally)}")
+    say(f"{over} of {summary['people']} visits are over: the pilot is {whole}")
     say(f"run: {runs / called}")

@@ -16,7 +16,7 @@ from ostrom.people.sources import LinkReader
 from ostrom.people.words import words
 from ostrom.web.security import Gatekeeper, Refused
 from ostrom.web.server import static
-from ostrom.web.tokens import signed, verified
+from ostrom.web.tokens import sign, verified
 
 PING = 15.0
 """Seconds between signs of life on a stream of news."""
@@ -72,7 +72,7 @@ class Participants:
 
     def _admit(self, live: LiveVisit, response: Response) -> Response:
         response.set_cookie(
-            self.cookie, signed(self._key, "visit", live.code), max_age=30 * 86400, path="/", httponly=True,
+            self.cookie, sign(self._key, "visit", live.code), max_age=30 * 86400, path="/", httponly=True,
             samesite="lax", secure=self.gatekeeper.secure,
         )  # fmt: skip
         return response

@@ -238,7 +238,7 @@ async def _visit(host: PilotHost, number: int, moments: int) -> None:
             await live.news(live.version, PATIENCE)
         elif not await host.gone(live):
             host.shown(entry)
-            value, personal = answered(host, entry, who.chance.at(entry.step, 0, "page"))
+            value, personal = answer_to(host, entry, who.chance.at(entry.step, 0, "page"))
             await host.settle(live, entry, value, personal)
 
 
@@ -252,7 +252,7 @@ async def _next(host: PilotHost, live: LiveVisit, over: Callable[[], bool]) -> O
     return None
 
 
-def answered(host: Host, entry: Open, rng: np.random.Generator) -> tuple[Any, list[tuple[str, str]]]:
+def answer_to(host: Host, entry: Open, rng: np.random.Generator) -> tuple[Any, list[tuple[str, str]]]:
     """An answer to a page of a visit, and the parts of it that are personal."""
     form, sheet = entry.decision.form, host.sheet(entry.decision, host.people.languages[0])
     if sheet is not None:
@@ -268,19 +268,19 @@ def filled_in(sheet: Questionnaire, rng: np.random.Generator) -> tuple[dict[str,
     for name, question in sheet.named():
         if question.options:
             drawn = question.options[int(rng.integers(len(question.options)))]
-            said: Any = question.answer if question.answer is not None and rng.random() < RIGHT else drawn
+            answer: Any = question.answer if question.answer is not None and rng.random() < RIGHT else drawn
         elif question.number is not None:
-            said = int(
+            answer = int(
                 rng.integers(question.number.low, min(question.number.high, question.number.low + 60) + 1)
             )
         elif question.optional:
             continue
         else:
-            said = "simulated"
+            answer = "simulated"
         if question.kept_apart:
-            personal.append((name, str(said)))
+            personal.append((name, str(answer)))
         else:
-            value[name] = said
+            value[name] = answer
     return value, personal
 
 

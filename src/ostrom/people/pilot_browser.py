@@ -11,7 +11,7 @@ from typing import Any
 from ostrom.engine.folder import Folder
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.people.live_visit import LiveVisit, Open
-from ostrom.people.pilot import Crowd, PilotHost, answered, participant
+from ostrom.people.pilot import Crowd, PilotHost, answer_to, participant
 from ostrom.people.server import listening, serve_people
 from ostrom.people.sources import LinkReader
 
@@ -128,7 +128,7 @@ async def _answer(host: PilotHost, page: Any, live: LiveVisit, entry: Open) -> N
             "--browser: participants choose between options; leave --browser out for other forms"
         )
     rng = host.participants[live.visit].chance.at(entry.step, 0, "page")
-    value, personal = answered(host, entry, rng)
+    value, personal = answer_to(host, entry, rng)
     sheet = host.sheet(entry.decision, host.people.languages[0])
     if sheet is None:
         await form.locator("button").first.click()

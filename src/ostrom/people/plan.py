@@ -31,7 +31,7 @@ from ostrom.people.text_files import localised, questionnaire, read_texts
 from ostrom.people.visit import Book, Visit
 from ostrom.people.words import words
 from ostrom.studies.checks import check_framing_labels, check_memory, check_spreading, check_strategies
-from ostrom.studies.factors import Cell, canonical, merge, on_top, put, spelled_out, unit_key
+from ostrom.studies.factors import Cell, canonical, merge, on_top, set_path, spelled_out, unit_key
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import rehearsed_facts
 from ostrom.studies.schema import StudyFile
@@ -125,9 +125,9 @@ class PeoplePlan(StudyPlan):
                     f"mechanism {name} has no rule for missed decisions: leave the time limit out",
                     file=self.file, key="people.time.decision", found=time.decision,
                 )  # fmt: skip
-            put(data, "mechanism.missed", time.missed)
+            set_path(data, "mechanism.missed", time.missed)
             if time.missed_at_most is not None:
-                put(data, "mechanism.missed_at_most", time.missed_at_most)
+                set_path(data, "mechanism.missed_at_most", time.missed_at_most)
         return self._cell_of(data, labels, self._traits(number))
 
     def _cell_of(self, data: Mapping[str, Any], labels: Mapping[str, Any], traits: Mapping[str, Any]) -> Cell:
@@ -236,23 +236,23 @@ class PeoplePlan(StudyPlan):
         people, w = self.people_of(cell), words(language)
         variants = {key: self.variant(cell, key) for key in people.order}
         rounds = {key: getattr(variant.mechanism, "rounds", None) for key, variant in variants.items()}
-        known: dict[str, Any] = {f"rounds.{key}": count for key, count in rounds.items()}
-        known["rounds"] = next(iter(rounds.values())) if len(set(rounds.values())) == 1 else None
-        known["matches"] = len(people.order)
-        known |= {
+        values: dict[str, Any] = {f"rounds.{key}": count for key, count in rounds.items()}
+        values["rounds"] = next(iter(rounds.values())) if len(set(rounds.values())) == 1 else None
+        values["matches"] = len(people.order)
+        values |= {
             f"pay.{name}": getattr(people.pay, name) for name in ("base", "per_point", "at_most", "currency")
         }
         low, high = people.time.reveal or (None, None)
-        known |= {"time.decision": people.time.decision, "time.reveal_low": low, "time.reveal_high": high}
-        known["time.missed_at_most"] = people.time.missed_at_most
+        values |= {"time.decision": people.time.decision, "time.reveal_low": low, "time.reveal_high": high}
+        values["time.missed_at_most"] = people.time.missed_at_most
         kinds = frozenset(
             "model" if other.config.tree else other.config.kind
             for key, variant in variants.items()
             for seat, other in enumerate(variant.seatings[0])
             if seat != self.persons(cell, key)[0]
         )
-        known["met"] = w.met_and.join(w[f"met_{kind}"] for kind in KINDS if kind in kinds)
-        return Values({name: _said(value) for name, value in known.items() if value is not None}, kinds)
+        values["met"] = w.met_and.join(w[f"met_{kind}"] for kind in KINDS if kind in kinds)
+        return Values({name: _said(value) for name, value in values.items() if value is not None}, kinds)
 
     def check_texts(self) -> None:
         """Refuse texts that ask for values which are not there, or claim what is so in no cell."""

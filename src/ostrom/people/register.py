@@ -268,9 +268,9 @@ class Register:
 
     def erase(self, *codes: str) -> int:
         """Remove everything about people, leave tombstones, and overwrite the space; how many were known."""
-        known = 0
+        count = 0
         for code in codes:
-            known += len(self._rows("SELECT 1 FROM participants WHERE code=?", code))
+            count += len(self._rows("SELECT 1 FROM participants WHERE code=?", code))
             self._put(
                 "INSERT OR IGNORE INTO tombstones SELECT code, ?2 FROM participants WHERE code=?1",
                 code,
@@ -285,7 +285,7 @@ class Register:
                 # The log still holds what was erased until it is cut; somebody who reads at this moment prevents that.
                 for _ in range(CUTS):
                     if not cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-                        return known
+                        return count
                     time.sleep(0.05)
         except sqlite3.Error as error:
             raise RunError(

@@ -15,7 +15,7 @@ import orjson
 from ostrom.ground.errors import StudyError
 from ostrom.ground.files import read_plain
 from ostrom.people.schema import Source
-from ostrom.web.tokens import signed, verified
+from ostrom.web.tokens import sign, verified
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.:@-]{1,128}")
 PARAMETERS = {
@@ -57,21 +57,21 @@ class LinkReader:
         """What of a link is passed on to the form that begins the visit."""
         return [(name, query[name]) for name in PARAMETERS[self.source.name] if name in query]
 
-    def invited(self, given: Mapping[str, str]) -> Invited | None:
+    def invited(self, query: Mapping[str, str]) -> Invited | None:
         """Who somebody is, or None where the parameters do not say so or are not genuine."""
         match self.source.name:
             case "prolific":
-                return self._prolific(given)
+                return self._prolific(query)
             case "mturk":
-                if given.get("assignmentId") == "ASSIGNMENT_ID_NOT_AVAILABLE":
+                if query.get("assignmentId") == "ASSIGNMENT_ID_NOT_AVAILABLE":
                     return None  # somebody looks at the task without having accepted it
-                return _both(given.get("workerId"), given.get("assignmentId"))
+                return _both(query.get("workerId"), query.get("assignmentId"))
             case "sona":
-                return _both(given.get("sona_id"), "")
+                return _both(query.get("sona_id"), "")
             case "link":
-                return self._placed(verified(self._key, "link", given.get("link", "")), given.get("link", ""))
+                return self._placed(verified(self._key, "link", query.get("link", "")), query.get("link", ""))
             case "lab":
-                return self._placed(given.get("seat"), "")
+                return self._placed(query.get("seat"), "")
 
     def _placed(self, number: str | None, session: str) -> Invited | None:
         """Who has one of the places of the study, by its number."""
@@ -83,7 +83,7 @@ class LinkReader:
         """The links to give to people, where the source has some of its own."""
         places = range(1, (self.source.places or 0) + 1)
         if self.source.name == "link":
-            return [f"{base}/?link={signed(self._key, 'link', str(n))}" for n in places]
+            return [f"{base}/?link={sign(self._key, 'link', str(n))}" for n in places]
         if self.source.name == "lab":
             return [f"{base}/?seat={n}" for n in places]
         return [f"{base}/?{QUERIES[self.source.name]}"]

@@ -76,62 +76,62 @@ def corpus(
         sample, forward, quality, specificity, family, held_out, placebo_below, tuple(leave_out or ())
     )
     with ExitStack() as stack:
-        opened = [stack.enter_context(open_run(name, runs)) for name in run]
+        open_runs = [stack.enter_context(open_run(name, runs)) for name in run]
         probing = Probing(
-            opened, judges, options.prompts, options.budget, retries, invalid, replace(options, ask_again=True),
+            open_runs, judges, options.prompts, options.budget, retries, invalid, replace(options, ask_again=True),
             lambda: watch_with(json=json),
         )  # fmt: skip
         if dry_run:
             _forecast(probing, arm, rules, json)
             return
         try:
-            made = probing.corpus(arm, rules)
+            selection = probing.corpus(arm, rules)
         except Unscored as error:
             say("the corpus is not written: judges have not scored every reply")
             say_trouble(error.result, " and asks again what failed")
             leave(error.result)
             return
-        told = summary(made, rules, [one.name for one in opened], [one.name for one in judges])
-        registered = standing_of(*opened)
+        facts = summary(selection, rules, [one.name for one in open_runs], [one.name for one in judges])
+        registered = standing_of(*open_runs)
     least = {"forward": forward, "quality": quality, "specificity": specificity}
     if agreed := agreement(probing.asked, least):
-        told["agreement"] = agreed
-    written = write_corpus(out, made, told)
-    told["scored_now"] = probing.scored
-    spent = [spent_data(result.tally) for result in probing.results]
+        facts["agreement"] = agreed
+    files = write_corpus(out, selection, facts)
+    facts["scored_now"] = probing.scored
+    costs = [spent_data(result.tally) for result in probing.results]
 
     def show() -> None:
-        _print(told)
-        if not made.examples:
+        _print(facts)
+        if not selection.examples:
             say("nothing passed the funnel; drops.jsonl says why, reply by reply")
-        state = "written" if written else "already up to date"
+        state = "written" if files else "already up to date"
         say(
-            f"{told['train']} training and {told['val']} validation examples ({arm}); {told['scored_now']} replies "
+            f"{facts['train']} training and {facts['val']} validation examples ({arm}); {facts['scored_now']} replies "
             f"scored now; {out}: {state}"
         )
 
-    document = {"corpus": str(out), "written": written, **told, "spent": spent}
+    document = {"corpus": str(out), "written": files, **facts, "spent": costs}
     print_answer(document, registered, show, json=json)
 
 
-def _print(told: dict[str, Any]) -> None:
+def _print(facts: dict[str, Any]) -> None:
     print_table(
-        f"Funnel of the arm {told['arm']}",
+        f"Funnel of the arm {facts['arm']}",
         ["stage", "in", "kept", "published", "dropped because"],
         [
             [stage["stage"], stage["in"], stage["kept"], stage["published"],
              "; ".join(f"{why} ({n})" for why, n in stage["reasons"].items()) or None]
-            for stage in told["stages"]
+            for stage in facts["stages"]
         ],
     )  # fmt: skip
-    share, echoes = told["cooperative_share"], told["echoes"]
+    share, echoes = facts["cooperative_share"], facts["echoes"]
     say(
         f"cooperative: {_percent(share['before'])} of what was collected, {_percent(share['after'])} of the corpus; "
         f"{echoes['forward_terms_that_echo_the_prompt']} of {echoes['forward_terms']} forward terms echo the prompt"
     )
-    if matching := told.get("matching"):
+    if matching := facts.get("matching"):
         say(f"matched {matching['matched']} of {matching['wanted']}; {_reasons(matching['reasons'])}")
-    for row in told.get("agreement", ()):
+    for row in facts.get("agreement", ()):
         kappa = "undefined" if row["kappa"] is None else f"{row['kappa']:.2f}"
         say(
             f"judges on {row['score']}: same {_percent(row['same'])}, within one {_percent(row['within_one'])}, "
@@ -150,20 +150,20 @@ def _percent(share: float | None) -> str:
 def _forecast(probing: Probing, arm: Any, rules: Any, json: bool) -> None:
     from ostrom.cli.ending import forecast_data, print_forecast
 
-    found = probing.forecast(arm, rules)
+    forecast = probing.forecast(arm, rules)
     if json:
         keep = ("calls", "tokens_in", "tokens_out", "usd", "budget")
         told = [
             {"run": plan.run.name, "replies": len(plan.corpus), "due": bound.matches,
              **{k: v for k, v in forecast_data(bound, plan.budget).items() if k in keep}}
-            for plan, bound in found
+            for plan, bound in forecast
         ]  # fmt: skip
         print_json({"arm": arm, "scoring": told})
         return
-    for plan, bound in found:
+    for plan, bound in forecast:
         counted = {"replies": len(plan.corpus), "scores due": bound.matches}
         print_forecast(f"{plan.run.name}/{plan.name}", counted, bound, plan.budget)
-    if not found:
+    if not forecast:
         say("no reply is left to score")
 
 
@@ -207,17 +207,18 @@ def train(
         raise UnknownName("way to truncate", truncate, TRUNCATE)
     schedule = Schedule(epochs=epochs, batch=batch, micro=micro, rate=rate, steps=steps)
     settings = Settings(seed, Shape(rank, alpha, dropout), schedule, most_tokens, truncate)  # type: ignore[arg-type]
-    done = train_adapter(corpus, base, out, settings, device=device, minutes=minutes, tell=_tell)
-    record = done.record
+    training = train_adapter(corpus, base, out, settings, device=device, minutes=minutes, tell=_tell)
+    record = training.record
     if json:
         print_json(
-            {"adapter": str(out), "complete": record is not None, "did": list(done.did),
-             "parity": None if done.parity is None else asdict(done.parity),
-             "step": done.progress.step, "steps": done.progress.total, "record": record}
+            {"adapter": str(out), "complete": record is not None, "did": list(training.did),
+             "parity": None if training.parity is None else asdict(training.parity),
+             "step": training.progress.step, "steps": training.progress.total, "record": record}
         )  # fmt: skip
     if record is None:
         say(
-            f"stopped after step {done.progress.step} of {done.progress.total}; the same command goes on from here"
+            f"stopped after step {training.progress.step} of {training.progress.total}; the same command goes on from "
+            "here"
         )
         sys.exit(1)
     losses, held = record["losses"], record["held_out_perplexity"]
@@ -225,16 +226,16 @@ def train(
         "" if held["base"] is None else f"; held-out perplexity {held['base']:.2f} to {held['adapter']:.2f}"
     )
     say(
-        f"{out}: {' and '.join(done.did) or 'already complete, nothing to do'}; {record['steps']} steps on "
+        f"{out}: {' and '.join(training.did) or 'already complete, nothing to do'}; {record['steps']} steps on "
         f"{record['device']}, loss {losses[0]:.3f} to {losses[-1]:.3f}{perplexity}"
     )
-    if done.parity is not None:
+    if training.parity is not None:
         say(
-            f"embedded runtime against the training, four likeliest tokens at {done.parity.places} places: "
-            f"log-probabilities differ by at most {done.parity.adapter:.3f}; training moved them by up to "
-            f"{done.parity.moved:.3f}"
+            f"embedded runtime against the training, four likeliest tokens at {training.parity.places} places: "
+            f"log-probabilities differ by at most {training.parity.adapter:.3f}; training moved them by up to "
+            f"{training.parity.moved:.3f}"
         )
-        if not done.parity.held:
+        if not training.parity.held:
             say("mind: more than 0.2; the runtime does not play the adapter that was trained")
             sys.exit(1)
 
@@ -273,20 +274,20 @@ def regress(
     from ostrom.probe.human_eval import sandbox
     from ostrom.probe.regression import ask, code_items, compare, format_items, gym_items
 
-    asked = [] if corpus is None else format_items(corpus, items)
+    questions = [] if corpus is None else format_items(corpus, items)
     for task in reasoning_gym or ():
-        asked += gym_items(task, items)
+        questions += gym_items(task, items)
     if human_eval is not None:
         if not run_code:
             raise UsageError(
                 "--human-eval runs code that the model wrote, in a sandbox of bubblewrap or namespaces: add --run-code"
             )
         sandbox()
-        asked += code_items(human_eval, items)
-    if not asked:
+        questions += code_items(human_eval, items)
+    if not questions:
         raise UsageError("nothing to ask: give --corpus DIR, --reasoning-gym TASK or --human-eval FILE")
     models = {"base": open_model(model), "adapter": open_model(model, adapter=str(adapter))}
-    found = compare(asked, ask(asked, models, adapter, max_tokens))
+    found = compare(questions, ask(questions, models, adapter, max_tokens))
     if json:
         print_json({"adapter": str(adapter), "tasks": [one.as_dict() for one in found]})
         return

@@ -140,7 +140,7 @@ def agreement(traces: Sequence[Trace], least: dict[str, int]) -> list[dict[str, 
 TRAIN, VAL, FUNNEL, DROPS, CARD = "train.jsonl", "val.jsonl", "funnel.json", "drops.jsonl", "README.md"
 
 
-def write_corpus(folder: Path, corpus: Corpus, told: Mapping[str, Any]) -> bool:
+def write_corpus(folder: Path, corpus: Corpus, facts: Mapping[str, Any]) -> bool:
     """Write all files of a corpus; False where they are there already, byte by byte."""
     drops = (
         {**trace.provenance(), "stage": stage.name, "reason": reason}
@@ -151,8 +151,8 @@ def write_corpus(folder: Path, corpus: Corpus, told: Mapping[str, Any]) -> bool:
         TRAIN: _lines(example.as_dict(corpus.arm) for example in corpus.train),
         VAL: _lines(example.as_dict(corpus.arm) for example in corpus.val),
         DROPS: _lines(drops),
-        CARD: dataset_card(told).encode(),
-        FUNNEL: orjson.dumps(told, option=orjson.OPT_INDENT_2) + b"\n",
+        CARD: dataset_card(facts).encode(),
+        FUNNEL: orjson.dumps(facts, option=orjson.OPT_INDENT_2) + b"\n",
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -180,30 +180,30 @@ ABOUT = {
 }
 
 
-def dataset_card(told: Mapping[str, Any]) -> str:
+def dataset_card(facts: Mapping[str, Any]) -> str:
     """The card for what ``summary`` told."""
     lines = [
-        f"# Corpus: {told['arm']}",
+        f"# Corpus: {facts['arm']}",
         "",
-        ABOUT[told["arm"]],
+        ABOUT[facts["arm"]],
         "",
-        f"{told['train']} training and {told['val']} validation examples from {_code(told['runs'])}, scored by "
-        f"{_code(told['judges'])}.",
+        f"{facts['train']} training and {facts['val']} validation examples from {_code(facts['runs'])}, scored by "
+        f"{_code(facts['judges'])}.",
     ]
-    if told["published_parts"]:
-        lines[-1] += f" Published: {told['published_parts']}."
-    if SCRIPTED in told["judges"]:
+    if facts["published_parts"]:
+        lines[-1] += f" Published: {facts['published_parts']}."
+    if SCRIPTED in facts["judges"]:
         lines += [
             "",
             f"`{SCRIPTED}` counts words and understands nothing: these scores show that the pipeline works.",
         ]
     lines += ["", "| stage | keeps | in | kept | published | dropped because |", "|---|---|---|---|---|---|"]
-    for stage in told["stages"]:
+    for stage in facts["stages"]:
         why = "; ".join(f"{reason} ({count})" for reason, count in stage["reasons"].items()) or "-"
         kept = f"{stage['kept']} | {stage['published'] or '-'}"
         lines.append(f"| {stage['stage']} | {stage['keeps']} | {stage['in']} | {kept} | {why} |")
-    share = told["cooperative_share"]
-    echoes = told["echoes"]
+    share = facts["cooperative_share"]
+    echoes = facts["echoes"]
     lines += [
         "",
         f"Cooperative actions: {_percent(share['before'])} of the collected replies, {_percent(share['after'])} "
@@ -213,7 +213,7 @@ def dataset_card(told: Mapping[str, Any]) -> str:
         f"{echoes['forward_terms_that_echo_the_prompt']} merely echo the prompt and do not count; "
         f"{echoes['replies_with_forward_echoes_only']} replies have no other ones.",
     ]
-    if (matching := told.get("matching")) is not None:
+    if (matching := facts.get("matching")) is not None:
         lines += [
             "",
             f"Matched: {matching['matched']} of {matching['wanted']} (model, game, history length and action are "
@@ -226,7 +226,7 @@ def dataset_card(told: Mapping[str, Any]) -> str:
         ]
     lines += ["", "## By source", ""]
     lines += ["| stage | model | history length | action | kept | dropped |", "|---|---|---|---|---|---|"]
-    for stage in told["stages"]:
+    for stage in facts["stages"]:
         lines += [
             f"| {stage['stage']} | `{cell['model']}` | {cell['history_length']} | {cell['action']} | "
             f"{cell['kept']} | {cell['dropped']} |"

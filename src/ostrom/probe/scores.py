@@ -219,7 +219,7 @@ class Probing:
 
     def corpus(self, arm: Arm, rules: Rules) -> Corpus:
         """Make the corpus; raises Unscored where judges could not finish."""
-        return build(collected(list(self.runs)), arm, rules, self._scored, len(self.judges))
+        return build(collect(list(self.runs)), arm, rules, self._scored, len(self.judges))
 
     def forecast(self, arm: Arm, rules: Rules) -> list[tuple[ScorePlan, Forecast]]:
         """What judges are still to be asked, without asking: a later stage may want more than is known now."""
@@ -232,7 +232,7 @@ class Probing:
                     self.forecasts.append((plan, plan.forecast(self.options.rates)))
             return self._with_scores(traces)
 
-        build(collected(list(self.runs)), arm, rules, look, len(self.judges))
+        build(collect(list(self.runs)), arm, rules, look, len(self.judges))
         return self.forecasts
 
     def _scored(self, traces: Sequence[Trace]) -> Sequence[Trace]:
@@ -267,7 +267,7 @@ class Probing:
         return [replace(trace, scores=known.get(trace.place, ())) for trace in traces]
 
 
-def collected(runs: list[Run]) -> Stage:
+def collect(runs: list[Run]) -> Stage:
     """The first stage: decisions of finished matches that a model took by itself and gave reasons for."""
     traces: list[Trace] = []
     reasons: dict[tuple[str, int, int, int], str] = {}

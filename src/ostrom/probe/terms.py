@@ -66,7 +66,7 @@ def copied_passages(reply: str, prompt: str) -> list[tuple[int, int]]:
     sentences = _sentences(reply, words)
     told = [m.group().lower() for m in _WORD.finditer(prompt)]
     places = grouped((word, place) for place, word in enumerate(told))
-    found: list[tuple[int, int]] = []
+    passages: list[tuple[int, int]] = []
     # running[p]: how many words up to here the reply shares with the prompt up to its word p
     running: dict[int, int] = {}
     lengths: list[int] = []
@@ -79,8 +79,8 @@ def copied_passages(reply: str, prompt: str) -> list[tuple[int, int]]:
         first = last - length + 1
         whole = any(first <= a and b <= last for a, b in sentences)
         if length >= COPIED or (length and whole):
-            found.append((words[first][1], words[last][2]))
-    return found
+            passages.append((words[first][1], words[last][2]))
+    return passages
 
 
 def _sentences(reply: str, words: list[tuple[str, int, int]]) -> list[tuple[int, int]]:

@@ -38,7 +38,7 @@ def setting_of(config: AgentConfig, game: Game) -> dict[str, Any]:
     }
 
 
-def split(agent: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
+def split_baselines(agent: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
     """The fields of an agent without baselines, and these."""
     memory = agent.get("memory")
     if not isinstance(memory, Mapping) or BASELINES not in memory:

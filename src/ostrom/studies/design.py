@@ -22,7 +22,7 @@ from ostrom.analysis.units import (
     TwoSides,
     as_text,
     comparison,
-    joined,
+    join_players,
     observations,
     shared_columns,
 )
@@ -92,7 +92,7 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
         if unit.kind != "match":
             continue
         players = [_typed(row, types) for row in rows.planned(unit)]
-        for own in [joined({"match": index}, players)] if whole else players:
+        for own in [join_players({"match": index}, players)] if whole else players:
             assert own is not None
             columns.update(own)
             for column in wanted:

@@ -10,7 +10,7 @@ from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms.controls import build_mechanism
-from ostrom.studies.factors import Factor, Grid, merge, on_top, put, read_factors, spelled_out
+from ostrom.studies.factors import Factor, Grid, merge, on_top, read_factors, set_path, spelled_out
 from ostrom.studies.load import merged, split_change, with_options
 from ostrom.studies.plan import CHECK_ALL, VARIED, StudyPlan
 
@@ -99,7 +99,9 @@ def _lost(
 ) -> str | None:
     """Why the value at a path reaches no match; None where it reaches one, or nobody can say."""
     try:
-        put(data, path, f"{MARK}/" if isinstance(value, str) and "/" in value else MARK)  # a model stays one
+        set_path(
+            data, path, f"{MARK}/" if isinstance(value, str) and "/" in value else MARK
+        )  # a model stays one
         data, root = with_options(data, file, models, seeds, budget), path.partition(".")[0]
     except StudyError:  # a mark cannot stand everywhere: in place of null, which takes a variant out
         return None
@@ -130,7 +132,7 @@ def _assigned(data: Mapping[str, Any], factors: Sequence[Factor], levels: Sequen
     cell = {key: deepcopy(data[key]) for key in PLAYED if data.get(key) is not None}
     for factor, level in zip(factors, levels, strict=True):
         for path, value in factor.levels[level].assigns.items():
-            put(cell, path, value)
+            set_path(cell, path, value)
     return cell
 
 

@@ -261,11 +261,11 @@ class Grid:
         return rule
 
 
-def put(data: dict[str, Any], path: str, value: Any) -> None:
+def set_path(data: dict[str, Any], path: str, value: Any) -> None:
     """Set one field by its path, making room on the way; a name alone in the way becomes a mapping.
 
     >>> d = {"mechanism": "repetition"}
-    >>> put(d, "mechanism.rounds", 5); d
+    >>> set_path(d, "mechanism.rounds", 5); d
     {'mechanism': {'name': 'repetition', 'rounds': 5}}
     """
     *way, last = path.split(".")

@@ -161,13 +161,13 @@ async def copy_answers(folder: Folder, copies: Mapping[int, Answers], finished: 
             for (step, player, part), (answer, _, asked) in answers.items():
                 if (step, player, part) not in there:
                     # 0 unreadable replies: those before this answer are counted in the parent.
-                    journal.answer(unit, step, player, part, marked(answer), 0, asked)
+                    journal.answer(unit, step, player, part, mark_copied(answer), 0, asked)
         for unit in finished:
             if unit not in states:
                 journal.finish(unit, "done", None, len({step for step, _, _ in copies[unit]}))
         await journal.flush()
 
 
-def marked(answer: Answer) -> Answer:
+def mark_copied(answer: Answer) -> Answer:
     """The answer with the mark of a copy."""
     return replace(answer, facts={**(answer.facts or {}), "copied": True})

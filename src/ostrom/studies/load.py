@@ -11,7 +11,7 @@ from ostrom.ground.registry import NamedFiles, replication_files
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import check_plain, in_words, read_yaml
 from ostrom.studies.baselines import BASELINES, FROM, setting_of
-from ostrom.studies.factors import merge, put
+from ostrom.studies.factors import merge, set_path
 from ostrom.studies.plan import with_files
 from ostrom.studies.schema import StudyFile
 from ostrom.studies.short_names import with_addresses
@@ -104,7 +104,7 @@ def merged(
     for change in changes:
         path, text = split_change(change)
         try:
-            put(data, path, read_yaml(text, "--set"))
+            set_path(data, path, read_yaml(text, "--set"))
         except StudyError as error:
             raise StudyError(f"{error.key}: {error.problem}", key="--set", found=change) from None
     if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
@@ -148,7 +148,7 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
         merged["types"] = {name: spec for name, spec in merged["types"].items() if spec is not None}
     for path, value in dotted.items():
         try:
-            put(merged, path, value)
+            set_path(merged, path, value)
         except StudyError as error:
             where = f"presets.{preset}.{path}"
             raise StudyError(f"{error.key}: {error.problem}", file=file, key=where) from None
@@ -250,20 +250,20 @@ def _baselines(run: Any, key: str, file: str) -> list[dict[str, Any]]:
             "WHERE kind = 'act' AND state = 'done' AND unit = 'match' AND action IS NOT NULL AND seat IS NOT NULL "
             "GROUP BY match, round ORDER BY match, round"
         )
-        counted: dict[int, dict[str, int] | None] = {}
+        counts: dict[int, dict[str, int] | None] = {}
         for row in rows:
             unit = opened.plan.unit(row["match"])
-            if row["match"] not in counted:
+            if row["match"] not in counts:
                 seated = [
                     setting_of(player.config, unit.game) for player in unit.players if not player.observes
                 ]
                 alike = all(one == seated[0] for one in seated) and seated[0]["window"] is not None
                 if alike and seated[0] not in (who for who, _ in groups):
                     groups.append((seated[0], {}))
-                counted[row["match"]] = (
+                counts[row["match"]] = (
                     next((of for who, of in groups if who == seated[0]), None) if alike else None
                 )
-            times = counted[row["match"]]
+            times = counts[row["match"]]
             if times is not None and len(row["actions"]) == unit.game.seats:
                 profile = [unit.game.index(seat, action) for seat, action in enumerate(row["actions"])]
                 text = text_of(unit.game, profile)

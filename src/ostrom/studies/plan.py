@@ -34,7 +34,7 @@ from ostrom.ground.validation import problem, validate
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
-from ostrom.studies.baselines import split, with_shares
+from ostrom.studies.baselines import split_baselines, with_shares
 from ostrom.studies.checks import (
     check_asking,
     check_attributes,
@@ -56,8 +56,8 @@ from ostrom.studies.factors import (
     clients_of,
     on_top,
     placed,
-    put,
     read_factors,
+    set_path,
     society_of,
     spelled_out,
     unit_key,
@@ -246,7 +246,7 @@ class StudyPlan(Plan):
         """The mechanism of a unit with some of its parameters changed."""
         data, _ = self._data(self._place(index)[1])
         for name, value in changes.items():
-            put(data, f"mechanism.{name}", value)
+            set_path(data, f"mechanism.{name}", value)
         return self._mechanism(canonical(data["mechanism"])).sized(len(self.unit(index).players))
 
     def _place(self, index: int) -> tuple[int, int, int]:
@@ -419,7 +419,7 @@ class StudyPlan(Plan):
                 allowed=sorted(self._base),
             )
         try:
-            put(data, path, value)
+            set_path(data, path, value)
         except StudyError as error:
             problem = f"{error.key}: {error.problem}"
             raise StudyError(problem, file=self.file, key=f"vary.{factor}", found=path) from None
@@ -478,7 +478,7 @@ class StudyPlan(Plan):
 
     def _player(self, fields: Mapping[str, Any], game: Game) -> AgentConfig:
         """The configuration of an agent in a game, a polar memory with the shares of its own baseline."""
-        plain, baselines = split(fields)
+        plain, baselines = split_baselines(fields)
         config = self._agent(canonical(plain))
         if baselines and (memory := with_shares(config, baselines, game, self.file)):
             return self._agent(canonical({**plain, "memory": memory}))

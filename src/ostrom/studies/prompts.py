@@ -49,37 +49,36 @@ def prompts_of(plan: Plan) -> dict[str, str]:
     """
     files: dict[str | None, set[str]] = {}
     """By prompt set: paths in its folder."""
+    for unit, config, decisions in _questions(plan):
+        library = library_for(config, plan.library)
+        used = set(_files(library, config, unit.mechanism.name, decisions))
+        if unit.mechanism.missing is not None:
+            used.add("history/missed.txt")
+        paths = {library.path_of(file) for file in _with_included(library, used)}
+        files[config.prompts] = files.get(config.prompts, set()) | paths
+    return hashes(plan.library, [in_set(name, file) for name, used in files.items() for file in used])
+
+
+def _questions(plan: Plan) -> Iterator[tuple[Unit, AgentConfig, list[Decision]]]:
+    """Every unit with each of its agents that reads prompts, and one decision of every kind that it may be asked."""
     for unit, configs in plan.asked():
         speaking = [config for config in configs if config.kind in ("model", "person")]
-        if not speaking:
-            continue
-        decisions = _decisions(plan, unit)
+        decisions = _decisions(plan, unit) if speaking else []
         for config in speaking:
-            library = library_for(config, plan.library)
-            used = set(_files(library, config, unit.mechanism.name, decisions))
-            if unit.mechanism.missing is not None:
-                used.add("history/missed.txt")
-            paths = {library.path_of(file) for file in _with_included(library, used)}
-            files[config.prompts] = files.get(config.prompts, set()) | paths
-    return hashes(plan.library, [in_set(name, file) for name, used in files.items() for file in used])
+            yield unit, config, decisions
 
 
 def try_prompts(plan: Plan) -> None:
     """Fill in one prompt for every kind of question; what cannot be filled in is refused now."""
-    for unit, configs in plan.asked():
-        speaking = [config for config in configs if config.kind in ("model", "person")]
-        if not speaking:
-            continue
-        decisions = _decisions(plan, unit)
-        for config in speaking:
-            renderer = renderer_of(config, plan.library)
-            if config.framing.language != ENGLISH:
-                library = library_for(config, plan.library)
-                for file in sorted(_files(library, config, unit.mechanism.name, decisions)):
-                    library.need_file(file)
-            for decision in decisions:
-                renderer.prompt(formed(decision, config), _shown(config, decision), None, config.facts)
-            renderer.correction("no answer", "")
+    for unit, config, decisions in _questions(plan):
+        renderer = renderer_of(config, plan.library)
+        if config.framing.language != ENGLISH:
+            library = library_for(config, plan.library)
+            for file in sorted(_files(library, config, unit.mechanism.name, decisions)):
+                library.need_file(file)
+        for decision in decisions:
+            renderer.prompt(formed(decision, config), _shown(config, decision), None, config.facts)
+        renderer.correction("no answer", "")
 
 
 def refuse_other_prompts(old: object, new: Mapping[str, str], where: str, so: str) -> None:
@@ -96,7 +95,7 @@ def refuse_other_prompts(old: object, new: Mapping[str, str], where: str, so: st
 
 def _decisions(plan: Plan, unit: Unit) -> list[Decision]:
     """One decision of every kind and form that a match of scripts comes to."""
-    found: dict[tuple[Any, ...], Decision] = {}
+    decisions: dict[tuple[Any, ...], Decision] = {}
     for asked in rehearse(plan, unit, enough=MOST_STEPS).values():
         for decision in asked:
             form = decision.form
@@ -109,8 +108,8 @@ def _decisions(plan: Plan, unit: Unit) -> list[Decision]:
                 bool(decision.view.history),
                 decision.view.facts.get("stage"),
             )
-            found.setdefault(key, decision)
-    return list(found.values())
+            decisions.setdefault(key, decision)
+    return list(decisions.values())
 
 
 def _files(library: Library, config: AgentConfig, mechanism: str, decisions: list[Decision]) -> Iterator[str]:
@@ -209,12 +208,12 @@ def _shown(config: AgentConfig, decision: Decision) -> Shown:
 
 def _with_included(library: Library, files: Iterable[str]) -> set[str]:
     """The files and all that they include."""
-    todo, found = list(files), set[str]()
+    todo, paths = list(files), set[str]()
     while todo:
         file = todo.pop()
-        if file in found:
+        if file in paths:
             continue
-        found.add(file)
+        paths.add(file)
         path = library.find(file)
         if path is None:
             continue
@@ -223,7 +222,7 @@ def _with_included(library: Library, files: Iterable[str]) -> set[str]:
         except UnicodeDecodeError:
             raise StudyError("is not a text file in UTF-8", file=str(path)) from None
         todo += _INCLUDED.findall(text)
-    return found
+    return paths
 
 
 def prompts_folder(manifest: Mapping[str, Any], path: Path) -> str | None:

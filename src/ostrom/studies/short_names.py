@@ -108,18 +108,18 @@ def _entry(model: str, names: Mapping[str, Any], key: str, file: str) -> dict[st
 
 def _factor(name: str, levels: Any, names: Mapping[str, Any], file: str) -> tuple[str, Any]:
     """A factor; one that sets a model by short names becomes one whose levels have these names."""
-    written = isinstance(levels, Mapping) and set(levels) == {"set", "to"}
-    path = str(levels["set"]) if written else name
-    values = levels["to"] if written else levels
+    compound = isinstance(levels, Mapping) and set(levels) == {"set", "to"}
+    path = str(levels["set"]) if compound else name
+    values = levels["to"] if compound else levels
     where = f"vary.{name}"
     if path.rpartition(".")[2] == "model" and isinstance(values, list):
         entries = {str(value): _entry(str(value), names, where, file) for value in values}
         if any("called" in entry for entry in entries.values()):
             if len(entries) < len(values):
                 raise StudyError("names a level twice", file=file, key=where, found=values)
-            short = name if written else name.rpartition(".")[2]
+            short = name if compound else name.rpartition(".")[2]
             return short, {label: _assigned(path, entry) for label, entry in entries.items()}
-    if isinstance(levels, Mapping) and not written:
+    if isinstance(levels, Mapping) and not compound:
         return name, {label: _compound(one, names, f"{where}.{label}", file) for label, one in levels.items()}
     return name, levels
 

@@ -221,11 +221,11 @@ class ServedBatches:
         return response(200, b"".join(line + b"\n" for line in lines))
 
     def _list(self, query: Mapping[str, str], anthropic: bool) -> bytes:
-        found = [batch for batch in reversed(self.batches.values()) if batch.anthropic == anthropic]
+        batches = [batch for batch in reversed(self.batches.values()) if batch.anthropic == anthropic]
         after = query.get("after") or query.get("after_id")
-        names = [batch.id for batch in found]
+        names = [batch.id for batch in batches]
         start = names.index(after) + 1 if after in names else 0
-        page = found[start : start + int(query.get("limit", "20"))]
+        page = batches[start : start + int(query.get("limit", "20"))]
         for batch in page:
             self._look(batch)
         return _ok(
@@ -234,7 +234,7 @@ class ServedBatches:
                 "data": [self._document(batch) for batch in page],
                 "first_id": page[0].id if page else None,
                 "last_id": page[-1].id if page else None,
-                "has_more": start + len(page) < len(found),
+                "has_more": start + len(page) < len(batches),
             }
         )
 

@@ -59,7 +59,7 @@ def _check_factory(factory: Callable[..., Game], game: Game) -> None:
     assert game.citation, f"{game.name}: a game of a catalog cites where it comes from"
     again = factory(**{name: game.params[name] for name in parameters})
     if not game.has_table and not again.has_table:
-        same = played(game, 0) == played(again, 0) and game.actions == again.actions
+        same = play_rounds(game, 0) == play_rounds(again, 0) and game.actions == again.actions
         changed = [] if same else ["the same moves give another course"]
     else:
         changed = differences(game, again)
@@ -183,7 +183,7 @@ def check_rule(game: Game) -> None:
         f"{game.name}: the stages {game.stages} must be identifiers other than 'past'"
     )
     for seed in range(MATCHES):
-        one, two = played(game, seed), played(game, seed)
+        one, two = play_rounds(game, seed), play_rounds(game, seed)
         assert one == two, (
             f"{game.name}: the same moves and the same chance give another course (seed {seed})"
         )
@@ -196,7 +196,7 @@ def check_rule(game: Game) -> None:
     _check_theory(game)
 
 
-def played(game: Game, seed: int) -> list[tuple[list[tuple[Due, Value]], End]]:
+def play_rounds(game: Game, seed: int) -> list[tuple[list[tuple[Due, Value]], End]]:
     """Some rounds of random moves: the moves and how each round ended. What breaks the contract is raised."""
     streams, state, rounds = Streams(seed, 0), dict[str, Any](), []
     for number in range(1, ROUNDS + 1):

@@ -15,7 +15,7 @@ from ostrom.memory import Memory, Note, Shown, memories
 from ostrom.memory.base import Draw
 
 
-def played(game: Game, profiles: Sequence[Sequence[int]]) -> list[Round]:
+def play_rounds(game: Game, profiles: Sequence[Sequence[int]]) -> list[Round]:
     """Finished rounds from action profiles, numbered from 1."""
     return [Round(n, tuple(p), game.payoff(p)) for n, p in enumerate(profiles, 1)]
 
@@ -44,7 +44,7 @@ def check_memory(memory: str | Mapping[str, Any] | Memory, *, histories: int = 6
     game = build_game("prisoners_dilemma")
     rng = np.random.default_rng(seed)
     for length in range(histories):
-        rounds = played(game, rng.integers(0, 2, size=(3 * length, 2)).tolist())
+        rounds = play_rounds(game, rng.integers(0, 2, size=(3 * length, 2)).tolist())
         for seat in range(2):
             check_shown(part, game, rounds, seat, seed)
 

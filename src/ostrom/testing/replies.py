@@ -186,7 +186,7 @@ def _constrained(body: dict[str, Any]) -> Sequence[str]:
     return [re.sub(r"\\(.)", r"\1", text) for text in _GRAMMAR.findall(body.get("grammar") or "")]
 
 
-def _object(asked: str, prompt: str, draw: int) -> str:
+def _object(question: str, prompt: str, draw: int) -> str:
     """The JSON object that an instruction asks for: its example, percentages, or a value for every key it names.
 
     >>> _object('One JSON object. Keys: "action", a whole number from 0 to 10, and "why", a text.', "", 1)
@@ -194,16 +194,16 @@ def _object(asked: str, prompt: str, draw: int) -> str:
     >>> _object('A JSON object. Keys: "a", "b"; each value is true if you accept.', "", 2)
     '{"a":true,"b":false}'
     """
-    if example := _EXAMPLE.search(asked):
+    if example := _EXAMPLE.search(question):
         return example[0]
-    if bounds := _SUM.search(asked):
-        keys = list(dict.fromkeys(_QUOTED.findall(asked[: bounds.start()])))
+    if bounds := _SUM.search(question):
+        keys = list(dict.fromkeys(_QUOTED.findall(question[: bounds.start()])))
         caps = {key: re.search(re.escape(key) + r"\D{1,20}?([0-9]+)", bounds[1]) for key in keys}
         return orjson.dumps(
             _mixture(keys, draw, {key: int(cap[1]) for key, cap in caps.items() if cap})
         ).decode()
     record: dict[str, Any] = {}
-    for n, (key, values) in enumerate(_keys(asked, _LISTED.findall(prompt)).items()):
+    for n, (key, values) in enumerate(_keys(question, _LISTED.findall(prompt)).items()):
         record[key] = values[draw // (n + 1) % len(values)]
     return orjson.dumps(record).decode()
 
@@ -226,25 +226,25 @@ def _one_of(options: Sequence[str], draw: int) -> str:
     return different[draw % len(different)]
 
 
-def _keys(asked: str, listed: Sequence[str]) -> dict[str, list[Any]]:
+def _keys(question: str, listed: Sequence[str]) -> dict[str, list[Any]]:
     """The keys that an instruction names, each with some of the values that the words after it allow.
 
     Words that name no value speak of the keys before them too, or else those before the first key speak of all.
     """
-    lists = [names.span(1) for names in _ONE_OF.finditer(asked)]
+    lists = [names.span(1) for names in _ONE_OF.finditer(question)]
     quoted = [
         key
-        for key in _QUOTED.finditer(asked)
+        for key in _QUOTED.finditer(question)
         if not any(start <= key.start() < end for start, end in lists)
-        and not asked.endswith(" take ", 0, key.start())  # the name of an option, not a key
+        and not question.endswith(" take ", 0, key.start())  # the name of an option, not a key
     ]
-    ends = [key.start() for key in quoted[1:]] + [len(asked)]
+    ends = [key.start() for key in quoted[1:]] + [len(question)]
     values: list[Any] = []
     said: dict[str, list[Any]] = {}
     for key, end in zip(reversed(quoted), reversed(ends), strict=True):
-        clause = asked[key.end() : end]
+        clause = question[key.end() : end]
         if not _JOINT.fullmatch(clause):
-            values = _values(clause, listed) or _values(asked[: quoted[0].start()], listed)
+            values = _values(clause, listed) or _values(question[: quoted[0].start()], listed)
         said.setdefault(key[1], values or [STORY if key[1] == "narrative" else "Noted."])
     names = (key[1].replace("_n_", f"_{n}_") for key in quoted for n in (1, 2, 3))
     return {name: said.get(name) or said[_STATE.sub("_n_", name)] for name in names}

@@ -237,21 +237,21 @@ class LoopbackServer:
         if not anthropic and not received.path.endswith("/completions"):
             return response(404, b'{"error": {"message": "no such page"}}')
         body = orjson.loads(received.body)
-        said = self.respond(body)
-        if isinstance(said, tuple):
-            return response(said[0], orjson.dumps(said[1]))
-        if isinstance(said, dict):
-            return response(200, orjson.dumps(said))
+        reply = self.respond(body)
+        if isinstance(reply, tuple):
+            return response(reply[0], orjson.dumps(reply[1]))
+        if isinstance(reply, dict):
+            return response(200, orjson.dumps(reply))
         finish = "stop"
         if fault == "cut_reply":
-            said, finish = said[: len(said) // 2], "length"
+            reply, finish = reply[: len(reply) // 2], "length"
         elif fault == "empty":
-            said = ""
+            reply = ""
         cached = self.prompt_cache.usage(body) if self.prompt_cache is not None else {}
         shape = anthropic_document if anthropic else openai_document
         if "prompt" in body:
             shape = completion_document
-        document = shape(body, said, finish)
+        document = shape(body, reply, finish)
         document["usage"] = with_cache(document["usage"], cached, anthropic)
         return response(200, orjson.dumps(document))
 

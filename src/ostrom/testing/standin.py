@@ -50,8 +50,8 @@ def main() -> None:
     parser.add_argument("words", nargs="*")
     for option in ("--model", "--host", "--port"):
         parser.add_argument(option)
-    known, _ = parser.parse_known_args()
-    path = Path(known.model or known.words[1])
+    arguments, _ = parser.parse_known_args()
+    path = Path(arguments.model or arguments.words[1])
     file = (path / "config.json" if path.is_dir() else path).resolve()
     plan = behaviour(file, sys.argv[1:])
     if plan.get("child"):
@@ -61,7 +61,7 @@ def main() -> None:
     if "exit" in plan:
         print("cannot load the model", flush=True)
         sys.exit(plan["exit"])
-    assert known.host == "127.0.0.1", "a server of Ostrom is reached from this machine alone"
+    assert arguments.host == "127.0.0.1", "a server of Ostrom is reached from this machine alone"
 
     def respond(body: dict[str, Any]) -> str:
         if server.count > plan.get("dies_after", server.count):
@@ -76,7 +76,7 @@ def main() -> None:
         listening = await server.listen()
         await listening.serve_forever()
 
-    server = LoopbackServer(respond, record=False, cache=True, port=int(known.port))
+    server = LoopbackServer(respond, record=False, cache=True, port=int(arguments.port))
     asyncio.run(serve())
 
 

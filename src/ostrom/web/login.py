@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from ostrom.web.security import Gatekeeper, Refused
-from ostrom.web.tokens import signed, verified
+from ostrom.web.tokens import sign, verified
 
 HOURS = 12
 MOST_TRIES = 10
@@ -64,7 +64,7 @@ class Login:
         # No wall clock: the key lives as long as this process, and so does its monotonic clock.
         until = str(int(time.monotonic()) + HOURS * 3600)
         response.set_cookie(
-            self.cookie, signed(self._key, self.purpose, until), httponly=True, samesite="strict", path="/",
+            self.cookie, sign(self._key, self.purpose, until), httponly=True, samesite="strict", path="/",
             secure=self.gatekeeper.secure,
         )  # fmt: skip
         return response

@@ -5,10 +5,10 @@ import hashlib
 import hmac
 
 
-def signed(key: bytes, purpose: str, name: str) -> str:
+def sign(key: bytes, purpose: str, name: str) -> str:
     """A name with its signature (128 bits).
 
-    >>> verified(b"k", "visit", signed(b"k", "visit", "abc"))
+    >>> verified(b"k", "visit", sign(b"k", "visit", "abc"))
     'abc'
     """
     return f"{name}.{_signature(key, purpose, name)}"
@@ -17,7 +17,7 @@ def signed(key: bytes, purpose: str, name: str) -> str:
 def verified(key: bytes, purpose: str, token: str) -> str | None:
     """The name in a token, or None where it was not signed for this purpose with this key.
 
-    >>> verified(b"k", "link", signed(b"k", "visit", "abc")) is None
+    >>> verified(b"k", "link", sign(b"k", "visit", "abc")) is None
     True
     """
     name, dot, signature = token.rpartition(".")

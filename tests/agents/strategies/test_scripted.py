@@ -22,7 +22,8 @@ from ostrom.ground.errors import StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.catalog.repetition import Repetition
 from ostrom.mechanisms.catalog.reputation import Reputation
-from ostrom.mechanisms.protocol import Decision, Outcome, View
+from ostrom.mechanisms.missing import void_round
+from ostrom.mechanisms.protocol import Decision, History, Outcome, Round, View
 from ostrom.memory import memories
 from ostrom.models.base import Model, Reply, Request
 from ostrom.testing.check_strategy import NO_COOPERATION, PRISONERS_DILEMMA, view_of
@@ -307,3 +308,12 @@ def test_percentages_are_whole_sum_to_a_hundred_and_keep_the_caps(weights: list[
         assert sum(shares.values()) == 100 and min(shares.values()) >= 0
     assert all(capped[o] <= caps[o] for o in odds)
     assert all(abs(free[o] - 100 * odds[o]) < 1 for o in odds)
+
+
+def test_a_view_of_a_match_that_has_gone_on_is_answered_by_its_own_past() -> None:
+    rounds = [Round(n, moves, PRISONERS_DILEMMA.payoff(moves)) for n, moves in enumerate([(0, 1), (0, 0)], 1)]
+    before, now = (View(PRISONERS_DILEMMA, 0, "repetition", n + 1, History(rounds, n)) for n in range(1, 3))
+    agent = strategies.build("tit_for_tat")
+    assert [agent.odds(view) for view in (now, before, now, before)] == [(1, 0), (0, 1), (1, 0), (0, 1)]
+    void = History([*rounds, void_round(PRISONERS_DILEMMA, 3, (0,))], 3, gaps=True)
+    assert agent.odds(View(PRISONERS_DILEMMA, 0, "repetition", 4, void)) == (1, 0)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,9 +15,10 @@ from tests.cli.in_process import Call, Done, caller
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Exact, mean_of
-from ostrom.analysis.pooling import fitted, pooled
 from ostrom.data.manifests import changes, settings_of, study_hash, study_keys
-from ostrom.features.pooling.labs import Lab, _moderated, variance_of
+from ostrom.features.pooling.labs import Lab, _moderated, refuse_other_studies, variance_of
+from ostrom.features.pooling.random_effects import fitted, pooled
+from ostrom.ground.errors import UsageError
 from ostrom.models.providers import scripted
 
 STUDY: dict[str, Any] = {
@@ -119,7 +121,7 @@ def test_different_studies_are_refused_and_the_difference_is_shown(call: Call) -
 @pytest.mark.slow
 def test_wrong_use_is_one_line(call: Call) -> None:
     for arguments, words in (
-        (("one",), "needs two runs or more"),
+        (("one",), "needs two runs or more: ostrom pool RUN RUN..."),
         (("one", "one"), "is named twice"),
         (("one", "none"), "there is no such run"),
         (("one", "two", "--chart", "f.txt"), "must end in .svg"),
@@ -209,3 +211,19 @@ def test_models_under_other_names_are_one_difference() -> None:
     one, two = manifest("a/b", rounds=2), manifest("c/d", rounds=3)
     assert list(changes(one, two)) == [("models", "a/b", "c/d"), ("rounds", "2", "3")]
     assert list(changes(one, manifest("a/b", rounds=2))) == []
+
+
+def test_more_or_fewer_models_are_told_by_their_names() -> None:
+    one, two = {"models": {"a/x": {"t": 1}}}, {"models": {"b/x": {"t": 1}, "c/x": {"t": 1}}}
+    assert [key for key, *_ in changes(one, two)] == [f"models.{name}/x.t" for name in "abc"]
+
+
+def test_a_difference_that_is_allowed_is_not_named_among_the_others() -> None:
+    runs = [
+        SimpleNamespace(manifest=manifest("a/b", rounds=rounds, game=game))
+        for rounds, game in ((2, "x"), (3, "y"))
+    ]
+    with pytest.raises(
+        UsageError, match=r"one and two hold different studies: game: x and y \(pool .*--allow game\)$"
+    ):
+        refuse_other_studies(runs, ["one", "two"], ["rounds"])  # type: ignore[arg-type]

@@ -113,3 +113,18 @@ def test_an_observer_hears_of_a_whole_match_without_a_score() -> None:
         assert (await chair.look(0)).text == "The match is over."
 
     asyncio.run(play())
+
+
+def test_a_chair_may_be_closed_while_an_answer_is_on_its_way() -> None:
+    async def play() -> None:
+        chair = Chair(1)
+        chair.begin(0, 9, "")
+        question = asking(chair, 0, "one")
+        await chair.look()
+        acting = asyncio.create_task(chair.act("a"))
+        await asyncio.sleep(0)  # it has been given and not yet been read
+        chair.close("stopped")
+        assert (await question).text == "a"
+        acting.cancel()
+
+    asyncio.run(play())

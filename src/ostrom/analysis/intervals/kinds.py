@@ -226,11 +226,11 @@ def slope_of(
     return _from_residuals(made, centres, a.size, b)
 
 
-def _from_residuals(made: Combination, off: Sequence[float], n: int, y: Floats) -> Combination:
+def _from_residuals(combination: Combination, off: Sequence[float], n: int, y: Floats) -> Combination:
     """A slope whose levels have too few units of their own: all share the variance around the line."""
     if n < 3:
-        return replace(made, method="none")
-    groups, slope = made.groups, made.value
+        return replace(combination, method="none")
+    groups, slope = combination.groups, combination.value
     whole = group_of(y, bounds=(groups[0].low, groups[0].high))
     line = [whole.mean + slope * x for x in off]
     rest = math.fsum(
@@ -243,7 +243,7 @@ def _from_residuals(made: Combination, off: Sequence[float], n: int, y: Floats) 
         for g in groups
     )
     note = "some levels have a single unit: the interval assumes a straight line"
-    return replace(made, groups=shared, df=float(n - 2), method="t around the line", note=note)
+    return replace(combination, groups=shared, df=float(n - 2), method="t around the line", note=note)
 
 
 def _logarithm(x: Floats, log: Log) -> Floats:

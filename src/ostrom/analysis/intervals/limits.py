@@ -314,21 +314,21 @@ class Combination:
 
     def _reach(self, level: float) -> tuple[float, float]:
         """How far the limits are from the value: downwards and upwards."""
-        used = [(a, g) for a, g in zip(self.coefficients, self.groups, strict=True) if a]
-        if len(used) == 1 and used[0][1].successes is not None:
-            return _counted(*used[0], level)
-        parts = [a * a * g.variance for a, g in used]
+        terms = [(a, g) for a, g in zip(self.coefficients, self.groups, strict=True) if a]
+        if len(terms) == 1 and terms[0][1].successes is not None:
+            return _counted(*terms[0], level)
+        parts = [a * a * g.variance for a, g in terms]
         total = math.fsum(parts)
         t = 0.0
         if total > 0:
-            t = t_quantile(0.5 + level / 2, max(self.df or self._welch(parts, used), 0.1))
-        worth, many = _worth(used)
+            t = t_quantile(0.5 + level / 2, max(self.df or self._welch(parts, terms), 0.1))
+        worth, many = _worth(terms)
         if self.df is not None:
-            many = math.fsum(g.n for _, g in used)
+            many = math.fsum(g.n for _, g in terms)
         reach, few = REACH / math.sqrt(worth), max(1.0, ENOUGH / many)
-        unseen = [_unseen(g, t, level, reach, few) for _, g in used]
+        unseen = [_unseen(g, t, level, reach, few) for _, g in terms]
         raised, lowered = (
-            _sampling([(abs(a), g) for a, g in used if a * sign > 0], t, level, scaled=self.df is None)
+            _sampling([(abs(a), g) for a, g in terms if a * sign > 0], t, level, scaled=self.df is None)
             for sign in (1, -1)
         )
         distances = []
@@ -336,7 +336,7 @@ class Combination:
             missed = _joint(
                 [
                     (abs(a) * both[side if a > 0 else 1 - side], g.n)
-                    for (a, g), both in zip(used, unseen, strict=True)
+                    for (a, g), both in zip(terms, unseen, strict=True)
                 ],
                 level,
             )

@@ -31,7 +31,7 @@ def paid_by_the_game(data: RunData) -> Callable[[int], Bounds]:
     Payments that a mechanism adds (a contract, a fine) can leave that range; then no bound is known. Of a match that
     has not been played nothing was paid yet: its bounds are those of its game.
     """
-    paid = {
+    payments = {
         row["match"]: (row["game"], row["mechanism"], row["low"], row["high"])
         for row in data.records(
             "SELECT match, any_value(game) AS game, any_value(mechanism) AS mechanism, "
@@ -50,13 +50,13 @@ def paid_by_the_game(data: RunData) -> Callable[[int], Bounds]:
 
     def within(match: int) -> bool:
         low, high = of_game(match)
-        _, _, least, most = paid[match]
+        _, _, least, most = payments[match]
         return low is not None and high is not None and low <= least and most <= high and low < high
 
-    added = {(game, mechanism) for match, (game, mechanism, *_) in paid.items() if not within(match)}
+    added = {(game, mechanism) for match, (game, mechanism, *_) in payments.items() if not within(match)}
 
     def bounds(match: int) -> Bounds:
-        return (None, None) if match in paid and paid[match][:2] in added else of_game(match)
+        return (None, None) if match in payments and payments[match][:2] in added else of_game(match)
 
     return bounds
 

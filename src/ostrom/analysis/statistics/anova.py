@@ -212,7 +212,7 @@ def _comparisons(model: _Model, factor: str, unit: str, level: float) -> list[Es
     inverse = np.linalg.inv(model.matrix.T @ model.matrix)
     reach = float(studentized_range.ppf(level, len(levels), model.df)) / math.sqrt(2)
     scale = float(np.abs(model.y).max())
-    made = []
+    comparisons = []
     for one, two in combinations(range(len(levels)), 2):
         row = model.mean_row(factor, one) - model.mean_row(factor, two)
         difference = without_rounding(float(row @ model.coefficients), scale)
@@ -220,7 +220,7 @@ def _comparisons(model: _Model, factor: str, unit: str, level: float) -> list[Es
         ratio = math.sqrt(2) * abs(difference) / se
         p = min(1.0, max(0.0, float(studentized_range.sf(ratio, len(levels), model.df))))
         key = {"factor": factor, "comparison": f"{levels[one]} - {levels[two]}"}
-        made.append(
+        comparisons.append(
             Estimate(
                 key,
                 difference,
@@ -235,4 +235,4 @@ def _comparisons(model: _Model, factor: str, unit: str, level: float) -> list[Es
                 p=p,
             )
         )
-    return made
+    return comparisons

@@ -127,7 +127,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """Pairs (before, after) of the same items."""
+    """McNemar's exact test: the same items right or wrong, before and after a change."""
 
     pairs: int
     before: int

@@ -27,10 +27,10 @@ def overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
     return first[0] <= second[1] + width and second[0] <= first[1] + width
 
 
-def counted(n: int, unit: str) -> str:
+def count_text(n: int, unit: str) -> str:
     """A number of units in words.
 
-    >>> counted(1, "match"), counted(12, "match"), counted(3, "seed")
+    >>> count_text(1, "match"), count_text(12, "match"), count_text(3, "seed")
     ('1 match', '12 matches', '3 seeds')
     """
     return f"{n} {unit if n == 1 else PLURALS.get(unit, unit + 's')}"
@@ -89,7 +89,7 @@ class Estimate:
     @property
     def sample(self) -> str:
         """What it rests on: ``n = 12 matches``."""
-        return f"n = {counted(self.n, self.unit)}"
+        return f"n = {count_text(self.n, self.unit)}"
 
     @property
     def interval_text(self) -> str | None:

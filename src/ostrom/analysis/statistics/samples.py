@@ -160,18 +160,18 @@ def label_codes(labels: Labels, size: int, name: str = "labels") -> tuple[Ints, 
         same_length(name, labels.size, "values", size)
         unique, inverse = np.unique(labels, return_inverse=True)
         return inverse.astype(np.int64), tuple(unique.tolist())
-    listed = list(labels)
-    same_length(name, len(listed), "values", size)
-    for index, item in enumerate(listed):
+    values = list(labels)
+    same_length(name, len(values), "values", size)
+    for index, item in enumerate(values):
         if item is None or (isinstance(item, float) and item != item):
             raise BadSample(f"{name}: the label at index {index} is missing")
     try:
-        seen = dict.fromkeys(listed)
+        seen = dict.fromkeys(values)
     except TypeError:
-        raise BadSample(f"{name}: labels must be hashable (found {type(listed[0]).__name__})") from None
+        raise BadSample(f"{name}: labels must be hashable (found {type(values[0]).__name__})") from None
     try:
         levels = tuple(sorted(seen))
     except TypeError:
         levels = tuple(seen)
     position = {level: code for code, level in enumerate(levels)}
-    return np.fromiter((position[item] for item in listed), dtype=np.int64, count=len(listed)), levels
+    return np.fromiter((position[item] for item in values), dtype=np.int64, count=len(values)), levels

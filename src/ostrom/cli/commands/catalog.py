@@ -269,7 +269,7 @@ def _part(kind: str, name: str) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> Any:
-    """Plain data of a game by a rule as people read it."""
+    """JSON data as text for people; values that are all alike are written once, with their number."""
     if isinstance(value, dict):
         return ", ".join(f"{k} {_listed(v)}" for k, v in value.items() if v not in ([], None))
     if isinstance(value, list):
@@ -451,31 +451,31 @@ def _with_defaults(parameters: Iterable[inspect.Parameter]) -> str:
 
 def game_in_words(facts: dict[str, Any]) -> dict[str, str]:
     """What `ostrom show game` prints below the payoffs."""
-    told = {"name": str(facts["name"]), "source": str(facts.get("citation") or "")}
+    words = {"name": str(facts["name"]), "source": str(facts.get("citation") or "")}
     if facts.get("params"):
-        told["parameters"] = ", ".join(f"{name}={_plain(value)}" for name, value in facts["params"].items())
+        words["parameters"] = ", ".join(f"{name}={_plain(value)}" for name, value in facts["params"].items())
     if any(facts["cooperative"]):
-        told["cooperative"] = ", ".join(dict.fromkeys(str(a) for a in facts["cooperative"] if a))
-    told["equilibria"] = "; ".join([*_pure(facts), *_mixed(facts)]) or "none in pure strategies"
-    told["dominated"] = "; ".join(
+        words["cooperative"] = ", ".join(dict.fromkeys(str(a) for a in facts["cooperative"] if a))
+    words["equilibria"] = "; ".join([*_pure(facts), *_mixed(facts)]) or "none in pure strategies"
+    words["dominated"] = "; ".join(
         f"{d['action']} by {d['by']} (seat {d['seat']}{'' if d['strict'] else ', weakly'})"
         for d in facts.get("dominated") or ()
     )
     best = facts.get("social_optimum") or {}
-    told["social optimum"] = _profiles(best.get("profiles"))
-    told["Pareto efficient"] = _profiles(facts.get("pareto"))
+    words["social optimum"] = _profiles(best.get("profiles"))
+    words["Pareto efficient"] = _profiles(facts.get("pareto"))
     if any(facts["cooperative"]):
         needed = facts.get("least_continuation")
-        told["cooperation in equilibrium"] = (
+        words["cooperation in equilibrium"] = (
             "not by the threat that all defect" if needed is None else
             "in one play" if needed == 0 else f"repeated, from a chance of {needed:.3g} of another round on"
         )  # fmt: skip
     if facts.get("ordinal"):
         game = facts["ordinal"]
-        told["as a 2x2 game"] = (
+        words["as a 2x2 game"] = (
             f"number {game['number']}, {game['label'] or 'unnamed'}, family {game['family']}"
         )
-    return {name: text for name, text in told.items() if text}
+    return {name: text for name, text in words.items() if text}
 
 
 def _pure(facts: dict[str, Any]) -> list[str]:

@@ -78,7 +78,7 @@ def estimate(
         far = so_far(data)
         columns = _columns(by)
         picked = condition(data, part, where or [])
-        found = _estimates(data, part, columns, contrast, over, log, _columns(balance), picked, level)
+        estimates = _estimates(data, part, columns, contrast, over, log, _columns(balance), picked, level)
         asked = AskedContrast(measure, contrast, picked, level) if contrast and not (by or balance) else None
         registered = standing(data, asked)
     rows = [
@@ -87,7 +87,7 @@ def estimate(
             for name, value in one.as_dict().items()
         }
         | ({"label": registered.label} if registered.bound else {})
-        for one in found
+        for one in estimates
     ]
     for row in rows if far else ():  # a figure that is taken out of its table says it too
         row["note"] = "; ".join(filter(None, (str(row["note"] or ""), far)))
@@ -104,7 +104,7 @@ def estimate(
     }
 
     def show() -> None:
-        _show_estimates(part, found, level)
+        _show_estimates(part, estimates, level)
         for text in filter(None, (*stopped, far)):
             write(text)
 
@@ -112,7 +112,7 @@ def estimate(
         print_csv(rows, safe=safe)
     else:
         print_answer(document, registered, show, json=json)
-    return CommandResult(document, found)
+    return CommandResult(document, estimates)
 
 
 def _measure(text: str) -> Measure:
@@ -149,7 +149,7 @@ def _estimates(
     over: str,
     log: bool,
     balance: list[str],
-    picked: Where,
+    where: Where,
     level: float,
 ) -> list[Estimate]:
     from ostrom.analysis import estimate as asked
@@ -159,11 +159,11 @@ def _estimates(
         if not equals:
             raise UsageError(f"--contrast must be FACTOR=A-B (found {contrast!r})")
         levels = (factor.strip(), pair.strip())
-        found = asked.contrast(data, part, *levels, by, where=picked, balance=balance, level=level)
+        found = asked.contrast(data, part, *levels, by, where=where, balance=balance, level=level)
     elif over:
-        found = asked.trend(data, part, over, by, log=log, where=picked, level=level)
+        found = asked.trend(data, part, over, by, log=log, where=where, level=level)
     else:
-        found = asked.estimate(data, part, by, where=picked, balance=balance, level=level)
+        found = asked.estimate(data, part, by, where=where, balance=balance, level=level)
     return list(asked.some(found, part.name, compared=bool(contrast or over)))
 
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ostrom.cli.ending import (
-    counted,
+    count_text,
     forecast_data,
     leave,
     print_forecast,
     say_failures,
     say_trouble,
-    spent,
+    spending_text,
     spent_data,
 )
 from ostrom.cli.options import (
@@ -141,20 +141,20 @@ def resume(
     play_and_tell(found, found.folder, report=report, json=json)
 
 
-def play_found(found: Resolved, folder: Path, *, json: bool) -> Result:
+def play_found(resolved: Resolved, folder: Path, *, json: bool) -> Result:
     """Play a plan into a folder, with progress on stderr."""
     from ostrom.engine.progress import watch_with
     from ostrom.studies.resolve import save_session
     from ostrom.studies.run import play_plan
 
     async def begin(home: Folder) -> None:
-        save_session(home.path, found.options)
+        save_session(home.path, resolved.options)
 
     return play_plan(
-        found.plan,
+        resolved.plan,
         name=folder.name,
         runs=folder.parent,
-        options=found.options,
+        options=resolved.options,
         watch=watch_with(json=json),
         begin=begin,
     )
@@ -301,9 +301,9 @@ def _finish(result: Result, folder: Path, json: bool, parent: Standing | None) -
 def say_end(result: Result, folder: Path) -> None:
     """What was played and spent, what went wrong, and where the run lies."""
     tally = result.tally
-    designs = f"; {counted(tally.of_preparations(), 'designs')}" if tally.preparations else ""
+    designs = f"; {count_text(tally.of_preparations(), 'designs')}" if tally.preparations else ""
     say(
-        f"{counted(tally.of_matches(), 'matches')}{designs}; {spent(tally)}; "
+        f"{count_text(tally.of_matches(), 'matches')}{designs}; {spending_text(tally)}; "
         f"{tally.invalid} unreadable replies, {tally.policies} answers by policy, {tally.retries} failed tries"
         + (f", {tally.refused} refusals" if tally.refused else "")
         + (

@@ -57,7 +57,7 @@ def validate_file(
         say("valid")
 
 
-def _study(file: str, preset: str | None, given: dict[str, Any]) -> dict[str, Any]:
+def _study(file: str, preset: str | None, content: dict[str, Any]) -> dict[str, Any]:
     from ostrom.agents.commands import written
     from ostrom.agents.config import NO_MODEL
     from ostrom.studies.load import presets_of
@@ -67,14 +67,14 @@ def _study(file: str, preset: str | None, given: dict[str, Any]) -> dict[str, An
     left_open = False
     for name in [None, *presets_of(file)] if preset is None else [preset]:
         try:
-            plan = resolve(file, preset=name, **given).plan
+            plan = resolve(file, preset=name, **content).plan
         except StudyError as error:
             if error.problem != NO_MODEL or error.key != "agent":
                 if name is None or preset is not None:
                     raise
                 raise error.moved(f"with preset {name}: {error.key or 'study'}") from None
             left_open = True
-            plan = resolve(file, preset=name, **{**given, "models": [STAND_IN]}).plan
+            plan = resolve(file, preset=name, **{**content, "models": [STAND_IN]}).plan
         facts[name or "as written"] = f"{how_many(plan.cells, 'cell')}, {_size(plan)}"
     if commands := dict.fromkeys(written(named) for config in plan.agents for _, named in config.commands):
         facts["commands"] = "; ".join(commands)

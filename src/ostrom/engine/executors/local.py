@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -391,12 +391,18 @@ class LocalExecutor:
         most = None if self._outside is None else self._outside.at_once
         return count if most is None else min(count, most) if self.models else most
 
-    async def play(self, assignment: Assignment) -> UnitEnd:
+    def play(self, assignment: Assignment) -> Coroutine[Any, Any, UnitEnd]:
         """Play one unit."""
         known, replies = assignment.known(self._journal)
-        ended = await self._player.play(assignment.unit, assignment.facts, known, replies)
-        if self._outside is not None:
-            self._outside.ended(assignment.unit.index, ended.scores)
+        playing = self._player.play(assignment.unit, assignment.facts, known, replies)
+        return playing if self._outside is None else self._told(assignment.unit, playing, self._outside)
+
+    async def _told(
+        self, unit: Unit, playing: Coroutine[Any, Any, UnitEnd], outside: OutsideSeats
+    ) -> UnitEnd:
+        """Play a unit and tell those outside how it ended."""
+        ended = await playing
+        outside.ended(unit.index, ended.scores)
         return ended
 
     async def models_to_abort(self) -> set[str]:
@@ -503,12 +509,16 @@ class BatchExecutor(LocalExecutor):
         """As many matches as memory is meant to hold; ``max_connections`` makes it fewer."""
         return self.options.max_connections or MATCHES
 
-    async def play(self, assignment: Assignment) -> UnitEnd:
+    def play(self, assignment: Assignment) -> Coroutine[Any, Any, UnitEnd]:
         """Play one unit."""
+        return self._counted(super().play(assignment))
+
+    async def _counted(self, playing: Coroutine[Any, Any, UnitEnd]) -> UnitEnd:
+        """Play a unit that the scheduler counts among those whose calls it waits for."""
         assert self._scheduler is not None
         self._scheduler.enter()
         try:
-            return await super().play(assignment)
+            return await playing
         finally:
             self._scheduler.leave()
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import conclude, spent
+from ostrom.cli.ending import conclude, spending_text
 from ostrom.cli.options import (
     BUDGET,
     Json,
@@ -88,30 +88,35 @@ def attribute(
         registered,
         lambda: _show_attribution(found),
         json=json,
-        said=[*said, f"{spent(result.tally)}; run: {folder}"],
+        lines=[*said, f"{spending_text(result.tally)}; run: {folder}"],
     )
 
 
-def _show_attribution(found: Attribution) -> None:
+def _show_attribution(attribution: Attribution) -> None:
 
     how = {
         "odds": "exact odds of the strategy",
         "logprob": "log-probabilities of the options, asked for without reasoning",
-        "sample": f"{found.baseline.n} askings each",
-    }[found.measure]
-    write(f"{found.run}, match {found.match}: player {found.seat} ({found.agent}) in round {found.round}")
-    write(f"{found.what} as it was: {cell(found.baseline.p)}{_interval(found.baseline)} ({how})\n")
-    for line in strips(found):
+        "sample": f"{attribution.baseline.n} askings each",
+    }[attribution.measure]
+    write(
+        f"{attribution.run}, match {attribution.match}: player {attribution.seat} ({attribution.agent}) in round "
+        f"{attribution.round}"
+    )
+    write(
+        f"{attribution.what} as it was: {cell(attribution.baseline.p)}{_interval(attribution.baseline)} ({how})\n"
+    )
+    for line in strips(attribution):
         write(line)
     write()
-    rows = list(found.effects)
-    title = f"change in {found.what}"
+    rows = list(attribution.effects)
+    title = f"change in {attribution.what}"
     if len(rows) > MOST_ROWS:
         rows = sorted(rows, key=lambda e: -abs(e.change or 0.0))[:MOST_ROWS]
-        title += f", the {MOST_ROWS} largest of {len(found.effects)} (--json has all)"
+        title += f", the {MOST_ROWS} largest of {len(attribution.effects)} (--json has all)"
     print_table(
         title,
-        ["round", "own / others", "change made", found.what, "change", "95 % CI", "invalid"],
+        ["round", "own / others", "change made", attribution.what, "change", "95 % CI", "invalid"],
         [
             [f"R{e.round}", e.shown, e.row, e.chance.p, e.change, _bounds(e.low, e.high), e.chance.invalid]
             for e in rows

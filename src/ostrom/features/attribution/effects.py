@@ -202,7 +202,7 @@ def strips(found: Attribution) -> list[str]:
     return lines
 
 
-def draw_svg(found: Attribution, path: Path) -> bool:
+def draw_svg(attribution: Attribution, path: Path) -> bool:
     """The strip as an SVG file; False where the report extra is not installed."""
     try:
         import altair as alt
@@ -213,10 +213,10 @@ def draw_svg(found: Attribution, path: Path) -> bool:
 
     data = [
         {"round": e.round, "what": e.row, "change": e.change, "shown": e.shown}
-        for e in found.effects
+        for e in attribution.effects
         if e.change is not None
     ]
-    rows = list(dict.fromkeys(e.row for e in found.effects))
+    rows = list(dict.fromkeys(e.row for e in attribution.effects))
     chart = (
         alt.Chart(alt.Data(values=data))
         .mark_rect(stroke="#d0d0d0", strokeWidth=0.5)
@@ -225,13 +225,13 @@ def draw_svg(found: Attribution, path: Path) -> bool:
             y=alt.Y("what:N", title=None, sort=rows),
             color=alt.Color(
                 "change:Q",
-                title=f"change in {found.what}",
+                title=f"change in {attribution.what}",
                 scale=alt.Scale(scheme="redblue", domain=[-1, 1], domainMid=0),
             ),
         )
         .properties(
-            title=f"{found.run}, match {found.match}, round {found.round}: player {found.seat}",
-            width=max(120, min(900, 14 * len({e.round for e in found.effects}))),
+            title=f"{attribution.run}, match {attribution.match}, round {attribution.round}: player {attribution.seat}",
+            width=max(120, min(900, 14 * len({e.round for e in attribution.effects}))),
             height=26 * len(rows),
         )
     )

@@ -90,7 +90,7 @@ class AttributionPlan(ForkPlan):
             if step < origin.step and player == self.decision.player and turn_of(answer) is not None
         ]
         self.seated = unit.players[self.decision.player]
-        self.rounds = remembered(self.seated.config, self.decision, unit.streams, answers)
+        self.rounds = remembered_rounds(self.seated.config, self.decision, unit.streams, answers)
         if not self.rounds:
             raise UsageError(
                 f"match {origin.match}, round {origin.round}: player {origin.seat} is shown no single rounds "
@@ -162,7 +162,7 @@ def _place(item: tuple[Place, Journaled]) -> tuple[int, bool, int]:
 
 
 def label_of(edit: Edit | None) -> str:
-    """What tables call a change."""
+    """The label of an edit of the past in tables; None is the past as it was."""
     return AS_IT_WAS if edit is None else edit.label
 
 
@@ -248,7 +248,7 @@ def _taken(point: ForkPoint, step: int, player: int) -> str | None:
 
 def check_measure(
     seated: Seated,
-    wanted: Measure | None,
+    measure: Measure | None,
     opening: Callable[[str, Mapping[str, Any]], Model],
     form: Form,
 ) -> Measure:
@@ -263,25 +263,25 @@ def check_measure(
     if config.mcp is not None:
         raise UsageError(f"{seated.name} is an agent at a seat (mcp); its decision cannot be asked again")
     if config.strategy is not None:
-        if wanted not in (None, "odds"):
-            raise UsageError(f"--measure {wanted}: {seated.name} is a strategy and states its odds")
+        if measure not in (None, "odds"):
+            raise UsageError(f"--measure {measure}: {seated.name} is a strategy and states its odds")
         return "odds"
     assert config.model is not None
-    if wanted == "sample":
+    if measure == "sample":
         return "sample"
-    if wanted == "odds":
+    if measure == "odds":
         raise UsageError(f"--measure odds: {seated.name} is a model; use logprob or sample")
     if isinstance(form, Number):
-        if wanted == "logprob":
+        if measure == "logprob":
             raise UsageError(
                 "--measure logprob: the decision is about an amount, which has no list of options"
             )
         return "sample"
     able = opening(config.model, config.settings).abilities.logprobs
-    if wanted == "logprob" and not able:
+    if measure == "logprob" and not able:
         raise UsageError(f"--measure logprob: {config.model} does not report log-probabilities")
     fits = config.style in ("direct", "logprob") and config.answer == "choice"
-    return "logprob" if able and (wanted == "logprob" or fits) else "sample"
+    return "logprob" if able and (measure == "logprob" or fits) else "sample"
 
 
 def _open(name: str, settings: Mapping[str, Any]) -> Model:
@@ -321,7 +321,7 @@ class Edit:
         return spec if self.seat is None else {**spec, "seat": self.seat}
 
 
-def remembered(
+def remembered_rounds(
     config: AgentConfig, decision: Decision, streams: Streams, answers: Mapping[Place, Any]
 ) -> Sequence[Round]:
     """The rounds that the player was shown when it decided."""

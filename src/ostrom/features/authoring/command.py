@@ -51,10 +51,10 @@ def author(
     result = ask_models(plan, options, json=json)
     with plan.folder.open_journal() as journal:
         stories = plan.written(journal)
-    made = write_scenarios(plan, stories, folder)
-    told: dict[str, Any] = {
+    files = write_scenarios(plan, stories, folder)
+    facts: dict[str, Any] = {
         "run": str(runs / name), "folder": str(folder), "complete": result.complete, "why": result.why,
-        "stories": len(stories), "kept": len(made), **spent_data(result.tally),
+        "stories": len(stories), "kept": len(files), **spent_data(result.tally),
         "written": [
             {"name": s.name, "base": s.base, "title": s.title, "claim": s.claim, "kept": s.kept, "why": s.why or None}
             for s in stories
@@ -63,10 +63,10 @@ def author(
     rows = [[s.name, s.title, s.claim, "yes" if s.kept else "no", s.why] for s in stories]
     conclude(
         result,
-        told,
+        facts,
         Standing(),
         lambda: print_table(f"Stories by {model}", ["name", "title", "claim", "kept", "why not"], rows),
         json=json,
-        said=[f"{len(made)} of {len(stories)} stories kept in {folder}"],
+        lines=[f"{len(files)} of {len(stories)} stories kept in {folder}"],
         more=" and asks again what failed",
     )

@@ -101,25 +101,25 @@ class BatchRecords:
         return loop.run(self._each(stop))
 
     async def _each(self, work: Callable[[BatchEndpoint, str], Awaitable[str]]) -> dict[int, str]:
-        said: dict[int, str] = {}
+        states: dict[int, str] = {}
         endpoints: dict[str, BatchEndpoint] = {}
         try:
             for batch in self.under_way:
                 if batch.id is None:
-                    said[batch.number] = "not named yet: `ostrom resume` looks for it"
+                    states[batch.number] = "not named yet: `ostrom resume` looks for it"
                     continue
                 if batch.model not in endpoints:
                     opened = open_model(batch.model, **self._settings.get(batch.model, {}))
                     endpoints[batch.model] = batch_endpoint(opened)
                 endpoint, name = endpoints[batch.model], batch.id
                 try:
-                    said[batch.number] = await with_retries(partial(work, endpoint, name), RetryPolicy())
+                    states[batch.number] = await with_retries(partial(work, endpoint, name), RetryPolicy())
                 except ModelError as error:
-                    said[batch.number] = str(error)
+                    states[batch.number] = str(error)
         finally:
             for endpoint in endpoints.values():
                 await endpoint.close()
-        return said
+        return states
 
     def forget(self) -> int:
         """Give the batches under way up: their requests may be sent, and paid for, again. How many there were."""
@@ -129,7 +129,7 @@ class BatchRecords:
         finally:
             self.folder.unlock()
 
-    def rows(self, said: dict[int, str] | None = None) -> list[dict[str, Any]]:
+    def rows(self, states: dict[int, str] | None = None) -> list[dict[str, Any]]:
         """All batches as plain data."""
         return [
             {
@@ -141,7 +141,7 @@ class BatchRecords:
                 "settled": batch.settled,
                 "made": _date(batch.at),
                 "ended": None if batch.ended is None else _date(batch.ended),
-                **({} if said is None else {"service": said.get(batch.number)}),
+                **({} if states is None else {"service": states.get(batch.number)}),
             }
             for batch in self.batches
         ]

@@ -22,7 +22,7 @@ from ostrom.mechanisms.fork import Branched
 from ostrom.mechanisms.protocol import Round
 from ostrom.models.base import Model
 from ostrom.studies.checks import check_memory
-from ostrom.studies.factors import Factor, Level, put
+from ostrom.studies.factors import Factor, Level, set_path
 from ostrom.studies.fork import ForkPlan, ForkPoint, Origin, copy_answers, point_of
 from ostrom.studies.plan import StudyPlan, read_base
 from ostrom.studies.run import Run, Watch, play_plan
@@ -243,7 +243,7 @@ def changed_agent(config: AgentConfig, changes: Mapping[str, Any]) -> dict[str, 
     for field, value in fields.items():
         if field in WAYS:
             data = {key: of for key, of in data.items() if key not in (*WAYS, "settings")}
-        put(data, field, value)
+        set_path(data, field, value)
     return data
 
 

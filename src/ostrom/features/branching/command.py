@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ostrom.cli.ending import conclude, spent
+from ostrom.cli.ending import conclude, spending_text
 from ostrom.cli.options import (
     BUDGET,
     Json,
@@ -52,7 +52,7 @@ def branch(
     """
     say_allowed(options.allow_key, set_)
     with open_run(run, runs) as parent:
-        done = play_branch(
+        result = play_branch(
             parent,
             match,
             at,
@@ -65,25 +65,25 @@ def branch(
             options=options,
             watch=watch_with(json=json),
         )
-        with open_run(done.folder) as made:
-            rows, unit = continuations(parent, made, done.origin), made.plan.unit(0)
+        with open_run(result.folder) as made:
+            rows, unit = continuations(parent, made, result.origin), made.plan.unit(0)
         registered = standing_of(parent)
     what = measure_of(unit.game)
     conclude(
-        done.result,
+        result.result,
         {
-            "run": str(done.folder),
-            "complete": done.result.complete,
-            "parent": done.origin.model_dump(),
+            "run": str(result.folder),
+            "complete": result.result.complete,
+            "parent": result.origin.model_dump(),
             "measure": what,
             "players": [asdict(row) for row in rows],
         },
         registered,
         lambda: print_table(
-            f"{done.folder.name}: {what} from round {done.origin.round} on ({unit.cell['branch']})",
+            f"{result.folder.name}: {what} from round {result.origin.round} on ({unit.cell['branch']})",
             ["player", "agent", "before", "parent after", "branch after", "change", "replicates"],
             [[r.player, r.agent, r.before, r.parent, r.branch, r.change, r.replicates] for r in rows],
         ),
         json=json,
-        said=[f"{spent(done.result.tally)}; run: {done.folder}"],
+        lines=[f"{spending_text(result.result.tally)}; run: {result.folder}"],
     )

@@ -88,29 +88,29 @@ def compare(
         open_run(run, runs) as opened,
         run_data(opened.rows, opened.folder.path, opened.manifest) as data,
     ):
-        made, far = compare_run(data, as_ or (), reference), data.so_far
+        comparison, far = compare_run(data, as_ or (), reference), data.so_far
         registered = standing([data])
     if json:
         document = {
             "run": str(opened.folder.path),
             **({"so_far": far} if far else {}),
             **registered.document,
-            **made.as_dict(),
+            **comparison.as_dict(),
         }
-        print_json(CommandResult(document, made, "cells"))
-        return made
+        print_json(CommandResult(document, comparison, "cells"))
+        return comparison
     print_standing(registered)
-    if made.lines:
-        _print_comparison(made)
+    if comparison.lines:
+        _print_comparison(comparison)
         if far:
             write(far)
-    for remark in made.remarks:
+    for remark in comparison.remarks:
         say(remark)
-    if made.unmatched:
-        say(f"{made.unmatched} own figures have no published cell to stand beside.")
-    paper = made.reference.name.replace("_", "-")
+    if comparison.unmatched:
+        say(f"{comparison.unmatched} own figures have no published cell to stand beside.")
+    paper = comparison.reference.name.replace("_", "-")
     say(f"all figures of the paper on one page, with verdicts: ostrom replicate {paper} --runs {run}")
-    return made
+    return comparison
 
 
 def _two_runs(
@@ -135,21 +135,25 @@ def _two_runs(
         name = measure or headline_measure(first)
         if name is None:
             raise UsageError(f"{new}: has no finished match with cooperation or a score (name a --measure)")
-        made = compare_runs(
+        comparison = compare_runs(
             first, second, stated_query(name, by=by, where=where), **how, lower_is_better=lower_is_better,
             price=lambda run: seed_price(run.folder, runs),
         )  # fmt: skip
         far, registered = so_far([first, second]), standing([first, second])
     if json:
-        document = {**registered.document, **made.as_dict(), **({"so_far": far} if far else {})}
-        print_json(CommandResult(document, made, "differences"))
-        return made
+        document = {**registered.document, **comparison.as_dict(), **({"so_far": far} if far else {})}
+        print_json(CommandResult(document, comparison, "differences"))
+        return comparison
     print_standing(registered)
-    if made.changed:
-        print_table("What else differs", ["key", made.new, made.old], [list(row) for row in made.changed])
-    columns = [name for name in made.differences[0].key if name != "run"]
+    if comparison.changed:
+        print_table(
+            "What else differs",
+            ["key", comparison.new, comparison.old],
+            [list(row) for row in comparison.changed],
+        )
+    columns = [name for name in comparison.differences[0].key if name != "run"]
     print_table(
-        f"{made.measure}: {made.new} minus {made.old} ({made.level:.0%} intervals)",
+        f"{comparison.measure}: {comparison.new} minus {comparison.old} ({comparison.level:.0%} intervals)",
         [*columns, "difference", "low", "high", "n", "method", "verdict"],
         [
             [
@@ -161,32 +165,34 @@ def _two_runs(
                 one.method,
                 verdict.words,
             ]
-            for one, verdict in zip(made.differences, made.verdicts, strict=True)
+            for one, verdict in zip(comparison.differences, comparison.verdicts, strict=True)
         ],
     )
     if far:
         write(far)
-    say(made.control)
-    for note in dict.fromkeys(one.note for one in made.differences if one.note):
+    say(comparison.control)
+    for note in dict.fromkeys(one.note for one in comparison.differences if one.note):
         say(note)
-    return made
+    return comparison
 
 
-def _print_comparison(made: Comparison) -> None:
+def _print_comparison(comparison: Comparison) -> None:
     """A table for each measure; doubts are numbered and spelled out below."""
     marks: dict[str, int] = {}
-    for measure in dict.fromkeys(line.cell[-1] for line in made.lines):
-        lines = [line for line in made.lines if line.cell[-1] == measure]
-        used = [i for i in range(len(made.reference.columns) - 1) if any(line.cell[i] for line in lines)]
+    for measure in dict.fromkeys(line.cell[-1] for line in comparison.lines):
+        lines = [line for line in comparison.lines if line.cell[-1] == measure]
+        used = [
+            i for i in range(len(comparison.reference.columns) - 1) if any(line.cell[i] for line in lines)
+        ]
         print_table(
-            f"{measure.replace('_', ' ')}: own figures beside those of {made.reference.citation}",
+            f"{measure.replace('_', ' ')}: own figures beside those of {comparison.reference.citation}",
             [
-                *(made.reference.columns[i] for i in used),
+                *(comparison.reference.columns[i] for i in used),
                 "agent", "own [95 % CI]", "published", "figure", "difference", "label", "doubts",
             ],
             [_row(line, used, marks) for line in lines],
         )  # fmt: skip
-    write(f"published ± is: {made.reference.spread}")
+    write(f"published ± is: {comparison.reference.spread}")
     for note, n in marks.items():
         write(f"({n}) {note}")
 

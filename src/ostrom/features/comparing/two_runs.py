@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from ostrom.analysis.estimate import MODEL, Combination, Estimate, Query, contrast
 from ostrom.analysis.statistics.samples import ROUNDING
-from ostrom.analysis.units import Observation, Observations, chosen, observations
+from ostrom.analysis.units import Observation, Observations, observations, select
 from ostrom.costs.seeds import SeedPrice
 from ostrom.data.manifests import changes, models_of
 from ostrom.data.rundata import RunData
@@ -117,20 +117,20 @@ def compare_runs(
             f"both runs are called {names[0]}: rename one of the folders, so that tables tell them apart"
         )
     values = _values((new, old), query)
-    found = contrast(values, query.part, "run", names, query.by, level=level)
-    if not found:
+    differences = contrast(values, query.part, "run", names, query.by, level=level)
+    if not differences:
         raise UsageError(f"{query.part.name}: no match that is asked for has a value in both runs")
-    each = 1 - (1 - level) / len(found)
-    verdicts = [_verdict(one, margin, each, lower_is_better) for one in found]
+    each = 1 - (1 - level) / len(differences)
+    verdicts = [_verdict(one, margin, each, lower_is_better) for one in differences]
     if any(one.answer == "undecided" for one in verdicts):
         prices = price(new), price(old)
         seeds = tuple(int(run.study.get("seeds") or 1) for run in (new, old))
         verdicts = [
             _with_price(verdict, one, margin, each, (seeds[0], seeds[1]), prices)
-            for verdict, one in zip(verdicts, found, strict=True)
+            for verdict, one in zip(verdicts, differences, strict=True)
         ]
     changed = tuple(changes(new.manifest, old.manifest))
-    return TwoRuns(*names, query.part.name, tuple(found), tuple(verdicts), changed, margin, level)
+    return TwoRuns(*names, query.part.name, tuple(differences), tuple(verdicts), changed, margin, level)
 
 
 def _values(runs: Sequence[RunData], query: Query) -> Observations:
@@ -142,7 +142,7 @@ def _values(runs: Sequence[RunData], query: Query) -> Observations:
         found = replace(found, rows=tuple(_renamed(row, models[row["run"]][0]) for row in found.rows))
     if isinstance(query.where, str) or not query.where:
         return found
-    wanted: Any = chosen(found, query.part, query.where)
+    wanted: Any = select(found, query.part, query.where)
     rows = tuple(row for row in found.rows if all(row[name] in levels for name, levels in wanted.items()))
     return replace(found, rows=rows)
 

@@ -46,7 +46,7 @@ def openenv(
     from ostrom.studies.resolve import resolve
 
     say_allowed(options.allow_key, model, set_)
-    found = resolve(
+    resolved = resolve(
         study, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options
     )
     try:
@@ -58,10 +58,10 @@ def openenv(
         raise UsageError(f"{error.name} is missing: pip install openenv") from None
     with (
         listen_on(host, port) as bound,
-        Environment(Study(found.plan, found.options), name=name, runs=runs) as environment,
+        Environment(Study(resolved.plan, resolved.options), name=name, runs=runs) as environment,
     ):
         number = bound.getsockname()[1]
         hosts = {f"{local}:{number}" for local in ("127.0.0.1", "localhost", "[::1]")}
         app = application(environment, sessions, hosts=hosts if host in LOCAL else None, password=password)
-        say(f"{found.plan.name}: {len(environment.matches):,} matches on http://{host}:{number}")
+        say(f"{resolved.plan.name}: {len(environment.matches):,} matches on http://{host}:{number}")
         loop.run(serve([(app, bound)], ws="auto", lifespan="on", ws_max_size=LARGEST))

@@ -96,7 +96,7 @@ class Episode:
 
     @property
     def open(self) -> bool:
-        """Whether it is being played."""
+        """Whether the match is still being played."""
         return not (self._left or self._over)
 
     def __iter__(self) -> Episode:

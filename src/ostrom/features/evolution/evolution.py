@@ -366,7 +366,7 @@ def _deviation(case: _Case) -> Evolved:
 
 def _basins(case: _Case) -> Evolved:
     steps = case.get("steps")
-    found = sample_basins(
+    basins = sample_basins(
         case.tensor.values, case.streams.at(0, 0, "basins"), samples=case.get("samples"), eta=case.get("eta"),
         steps=steps, window=min(1000, steps),
     )  # fmt: skip
@@ -379,9 +379,9 @@ def _basins(case: _Case) -> Evolved:
             "share": a.share,
             "ci": [a.low, a.high],
         }
-        for a in found.attractors
+        for a in basins.attractors
     ]
-    expected = sum(a.share * a.centre for a in found.attractors)
+    expected = sum(a.share * a.centre for a in basins.attractors)
     return Evolved({"expected": case.named(np.asarray(expected))}, {"attractors": attractors})
 
 

@@ -128,7 +128,7 @@ def write_dataset(
     for stale in (out / "data").glob("*.parquet"):
         if stale.stem not in names:
             stale.unlink()
-    written, fields = {}, {}
+    files, fields = {}, {}
     for name in names:
         path = out / "data" / f"{name}.parquet"
         draft, kinds = draft_of(path), {**types, **more.get(name, {})}
@@ -138,15 +138,15 @@ def write_dataset(
         count = write_frames(draft, _noted(tables, seen, kinds))
         draft.replace(path)
         if count:  # a table without rows has no columns: nothing could be loaded from it
-            written[name], fields[name] = (path, count), seen
+            files[name], fields[name] = (path, count), seen
         else:
             path.unlink()
-    write_whole(out / "README.md", _card(run, written, fields, texts, licence).encode())
+    write_whole(out / "README.md", _card(run, files, fields, texts, licence).encode())
     write_whole(
         out / "croissant.json",
-        orjson.dumps(_croissant(run, written, fields, licence), option=orjson.OPT_INDENT_2),
+        orjson.dumps(_croissant(run, files, fields, licence), option=orjson.OPT_INDENT_2),
     )
-    return {**written, "card": (out / "README.md", 1), "croissant": (out / "croissant.json", 1)}
+    return {**files, "card": (out / "README.md", 1), "croissant": (out / "croissant.json", 1)}
 
 
 def _call_frame(run: Run, frame: Any, texts: bool) -> Any:
@@ -174,7 +174,7 @@ def _title(run: Run) -> str:
 
 def _card(
     run: Run,
-    written: Mapping[str, tuple[Path, int]],
+    files: Mapping[str, tuple[Path, int]],
     fields: Mapping[str, Mapping[str, type]],
     texts: bool,
     licence: str | None,
@@ -193,7 +193,7 @@ def _card(
                 "data_files": f"data/{name}.parquet",
                 **({"default": True} if not place else {}),
             }
-            for place, name in enumerate(written)
+            for place, name in enumerate(files)
         ],
     }
     bound = run.manifest.get("registered")
@@ -217,7 +217,7 @@ def _card(
         "* People: random codes only; names and contact data are never exported",
         "",
     ]
-    for name, (_, count) in written.items():
+    for name, (_, count) in files.items():
         lines += [
             f"## {name}",
             "",
@@ -234,7 +234,7 @@ def _card(
         "```python",
         "from datasets import load_dataset",
         "",
-        f'{next(iter(written), "decisions")} = load_dataset("PATH")["train"]',
+        f'{next(iter(files), "decisions")} = load_dataset("PATH")["train"]',
         "```",
         "",
     ]
@@ -243,7 +243,7 @@ def _card(
 
 def _croissant(
     run: Run,
-    written: Mapping[str, tuple[Path, int]],
+    files: Mapping[str, tuple[Path, int]],
     fields: Mapping[str, Mapping[str, type]],
     licence: str | None,
 ) -> dict[str, Any]:
@@ -269,7 +269,7 @@ def _croissant(
                 "encodingFormat": "application/x-parquet",
                 "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
             }
-            for name, (path, _) in written.items()
+            for name, (path, _) in files.items()
         ],
         "recordSet": [
             {
@@ -289,7 +289,7 @@ def _croissant(
                     for column, kind in fields[name].items()
                 ],
             }
-            for name in written
+            for name in files
         ],
     }
 

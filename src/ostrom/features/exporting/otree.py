@@ -116,7 +116,7 @@ def _row(
     person = first.get("person")
     code = person or f"m{first['match']}p{first['player']}"
     paid = [row["payoff"] for _, acts in apps for row in acts if row["payoff"] is not None]
-    known: dict[str, Any] = {
+    cells: dict[str, Any] = {
         "id_in_session": number,
         "code": code,
         "_is_bot": int(person is None),
@@ -127,7 +127,7 @@ def _row(
         **{name: first.get(name) for name in factors},
         **surveys.get(code, {}),
     }
-    row: Row = {f"participant.{name}": value for name, value in known.items()}
+    row: Row = {f"participant.{name}": value for name, value in cells.items()}
     row |= {
         "session.code": run.name,
         "session.label": "",

@@ -58,13 +58,13 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
         "calls": rows.calls,
     }
     write_whole(out / MARK, b"Shared by `ostrom export --format shared`: tables without texts.\n")
-    written, tables = {}, {}
+    files, tables = {}, {}
     for name, source in sources.items():
         path = out / f"{name}.parquet"
         draft = draft_of(path)
         count = write_parquet(draft, ({**without_texts(row), "run": out.name} for row in source()), types)
         draft.replace(path)
-        written[name] = (path, count)
+        files[name] = (path, count)
         tables[name] = {"rows": count, "digest": digest(path.read_bytes())}
     for part in LEFT:
         manifest.pop(part, None)
@@ -78,7 +78,7 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
         write_whole(out / DECIDED, read_plain(decided))
     write_whole(out / MANIFEST, manifest_bytes(clean))
     copy_game_files(game_hashes(manifest), run.folder.path, out)
-    return {**written, "manifest": (out / MANIFEST, 1)}
+    return {**files, "manifest": (out / MANIFEST, 1)}
 
 
 MARK = "SHARED.txt"

@@ -100,12 +100,12 @@ def gate(
     from ostrom.studies.design import at_seeds
     from ostrom.studies.resolve import resolve
 
-    asked = gating.read_gates(gates)
+    gate_file = gating.read_gates(gates)
     if level is not None:
         check_level(level)
-        asked = asked.model_copy(update={"level": level})
+        gate_file = gate_file.model_copy(update={"level": level})
     if simultaneous is not None:
-        asked = asked.model_copy(update={"simultaneous": simultaneous})
+        gate_file = gate_file.model_copy(update={"simultaneous": simultaneous})
     for path in filter(None, (junit, markdown)):
         if not path.parent.is_dir():
             raise UsageError(f"{path}: there is no folder {path.parent}")
@@ -121,14 +121,14 @@ def gate(
     say_allowed(options.allow_key, model, set_)
     target, interrupted = run, False
     if is_study(run, runs, given):
-        found = resolve(
+        resolved = resolve(
             run, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options
         )
-        folder = runs / check_name(name or found.plan.name)
+        folder = runs / check_name(name or resolved.plan.name)
         grown = _seeds_of(folder) if until_decided and seeds is None else 0
-        if grown > found.plan.study.seeds:  # an earlier session played more seeds until gates were decided
-            found = replace(found, plan=at_seeds(found.plan, grown))
-        prices = gating.prices(asked, found.plan, str(gates))
+        if grown > resolved.plan.study.seeds:  # an earlier session played more seeds until gates were decided
+            resolved = replace(resolved, plan=at_seeds(resolved.plan, grown))
+        prices = gating.prices(gate_file, resolved.plan, str(gates))
         for price in prices:
             say(price.words)
         if dry_run:
@@ -141,22 +141,22 @@ def gate(
                 print_json(CommandResult(document, prices, "prices"))
             return
         if until_decided:
-            check_until_decided(asked, str(gates), found.plan.study, found.plan.budget, most_seeds)
-        interrupted = _play(found, run, folder, json)
+            check_until_decided(gate_file, str(gates), resolved.plan.study, resolved.plan.budget, most_seeds)
+        interrupted = _play(resolved, run, folder, json)
         target = str(folder)
     looks: Looks | None = None
     if until_decided and not interrupted:
-        looks = _play_on(target, runs, asked, str(gates), options, most_seeds, json)
+        looks = _play_on(target, runs, gate_file, str(gates), options, most_seeds, json)
         verdict, interrupted = looks.verdict, looks.interrupted
     else:
-        verdict = _judged(target, runs, asked, str(gates), options)
+        verdict = _judged(target, runs, gate_file, str(gates), options)
     with opened_runs([target], runs) as data:
         registered = standing(data)
-    shown = Path(target).name
+    run_name = Path(target).name
     if junit is not None:
-        _write_file(junit, gating.junit(verdict, shown, registered))
+        _write_file(junit, gating.junit(verdict, run_name, registered))
     if markdown is not None:
-        _write_file(markdown, gating.markdown(verdict, shown, registered).encode())
+        _write_file(markdown, gating.markdown(verdict, run_name, registered).encode())
     if json:
         taken = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
         document = {
@@ -169,7 +169,7 @@ def gate(
         print_json(CommandResult(document, verdict, "judged"))
     else:
         print_standing(registered)
-        _show(verdict, shown)
+        _show(verdict, run_name)
         if looks is not None and looks.why != "decided":
             say(f"stopped: {looks.why}")
     sys.exit(130 if interrupted else CODES[verdict.answer])
@@ -204,7 +204,7 @@ def _judged(run: str, runs: Path, asked: GateFile, file: str, options: PlayOptio
 def _play_on(
     run: str,
     runs: Path,
-    asked: GateFile,
+    gate_file: GateFile,
     file: str,
     options: PlayOptions,
     most: int | None,
@@ -217,7 +217,7 @@ def _play_on(
 
     begun = resolve_run(run, runs, options=options)
     study, budget, folder = begun.plan.study, begun.plan.budget, begun.folder
-    check_until_decided(asked, file, study, budget, most)
+    check_until_decided(gate_file, file, study, budget, most)
 
     def play(seeds: int) -> Result:
         say(f"undecided: playing on to {seeds} seeds")
@@ -229,14 +229,14 @@ def _play_on(
     return until_decided(
         folder,
         study.seeds,
-        lambda: _judged(str(folder), runs, asked, file, options),
+        lambda: _judged(str(folder), runs, gate_file, file, options),
         play,
         budget,
         most,
     )
 
 
-def is_study(name: str, runs: Path, given: dict[str, Any]) -> bool:
+def is_study(name: str, runs: Path, content: dict[str, Any]) -> bool:
     """Whether a name is a study to be played: a file, or a built-in name that is no run or comes with options."""
     from ostrom.studies.load import builtin_names
 
@@ -244,10 +244,11 @@ def is_study(name: str, runs: Path, given: dict[str, Any]) -> bool:
         return True
     is_run = any((folder / "run.json").exists() for folder in (Path(name), runs / name))
     if is_run and name in builtin_names():
-        return bool(given)
-    if is_run and given:
+        return bool(content)
+    if is_run and content:
         raise UsageError(
-            f"{name}: is a run, which --{next(iter(given)).replace('_', '-')} cannot change (name a study to play one)"
+            f"{name}: is a run, which --{next(iter(content)).replace('_', '-')} cannot change (name a study to play "
+            "one)"
         )
     return not is_run and name in builtin_names()
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from ostrom.analysis.estimate import Combination, Estimate, Query, against_all, key_words, level_pairs
 from ostrom.analysis.intervals import Exact
 from ostrom.analysis.registered import Standing
-from ostrom.analysis.statistics.result import counted
+from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
 from ostrom.analysis.units import NoSuchLevel, Observations, as_text, observations
 from ostrom.costs.seeds import SeedPrice
@@ -178,7 +178,7 @@ class Judged:
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         least, most = self.gate.allowed
-        found = None if self.estimate is None else self.estimate.as_dict()
+        estimate = None if self.estimate is None else self.estimate.as_dict()
         return {
             "gate": self.gate.name,
             "group": dict(self.key),
@@ -192,7 +192,9 @@ class Judged:
             "more": int(self.more) if self.more is not None and math.isfinite(self.more) else None,
             "at_least": least if math.isfinite(least) else None,
             "at_most": most if math.isfinite(most) else None,
-            "estimate": None if found is None else {k: v for k, v in found.items() if k not in self.key},
+            "estimate": None
+            if estimate is None
+            else {k: v for k, v in estimate.items() if k not in self.key},
         }
 
 
@@ -284,8 +286,8 @@ def judge(
             answers[gate.name] = _answers(gate, data)
         except UsageError as error:
             raise UsageError(f"{file}: gate {gate.name!r}: {error}") from None
-    asked = [(gate, *answers[gate.name]) for gate in gates.gates]
-    many = max(1, sum(len(found) for _, found, _ in asked))
+    questions = [(gate, *answers[gate.name]) for gate in gates.gates]
+    many = max(1, sum(len(found) for _, found, _ in questions))
     level = gates.level_of(many)
     control = f"each interval holds at {gates.level:.4g} for every distribution of the values"
     if gates.simultaneous:
@@ -295,12 +297,12 @@ def judge(
         )
     if any(gate.approximate for gate in gates.gates):
         control += "; those of approximate gates do so for ordinary values only"
-    judged: list[Judged] = []
+    verdicts: list[Judged] = []
     priced = cache(price)
     seeds = int(data.study.get("seeds") or 1)
-    for gate, found, lacking in asked:
+    for gate, found, lacking in questions:
         absent = _unfinished(gate, data)
-        judged += [
+        verdicts += [
             _judged(
                 gate,
                 one.at(level, guaranteed=not gate.approximate),
@@ -312,14 +314,14 @@ def judge(
             )
             for one in found
         ]
-        judged += [Judged(gate, "undecided", None, key, why) for key, why in lacking]
-    undecided = any(one.more is not None for one in judged)
-    return Judgement(tuple(judged), level, control, data.so_far, priced() if undecided else None)
+        verdicts += [Judged(gate, "undecided", None, key, why) for key, why in lacking]
+    undecided = any(one.more is not None for one in verdicts)
+    return Judgement(tuple(verdicts), level, control, data.so_far, priced() if undecided else None)
 
 
 def _judged(
     gate: GateRule,
-    found: Estimate,
+    estimate: Estimate,
     absent: tuple[int, int],
     level: float,
     priced: Callable[[], SeedPrice | None],
@@ -332,45 +334,47 @@ def _judged(
     """
     many, planned = absent
     reason = f"{many} of {planned} matches are not finished" if many else ""
-    least = _units(_multiple(gate, found, level), found.n)
+    least = _units(_multiple(gate, estimate, level), estimate.n)
     if many > gate.missing * planned or growing:
-        ends = (found.low, found.high)
+        ends = (estimate.low, estimate.high)
         now = "undecided" if ends[0] is None or ends[1] is None else gate.verdict(ends[0], ends[1])
-        return Judged(gate, "undecided", found, found.key, reason or growing, least, now)
-    if found.low is None or found.high is None:
-        return Judged(gate, "undecided", found, found.key, found.note or "there is no interval", least)
-    answer = gate.verdict(found.low, found.high)
+        return Judged(gate, "undecided", estimate, estimate.key, reason or growing, least, now)
+    if estimate.low is None or estimate.high is None:
+        return Judged(
+            gate, "undecided", estimate, estimate.key, estimate.note or "there is no interval", least
+        )
+    answer = gate.verdict(estimate.low, estimate.high)
     more: float | None = None
     if answer == "undecided":
         why = "the interval lies on both sides"
-        if least is not None and found.n < least:
-            why += f" (it can pass with {counted(least, found.unit)} or more)"
+        if least is not None and estimate.n < least:
+            why += f" (it can pass with {count_text(least, estimate.unit)} or more)"
         price = priced()
-        more = _more(gate, found, level, found.n if price is None else seeds)
-        decides = "" if more is None else needs(more, price, found.unit)
+        more = _more(gate, estimate, level, estimate.n if price is None else seeds)
+        decides = "" if more is None else needs(more, price, estimate.unit)
         reason = "; ".join(filter(None, (why, decides, reason)))
-    return Judged(gate, answer, found, found.key, reason, least, more=more)
+    return Judged(gate, answer, estimate, estimate.key, reason, least, more=more)
 
 
-def _more(gate: GateRule, found: Estimate, level: float, now: int) -> float | None:
+def _more(gate: GateRule, estimate: Estimate, level: float, now: int) -> float | None:
     """How many more units, of which there are so many ``now``, would decide a gate if they are like those seen."""
-    if not isinstance(found.inference, Combination):
+    if not isinstance(estimate.inference, Combination):
         return None
     least, most = gate.allowed
     ranges = [(least, most), (-math.inf, least), (most, math.inf)]
     multiple = min(
-        found.inference.likely_multiple_for(low, high, level)
+        estimate.inference.likely_multiple_for(low, high, level)
         for low, high in ranges
         if math.isfinite(low) or math.isfinite(high)
     )
     return max(1, math.ceil(multiple * now - ROUNDING) - now) if math.isfinite(multiple) else math.inf
 
 
-def _multiple(gate: GateRule, found: Estimate, level: float) -> float:
+def _multiple(gate: GateRule, estimate: Estimate, level: float) -> float:
     """With how many times as many units a gate can pass, if they are as good as they can be."""
-    if gate.approximate or not isinstance(found.inference, Combination):
+    if gate.approximate or not isinstance(estimate.inference, Combination):
         return math.inf
-    return found.inference.multiple_for(*gate.allowed, level)
+    return estimate.inference.multiple_for(*gate.allowed, level)
 
 
 def _units(multiple: float, of: int) -> int | None:
@@ -407,21 +411,23 @@ def prices(gates: GateFile, plan: StudyPlan, file: str = "gates") -> list[Price]
     """The price of every gate for a study that is not played yet; a gate that must be refused is refused now."""
     from ostrom.studies.design import planned_observations
 
-    asked: list[tuple[GateRule, list[Estimate], str]] = []
+    questions: list[tuple[GateRule, list[Estimate], str]] = []
     gates = gates.of(plan.models)
     for gate in gates.gates:
         try:
-            asked.append((gate, gate.ask(planned_observations(plan, gate)), ""))
+            questions.append((gate, gate.ask(planned_observations(plan, gate)), ""))
         except (UsageError, StatisticsError) as error:
-            asked.append((gate, [], f"{gate.name}: what it needs is not known before it is played ({error})"))
+            questions.append(
+                (gate, [], f"{gate.name}: what it needs is not known before it is played ({error})")
+            )
         try:
-            _refuse_approximate(gate, asked[-1][1])
+            _refuse_approximate(gate, questions[-1][1])
         except UsageError as error:
             raise UsageError(f"{file}: gate {gate.name!r}: {error}") from None
-    level = gates.level_of(sum(len(found) for _, found, _ in asked))
+    level = gates.level_of(sum(len(found) for _, found, _ in questions))
     return [
         price
-        for gate, found, unknown in asked
+        for gate, found, unknown in questions
         for price in (
             [Price(gate.name, None, None, 0, unknown)]
             if unknown
@@ -430,18 +436,18 @@ def prices(gates: GateFile, plan: StudyPlan, file: str = "gates") -> list[Price]
     ]
 
 
-def _price(gate: GateRule, found: Estimate, level: float, seeds: int) -> Price:
-    name = Judged(gate, "undecided", found, found.key, "").name
-    multiple = _multiple(gate, found, level)
-    least, needed = _units(multiple, found.n), _units(multiple, seeds)
+def _price(gate: GateRule, estimate: Estimate, level: float, seeds: int) -> Price:
+    name = Judged(gate, "undecided", estimate, estimate.key, "").name
+    multiple = _multiple(gate, estimate, level)
+    least, needed = _units(multiple, estimate.n), _units(multiple, seeds)
     if least is None or needed is None:
-        why = "has no sampling error" if isinstance(found.inference, Exact) else "can never pass"
+        why = "has no sampling error" if isinstance(estimate.inference, Exact) else "can never pass"
         why = "is approximate: nothing is guaranteed" if gate.approximate else why
-        return Price(name, None, None, found.n, f"{name}: {why}")
-    words = f"{name}: can pass with {counted(least, found.unit)} or more ({counted(needed, 'seed')})"
-    short = ", so it cannot pass" if found.n < least else ""
-    words += f"; planned are {counted(found.n, found.unit)} ({counted(seeds, 'seed')}){short}"
-    return Price(name, least, needed, found.n, words)
+        return Price(name, None, None, estimate.n, f"{name}: {why}")
+    words = f"{name}: can pass with {count_text(least, estimate.unit)} or more ({count_text(needed, 'seed')})"
+    short = ", so it cannot pass" if estimate.n < least else ""
+    words += f"; planned are {count_text(estimate.n, estimate.unit)} ({count_text(seeds, 'seed')}){short}"
+    return Price(name, least, needed, estimate.n, words)
 
 
 def _answers(gate: GateRule, data: RunData) -> tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]:

@@ -217,39 +217,39 @@ class Checker:
 
     def _round(self, match: Recorded, game: Game, one: _Round, running: list[float], *, last: bool) -> None:
         actions = self._actions(match, game, one)
-        written = self._payoffs(match, one)
+        payoffs = self._payoffs(match, one)
         if one.bad:
             return
         notes: list[str | None] = [None if a is not None else "follows from the payoffs" for a in actions]
-        profile = self._profile(match, game, one, actions, written, notes)
+        profile = self._profile(match, game, one, actions, payoffs, notes)
         if profile is None:
             return
         due = game.payoff(profile)
         paid = list(due)
         names = ", ".join(game.actions[s][a] for s, a in enumerate(profile))
         for seat, move in enumerate(one.moves):
-            stated = written[seat]
-            if stated is None:
+            payoff = payoffs[seat]
+            if payoff is None:
                 continue
-            if abs(stated - due[seat]) <= CLOSE:
-                paid[seat] = stated
+            if abs(payoff - due[seat]) <= CLOSE:
+                paid[seat] = payoff
                 continue
             column = str(move.columns.payoff)
-            why = f"says {stated:g}, but game {_called(game)} pays {due[seat]:g} for ({names})"
+            why = f"says {payoff:g}, but game {_called(game)} pays {due[seat]:g} for ({names})"
             keep = self.policy == "keep"
             already = any(row.kind == "action" for row in one.bad)
             if not already:
                 self._bad(
-                    match, one, move, column, "payoff", why, f"column {column} {why}", stated, due[seat],
+                    match, one, move, column, "payoff", why, f"column {column} {why}", payoff, due[seat],
                     "" if keep else f"payoff {due[seat]:g} as the game pays", fixable=True,
                 )  # fmt: skip
             if self.policy == "repair":
-                notes[seat] = f"payoff repaired; the file says {stated:g}"
+                notes[seat] = f"payoff repaired; the file says {payoff:g}"
             else:
-                paid[seat] = stated
+                paid[seat] = payoff
                 one.differs = True
                 notes[seat] = f"payoff as written; the game pays {due[seat]:g}"
-        stated_sums = [p if w is None else w for p, w in zip(paid, written, strict=True)]
+        stated_sums = [p if w is None else w for p, w in zip(paid, payoffs, strict=True)]
         for seat, amount in enumerate(stated_sums):
             running[seat] += amount
         if self.mapping.totals == "running" or last:
@@ -291,19 +291,19 @@ class Checker:
 
     def _profile(
         self, match: Recorded, game: Game, one: _Round, actions: Sequence[int | None],
-        written: Sequence[float | None], notes: list[str | None],
+        payoffs: Sequence[float | None], notes: list[str | None],
     ) -> Profile | None:  # fmt: skip
         """The profile; an action that the file does not hold must follow from the payoffs that it does hold."""
         if None not in actions:
             return tuple(a for a in actions if a is not None)
         options = [range(len(game.actions[s])) if a is None else (a,) for s, a in enumerate(actions)]
         profiles = list(product(*options))
-        fitting = [p for p in profiles if _misfit(game, p, written) <= CLOSE]
+        fitting = [p for p in profiles if _misfit(game, p, payoffs) <= CLOSE]
         if len(fitting) == 1:
             return fitting[0]
         missing = next(s for s, a in enumerate(actions) if a is None)
         problem = "no action" if not fitting else "more than one action"
-        shown = ", ".join(f"{w:g}" for w in written if w is not None) or "none"
+        shown = ", ".join(f"{w:g}" for w in payoffs if w is not None) or "none"
         known = ", ".join(
             f"{game.actions[s][a]} at seat {s + 1}" for s, a in enumerate(actions) if a is not None
         )
@@ -313,9 +313,9 @@ class Checker:
         )
         chosen, note = None, ""
         if not fitting and self.policy == "keep":
-            chosen, note = _nearest(game, profiles, written, actions)
+            chosen, note = _nearest(game, profiles, payoffs, actions)
         elif not fitting and self.policy == "repair":
-            chosen, note = _changed(game, written, actions)
+            chosen, note = _changed(game, payoffs, actions)
         move = one.moves[missing]
         self._bad(match, one, move, "", "action", why, why, None, None, note, fixable=chosen is not None)
         if chosen is not None:
@@ -364,10 +364,10 @@ def _nearest(
 
 
 def _changed(
-    game: Game, written: Sequence[float | None], actions: Sequence[int | None]
+    game: Game, payoffs: Sequence[float | None], actions: Sequence[int | None]
 ) -> tuple[Profile | None, str]:
     """The only profile that fits when one written action is changed; None where there is none, or several."""
-    found: list[tuple[Profile, int]] = []
+    candidates: list[tuple[Profile, int]] = []
     for seat, action in enumerate(actions):
         if action is None:
             continue
@@ -376,10 +376,10 @@ def _changed(
             if s == seat else (a,)
             for s, a in enumerate(actions)
         ]  # fmt: skip
-        found += [(p, seat) for p in product(*options) if _misfit(game, p, written) <= CLOSE]
-    if len(found) != 1:
+        candidates += [(p, seat) for p in product(*options) if _misfit(game, p, payoffs) <= CLOSE]
+    if len(candidates) != 1:
         return None, ""
-    profile, seat = found[0]
+    profile, seat = candidates[0]
     old = actions[seat]
     assert old is not None
     names = game.actions[seat]

@@ -80,37 +80,35 @@ def _end(done: Imported, json: bool) -> None:
         sys.exit(1)
 
 
-def _tell(done: Imported) -> None:
+def _tell(result: Imported) -> None:
     from ostrom.features.importing.check import DONE
 
-    for note in done.notes:
+    for note in result.notes:
         say(f"note: {note}")
-    if done.folder is None:
-        for cause in done.refused:
+    if result.folder is None:
+        for cause in result.refused:
             say(str(cause))
-        rows = sum(len(cause.rows) for cause in done.refused)
-        if done.policy == "refuse":
+        rows = sum(len(cause.rows) for cause in result.refused)
+        if result.policy == "refuse":
             hint = "--bad-rows skip | skip-match | keep | repair imports the rest"
         else:
-            hint = (
-                f"these cannot be dealt with by {done.policy}; --bad-rows skip or skip-match leaves them out"
-            )
-        say(f"refused: {rows} bad rows of {how_many(len(done.refused), 'kind')} ({hint})")
+            hint = f"these cannot be dealt with by {result.policy}; --bad-rows skip or skip-match leaves them out"
+        say(f"refused: {rows} bad rows of {how_many(len(result.refused), 'kind')} ({hint})")
         return
-    for cause in done.causes:
+    for cause in result.causes:
         notes = "; ".join(cause.as_dict()["notes"][:3])
         say(f"{DONE[cause.done]}: {cause}" + (f" [{notes}]" if notes else ""))
-    for line in done.skipped[:SHOWN]:
+    for line in result.skipped[:SHOWN]:
         say(f"skipped: {line}")
-    if len(done.skipped) > SHOWN:
-        say(f"and {len(done.skipped) - SHOWN} more matches were skipped")
-    bad = len(done.disagreements)
+    if len(result.skipped) > SHOWN:
+        say(f"and {len(result.skipped) - SHOWN} more matches were skipped")
+    bad = len(result.disagreements)
     say(
-        f"{how_many(done.matches, 'match')}, {how_many(done.rounds, 'round')}"
-        + (f", {how_many(len(done.skipped), 'match')} skipped" if done.skipped else "")
-        + (f"; {how_many(bad, 'bad row')}, {DONE[done.policy]}" if bad else "")
+        f"{how_many(result.matches, 'match')}, {how_many(result.rounds, 'round')}"
+        + (f", {how_many(len(result.skipped), 'match')} skipped" if result.skipped else "")
+        + (f"; {how_many(bad, 'bad row')}, {DONE[result.policy]}" if bad else "")
     )
-    say(f"run: {done.folder}    report: ostrom report {done.folder}")
+    say(f"run: {result.folder}    report: ostrom report {result.folder}")
 
 
 def _is_table_of_games(file: Path) -> bool:

@@ -8,7 +8,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
 
 from ostrom.framing.config import Framing
 from ostrom.ground.errors import StudyError
@@ -21,6 +30,24 @@ GENERAL = files("ostrom.features.importing").joinpath("mappings")
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 FRAMING = tuple(Framing.model_fields)
+
+
+def _option_columns(value: object) -> object:
+    """A list of columns names the actions by place."""
+    if isinstance(value, list):
+        return {str(column): place for place, column in enumerate(value, 1)}
+    return value
+
+
+def _text_keys(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    # YAML reads 0, 1.0 and true before we do; as cells of a table they are texts.
+    return {canonical(str(key)): inner for key, inner in value.items()}
+
+
+TextKeys = BeforeValidator(_text_keys)
+OptionColumns = BeforeValidator(_option_columns)
 
 
 class Value(BaseModel):
@@ -43,18 +70,12 @@ class SeatColumns(BaseModel):
     seat: str | None = Field(
         default=None, description="long only: the column with the seat (1, 2, ...); left out: order of rows"
     )
-    actions: dict[str, str | int] | None = Field(default=None, description="this seat's own 'actions'")
-    options: dict[str, str | int] | None = Field(default=None, description="this seat's own 'options'")
-
-    @field_validator("actions", mode="before")
-    @classmethod
-    def _texts(cls, value: object) -> object:
-        return _text_keys(value)
-
-    @field_validator("options", mode="before")
-    @classmethod
-    def _columns(cls, value: object) -> object:
-        return _option_columns(value)
+    actions: Annotated[dict[str, str | int] | None, TextKeys] = Field(
+        default=None, description="this seat's own 'actions'"
+    )
+    options: Annotated[dict[str, str | int] | None, OptionColumns] = Field(
+        default=None, description="this seat's own 'options'"
+    )
 
 
 class LevelsByColumn(BaseModel):
@@ -63,12 +84,9 @@ class LevelsByColumn(BaseModel):
     model_config = _STRICT
 
     column: str
-    is_: dict[str, str] = Field(alias="is", min_length=1, description="value: level; others stay as written")
-
-    @field_validator("is_", mode="before")
-    @classmethod
-    def _texts(cls, value: object) -> object:
-        return _text_keys(value)
+    is_: Annotated[dict[str, str], Field(min_length=1), TextKeys] = Field(
+        alias="is", description="value: level; others stay as written"
+    )
 
 
 class GameByColumn(BaseModel):
@@ -77,14 +95,11 @@ class GameByColumn(BaseModel):
     model_config = _STRICT
 
     column: str
-    is_: dict[str, str | dict[str, Any]] | None = Field(default=None, alias="is", description="value: game")
+    is_: Annotated[dict[str, str | dict[str, Any]] | None, TextKeys] = Field(
+        default=None, alias="is", description="value: game"
+    )
     spec: str | None = Field(default=None, description="a game with {} in place of the value")
     table: str | None = Field(default=None, description="a CSV table of 2x2 games with the value as number")
-
-    @field_validator("is_", mode="before")
-    @classmethod
-    def _texts(cls, value: object) -> object:
-        return _text_keys(value)
 
     @model_validator(mode="after")
     def _one_way(self) -> GameByColumn:
@@ -150,10 +165,10 @@ class Mapping(BaseModel):
     )
     seats: dict[int, SeatColumns] = Field(default_factory=dict, description="wide: the columns of each seat")
     players: SeatColumns | None = Field(default=None, description="long: one row for each player")
-    actions: dict[str, str | int] = Field(
+    actions: Annotated[dict[str, str | int], TextKeys] = Field(
         default_factory=dict, description="what is written: the game's action, by name or place (from 1)"
     )
-    options: dict[str, str | int] = Field(
+    options: Annotated[dict[str, str | int], OptionColumns] = Field(
         default_factory=dict,
         description="columns that say row by row what an action is called: column: the game's action",
     )
@@ -185,20 +200,10 @@ class Mapping(BaseModel):
     )
     report: dict[str, Any] = Field(default_factory=dict, description="panels of the report")
 
-    @field_validator("actions", mode="before")
-    @classmethod
-    def _texts(cls, value: object) -> object:
-        return _text_keys(value)
-
     @field_validator("illegal", mode="before")
     @classmethod
     def _list(cls, value: object) -> object:
         return ["" if v is None else canonical(str(v)) for v in value] if isinstance(value, list) else value
-
-    @field_validator("options", mode="before")
-    @classmethod
-    def _columns(cls, value: object) -> object:
-        return _option_columns(value)
 
     @field_validator("encoding")
     @classmethod
@@ -270,34 +275,34 @@ class Mapping(BaseModel):
 
     def needed(self) -> dict[str, str]:
         """Every column that the mapping speaks of, with the key that names it."""
-        found: dict[str, str] = {}
+        columns: dict[str, str] = {}
         for place, seat in self.seats.items() if self.players is None else [("", self.players)]:
             where = f"seats.{place}" if place else "players"
             if isinstance(seat.player, str):
-                found.setdefault(seat.player, f"{where}.player")
+                columns.setdefault(seat.player, f"{where}.player")
             for key in ("action", "payoff", "total", "seat"):
                 if getattr(seat, key) is not None:
-                    found.setdefault(getattr(seat, key), f"{where}.{key}")
+                    columns.setdefault(getattr(seat, key), f"{where}.{key}")
         if isinstance(self.game, GameByColumn):
-            found.setdefault(self.game.column, "game.column")
+            columns.setdefault(self.game.column, "game.column")
         if self.match is not None:
             for column in self.match.by:
-                found.setdefault(column, "match.by")
+                columns.setdefault(column, "match.by")
             if self.match.new_when is not None:
-                found.setdefault(self.match.new_when, "match.new_when")
+                columns.setdefault(self.match.new_when, "match.new_when")
         if self.round is not None:
-            found.setdefault(self.round, "round")
+            columns.setdefault(self.round, "round")
         for name, (column, _) in self.levels.items():
-            found.setdefault(column, f"factors.{name}")
+            columns.setdefault(column, f"factors.{name}")
         for name, column in self.round_columns.items():
-            found.setdefault(column, f"round_columns.{name}")
+            columns.setdefault(column, f"round_columns.{name}")
         for options in [*(seat.options for seat in self._all_seats()), self.options]:
             for column in options or ():
-                found.setdefault(column, "options")
+                columns.setdefault(column, "options")
         for name, given in self.framing.items():
             for column in given if isinstance(given, list) else [given] if isinstance(given, str) else []:
-                found.setdefault(column, f"framing.{name}")
-        return found
+                columns.setdefault(column, f"framing.{name}")
+        return columns
 
 
 @lru_cache(maxsize=65_536)
@@ -315,20 +320,6 @@ def canonical(text: str) -> str:
     if number != number or abs(number) >= 1e15 or "_" in stripped:
         return stripped
     return str(int(number)) if number.is_integer() else repr(number)
-
-
-def _option_columns(value: object) -> object:
-    """A list of columns names the actions by place."""
-    if isinstance(value, list):
-        return {str(column): place for place, column in enumerate(value, 1)}
-    return value
-
-
-def _text_keys(value: object) -> object:
-    if not isinstance(value, dict):
-        return value
-    # YAML reads 0, 1.0 and true before we do; as cells of a table they are texts.
-    return {canonical(str(key)): inner for key, inner in value.items()}
 
 
 def mapping_names() -> list[str]:

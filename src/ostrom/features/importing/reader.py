@@ -50,7 +50,7 @@ class MatchReader:
             try:
                 match = put_together(table, self.rule, lines)
                 label, spec, game = self.games.of(match.file, match.first)
-                checked = self.checker.match(match, game)
+                match_check = self.checker.match(match, game)
                 framing = framing_of(match, game, self.rule)
             except StudyError as error:
                 if error.file != table.file:  # the mapping or a table of games is wrong, not a match
@@ -61,15 +61,15 @@ class MatchReader:
             if self.several:
                 cell["file"] = Path(table.file).stem
             players = tuple(self.rule.names.get(player, player) for player in match.players)
-            payoffs = [list(row) for row in checked.paid] if checked.differs else None
-            gaps = checked.numbers != tuple(range(1, len(checked.numbers) + 1))
+            payoffs = [list(row) for row in match_check.paid] if match_check.differs else None
+            gaps = match_check.numbers != tuple(range(1, len(match_check.numbers) + 1))
             # A match with an illegal move is skipped or cut there; its planned length is that of the file.
-            planned = len(checked.rounds) if checked.illegal is None else len(match.rounds)
+            planned = len(match_check.rounds) if match_check.illegal is None else len(match.rounds)
             unit = ImportedUnit(
                 spec, players, max(1, planned), cell, 0, payoffs,
-                list(checked.numbers) if gaps and checked.illegal is None else None, framing or None,
+                list(match_check.numbers) if gaps and match_check.illegal is None else None, framing or None,
             )  # fmt: skip
-            self.ready.append(Ready(unit, checked, match))
+            self.ready.append(Ready(unit, match_check, match))
 
     def _broken(self, table: SourceTable, lines: Sequence[SourceRow], error: StudyError) -> None:
         done = self.policy if self.policy in ("skip", "skip-match") else "refuse"
@@ -205,10 +205,10 @@ def framing_of(match: Recorded, game: Game, mapping: Mapping) -> dict[str, Any]:
     Labels are put in the order of the game's actions where ``actions`` says what they mean, so that columns
     which only tell the order of naming give the same labels in every row.
     """
-    found: dict[str, Any] = {}
+    factors: dict[str, Any] = {}
     for name, given in mapping.framing.items():
         if isinstance(given, Value):
-            found[name] = given.value
+            factors[name] = given.value
             continue
         columns = given if isinstance(given, list) else [given]
         values: set[tuple[str, ...]] = set()
@@ -223,15 +223,15 @@ def framing_of(match: Recorded, game: Game, mapping: Mapping) -> dict[str, Any]:
                 file=match.file, key=match.lines,
             )  # fmt: skip
         value = next(iter(values))
-        found[name] = list(value) if isinstance(given, list) else value[0]
+        factors[name] = list(value) if isinstance(given, list) else value[0]
     try:
-        Framing(**found)
+        Framing(**factors)
     except ValidationError as error:
         first = error.errors()[0]
         raise StudyError(
             f"framing.{'.'.join(map(str, first['loc']))}: {first['msg']}", file=match.file, key=match.lines
         ) from None
-    return found
+    return factors
 
 
 def _by_action(labels: tuple[str, ...], game: Game, mapping: Mapping) -> tuple[str, ...]:

@@ -106,13 +106,13 @@ def import_tables(
     for table in tables:
         reader.read(table)
     ready = reader.finished()
-    found = (*reader.bad, *(row for match in ready for row in match.checked.bad))
+    bad_rows = (*reader.bad, *(row for match in ready for row in match.checked.bad))
     skipped = tuple(m.checked.illegal for m in ready if m.checked.illegal is not None)
     rounds = sum(len(match.checked.rounds) for match in ready)
     notes = (*notes, *reader.notes())
-    done = Imported(None, len(ready), rounds, skipped, found, policy, notes)
-    if done.refused:
-        return done
+    result = Imported(None, len(ready), rounds, skipped, bad_rows, policy, notes)
+    if result.refused:
+        return result
     if not ready:
         raise StudyError("no match is left to import", file=str(paths[0]))
     for entry, table in zip(files, tables, strict=True):
@@ -121,8 +121,8 @@ def import_tables(
         "mapping": rule.model_dump(mode="json", by_alias=True, exclude_unset=True),
         "mapping_file": mapping_file,
         "files": files,
-        "disagreements": [d.as_dict() for d in found],
-        "bad_rows": done.as_dict()["bad_rows"],
+        "disagreements": [d.as_dict() for d in bad_rows],
+        "bad_rows": result.as_dict()["bad_rows"],
         "notes": list(notes),
         "framings": list(rule.framing),
         "round_columns": reader.round_columns(),
@@ -135,7 +135,7 @@ def import_tables(
         asyncio.run(_journal(new, ready, reader.columns, plan))
 
     write_run(folder, units, study, imported, journal)
-    return replace(done, folder=folder.path)
+    return replace(result, folder=folder.path)
 
 
 def new_folder(runs: str | Path, name: str) -> Folder:
@@ -217,7 +217,7 @@ def write_run(
 async def _journal(
     journal: Journal, ready: Sequence[Ready], columns: dict[str, str], plan: ImportedPlan
 ) -> None:
-    known: dict[Any, Answer] = {}
+    cache: dict[Any, Answer] = {}
     try:
         journal.start()
         for index, match in enumerate(ready):
@@ -226,17 +226,17 @@ async def _journal(
                 for seat, one in enumerate(played):
                     row = match.source.rounds[numbers[step] - 1][seat].row
                     kept = tuple(canonical(row[column]) for column in columns.values())
-                    answer = known.get((one, kept))
+                    answer = cache.get((one, kept))
                     if answer is None:
                         answer = _answer(one, dict(zip(columns, kept, strict=True)))
-                        known[one, kept] = answer
+                        cache[one, kept] = answer
                     journal.answer(index, step, seat, "", answer, 0)
                     answers[step, seat, ""] = answer, 0, None
             _finish(journal, plan.unit(index), match, answers)
             if journal.backlog > 20_000:
                 await journal.flush()
-                if len(known) > 50_000:
-                    known.clear()
+                if len(cache) > 50_000:
+                    cache.clear()
         await journal.flush()
     finally:
         journal.close()

@@ -53,9 +53,9 @@ def infer(
     print_answer(found.as_dict(), registered, lambda: _show(found), json=json)
 
 
-def _show(found: RunInference) -> None:
-    write(f"Candidates: {', '.join(found.candidates)}")
-    for estimate in found.estimates:
+def _show(inference: RunInference) -> None:
+    write(f"Candidates: {', '.join(inference.candidates)}")
+    for estimate in inference.estimates:
         _show_estimate(estimate)
     rows = [
         [
@@ -68,7 +68,7 @@ def _show(found: RunInference) -> None:
             line.n,
             line.n_matches,
         ]
-        for table in found.responses
+        for table in inference.responses
         for line in table.table.responses
     ]
     print_table(
@@ -76,19 +76,20 @@ def _show(found: RunInference) -> None:
         ["agent", "after", "P(C)", "95 % CI (matches)", "Wilson (rounds)", "C", "rounds", "matches"],
         rows,
     )
-    for note in found.notes:
+    for note in inference.notes:
         say(note)
 
 
 def _show_estimate(estimate: AgentFrequencies) -> None:
     who = _where(estimate.within, estimate.agent or "all agents")
-    found = estimate.frequencies
-    if found is not None:
+    frequencies = estimate.frequencies
+    if frequencies is not None:
         losses = {line.strategies: line for line in estimate.left_out}
-        seen = [w for w in found.weights if max(w.share.value, w.share.high or 0.0) >= UNSEEN]
+        weights = [w for w in frequencies.weights if max(w.share.value, w.share.high or 0.0) >= UNSEEN]
         print_table(
-            f"{who}: {found.n_units} units ({found.unit}), {found.n_choices} moves, error {found.error.value:.4f} "
-            f"({_interval(found.error)}), log-likelihood {found.log_likelihood:.2f}, BIC {found.bic:.2f}",
+            f"{who}: {frequencies.n_units} units ({frequencies.unit}), {frequencies.n_choices} moves, error "
+            f"{frequencies.error.value:.4f} ({_interval(frequencies.error)}), log-likelihood "
+            f"{frequencies.log_likelihood:.2f}, BIC {frequencies.bic:.2f}",
             ["strategy", "weight", "SE", "95 % CI", "BIC loss without", "p"],
             [
                 [
@@ -99,10 +100,10 @@ def _show_estimate(estimate: AgentFrequencies) -> None:
                     losses[w.strategies].bic_loss if w.strategies in losses else None,
                     _p(losses[w.strategies].p) if w.strategies in losses else None,
                 ]
-                for w in sorted(seen, key=lambda w: -w.share.value)
+                for w in sorted(weights, key=lambda w: -w.share.value)
             ],
         )
-        unseen = [w.name for w in found.weights if w not in seen]
+        unseen = [w.name for w in frequencies.weights if w not in weights]
         if unseen:
             say(f"{who}: no weight on {'; '.join(unseen)}")
     for note in estimate.notes:

@@ -40,7 +40,7 @@ class StrategyWeight:
 
     @property
     def name(self) -> str:
-        """All names of the group."""
+        """The names of the strategies of this group, which play alike here, with `|` in between."""
         return " | ".join(self.strategies)
 
     @property

@@ -263,7 +263,7 @@ class _Climb:
         self.step()
         w1, f1 = self.weights, self.faithful
         plain = self.step()
-        w2, f2, reached = self.weights, self.faithful, self._likelihood()
+        w2, f2, likelihood = self.weights, self.faithful, self._likelihood()
         first = np.column_stack([w1 - w0, f1 - f0])
         bend = np.column_stack([w2 - w1, f2 - f1]) - first
         length = np.sqrt((first**2).sum(axis=1) / np.maximum((bend**2).sum(axis=1), 1e-300))
@@ -275,9 +275,9 @@ class _Climb:
         self.faithful = np.clip(jump[:, -1], 0.5, SURE)
         moved = self.step()
         jumped = self._likelihood()
-        lower = ~(jumped >= reached)
+        lower = ~(jumped >= likelihood)
         self.weights[lower], self.faithful[lower] = w2[lower], f2[lower]
-        self._reached = np.where(lower, reached, jumped)
+        self._reached = np.where(lower, likelihood, jumped)
         return np.where(lower, plain, moved)
 
     def _likelihood(self) -> Floats:

@@ -52,7 +52,7 @@ class PlayedPair:
 
 @dataclass(frozen=True)
 class StateResponse:
-    """P(cooperate | state). Never reached: there is no estimate.
+    """How often an agent cooperates in one state of memory one; no estimate for a state that it never reached.
 
     ``over_rounds`` takes rounds as independent (Wilson) and is shown for comparison; ``over_matches`` takes matches as
     independent and is the one to quote. It is None, with a ``note``, when fewer than 2 matches reach the state.
@@ -268,9 +268,9 @@ def infer_strategies(
         raise UsageError(f"unit {unit!r} (allowed: {', '.join(UNITS)})")
     if resamples < 100:
         raise UsageError(f"resamples {resamples} (allowed: at least 100)")
-    built = build_candidates(candidates)
-    found = repeated_matches(data, by)
-    seats = [_Seat(match, seat) for match in found.matches for seat in (0, 1)]
+    strategies = build_candidates(candidates)
+    played_matches = repeated_matches(data, by)
+    seats = [_Seat(match, seat) for match in played_matches.matches for seat in (0, 1)]
     met = list(dict.fromkeys(seat.agent for seat in seats))
     for name in agents:
         if name not in met:
@@ -278,18 +278,24 @@ def infer_strategies(
     seats = [seat for seat in seats if not agents or seat.agent in agents]
     cells = grouped((tuple(seat.match.within.values()), seat) for seat in seats)
     estimates, tables = list[AgentFrequencies](), list[Responses]()
-    known: dict[Any, dict[str, tuple[float, ...]]] = {}
+    cache: dict[Any, dict[str, tuple[float, ...]]] = {}
 
     def played(seat: _Seat) -> PlayedMatch:
         m = seat.match
         # Scripts repeat themselves: the same moves in the same game are answered once.
         key = (id(m.game), seat.seat, repr(m.told), tuple(r.actions for r in m.rounds))
-        if key not in known:
-            known[key] = prescribed_moves(
-                built, m.game, seat.seat, m.rounds, mechanism=m.mechanism, told=m.told, original=m.original
+        if key not in cache:
+            cache[key] = prescribed_moves(
+                strategies,
+                m.game,
+                seat.seat,
+                m.rounds,
+                mechanism=m.mechanism,
+                facts=m.told,
+                original=m.original,
             )
         who = seat.agent if unit == "player" else seat.seat
-        return PlayedMatch(m.match, who, m.moves(seat.seat), known[key])
+        return PlayedMatch(m.match, who, m.moves(seat.seat), cache[key])
 
     for members in cells.values():
         within = members[0].match.within
@@ -303,7 +309,7 @@ def infer_strategies(
     matches = len({seat.match.match for seat in seats})
     return RunInference(
         unit, tuple(candidates), resamples, matches, tuple(estimates), tuple(tables),
-        (*found.notes, *_noise(found.matches)),
+        (*played_matches.notes, *_noise(played_matches.matches)),
     )  # fmt: skip
 
 
@@ -323,12 +329,14 @@ def _estimate(
         return AgentFrequencies(within, agent, matches, None, (), tuple(notes))
     rng = Streams(0, len(played)).at(0, 0, "inference")
     try:
-        found = strategy_frequencies(played, unit=unit, rng=rng, resamples=resamples)
+        frequencies = strategy_frequencies(played, unit=unit, rng=rng, resamples=resamples)
     except NotConverged as error:
         return AgentFrequencies(within, agent, matches, None, (), (str(error),))
-    if found.n_units < len(found.weights):
-        notes.append(f"{found.n_units} units for {len(found.weights)} strategies: read the weights with care")
-    loose = [line.name for line in found.weights if not line.determined]
+    if frequencies.n_units < len(frequencies.weights):
+        notes.append(
+            f"{frequencies.n_units} units for {len(frequencies.weights)} strategies: read the weights with care"
+        )
+    loose = [line.name for line in frequencies.weights if not line.determined]
     if loose:
         notes.append(f"only the sum of these weights is determined: {'; '.join(loose)}")
     left: tuple[LeftOut, ...] = ()
@@ -337,7 +345,7 @@ def _estimate(
             left = leave_one_out(played, unit=unit)
         except StatisticsError as error:
             notes.append(str(error))
-    return AgentFrequencies(within, agent, matches, found, left, tuple(notes))
+    return AgentFrequencies(within, agent, matches, frequencies, left, tuple(notes))
 
 
 def _responses(seats: list[_Seat]) -> ResponseTable:

@@ -126,7 +126,7 @@ def _write(
     for path in paths:
         if not str(path).isprintable():
             raise UsageError(f"{str(path)!a}: has unprintable characters in its name (rename it)")
-    listed = [
+    shard_entries = [
         {
             "path": path.name if path.parent == home else str(path),
             "identity": identity(manifest),
@@ -138,7 +138,7 @@ def _write(
     try:
         # Tables of the shards that it was joined from before may have as many entries as those of the new ones.
         (target.path / FRESHNESS).unlink(missing_ok=True)
-        target.write_manifest({**whole, "joined": listed})
+        target.write_manifest({**whole, "joined": shard_entries})
         copy_game_files(game_hashes(whole), manifests[0][0].path, target.path)
     finally:
         target.unlock()

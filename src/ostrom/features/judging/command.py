@@ -82,10 +82,10 @@ def judge(
     labels = load_motives(motives)
     called = check_name(f"judge-{name or corpus_name(judges)}")
     factors = [factor.strip() for factor in by.split(",") if factor.strip()]
-    with open_run(run, runs) as opened:
-        folder = opened.folder.path / called
+    with open_run(run, runs) as source:
+        folder = source.folder.path / called
         plan = JudgePlan(
-            opened, called, judges, labels, collect(opened, read_corpus(folder), shortest),
+            source, called, judges, labels, collect(source, read_corpus(folder), shortest),
             prompts=options.prompts, retries=retries, policy=invalid, max_tokens=max_tokens, shortest=shortest,
             budget=options.budget,
         )  # fmt: skip
@@ -98,7 +98,7 @@ def judge(
             rows = list(judged_rows(plan, journal))
         table = write_judged(rows, plan, folder)
         corpus = corpus_of(plan.resolved(), rows)
-        registered = standing_of(opened)
+        registered = standing_of(source)
     report = _report(corpus, factors, result, len(plan.corpus), table)
     conclude(
         result,
@@ -106,7 +106,7 @@ def judge(
         registered,
         lambda: _print(corpus, report),
         json=json,
-        said=_ending(report),
+        lines=_ending(report),
         more=" and asks again what failed",
     )
 
@@ -128,7 +128,7 @@ def _report(
 ) -> dict[str, Any]:
 
     tally = result.tally
-    judged = [judge for judge in corpus.judges if corpus.judged(judge)]
+    judges = [judge for judge in corpus.judges if corpus.judged(judge)]
     return {
         "corpus": str(table.parent),
         "table": str(table),
@@ -143,8 +143,8 @@ def _report(
         },
         "judges": list(corpus.judges),
         **spent_data(tally),
-        "shares": [s.as_dict() for j in judged for f in factors for s in motive_shares(corpus, f, j)],
-        "tests": [d.as_dict() for j in judged for f in factors for d in dependences(corpus, f, j)],
+        "shares": [s.as_dict() for j in judges for f in factors for s in motive_shares(corpus, f, j)],
+        "tests": [d.as_dict() for j in judges for f in factors for d in dependences(corpus, f, j)],
         "agreement": [a.as_dict() for a in agreements(corpus)],
         "same_labels": same_sets(corpus),
     }

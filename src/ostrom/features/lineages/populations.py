@@ -198,7 +198,7 @@ class SpreadSentence(NamedTuple):
 
 def spreading_sentences(data: RunData, most: int) -> list[SpreadSentence]:
     """For every cell the sentences that most members of its last generations carry, over all replicates."""
-    made = []
+    rows = []
     for label, chains in populations_by_cell(data).items():
         first, last, since, members = Counter[str](), Counter[str](), dict[str, int](), 0
         for chain in chains:
@@ -209,8 +209,8 @@ def spreading_sentences(data: RunData, most: int) -> list[SpreadSentence]:
                 for sentence in {s for genome in one.genomes for s in genome}:
                     since[sentence] = min(since.get(sentence, one.generation), one.generation)
         top = sorted(last, key=lambda s: (-last[s], s))[:most]
-        made += [SpreadSentence(label, s, since[s], first[s] / members, last[s] / members) for s in top]
-    return made
+        rows += [SpreadSentence(label, s, since[s], first[s] / members, last[s] / members) for s in top]
+    return rows
 
 
 class FamilyTree(Panel):
@@ -231,22 +231,22 @@ class FamilyTree(Panel):
         cells = populations_by_cell(data)
         if not cells:
             return Drawn(notes=["No finished match has a population of instructions."])
-        alt, drawn, rows = import_altair(), [], []
+        alt, charts, rows = import_altair(), [], []
         for label, (chain, *_) in [*cells.items()][: self.trees]:
             texts = list(dict.fromkeys(" ".join(genome) for genome in chain[0].begun))
             of = [texts.index(" ".join(genome)) for genome in chain[0].begun]
             tones = colours(texts) if len(texts) <= MOST_COLOURS else colours(range(len(texts)), ordered=True)
             title = JOINT.join(filter(None, [label, f"seed {chain[0].seed}"]))
-            drawn.append(_tree(alt, chain, of, [shortened(text, 60) for text in texts], tones, title))
+            charts.append(_tree(alt, chain, of, [shortened(text, 60) for text in texts], tones, title))
             for one in chain:
                 counts = Counter(of[founder] for founder in one.founders)
                 rows += [[label, one.generation, texts[place], n] for place, n in sorted(counts.items())]
         figure = Figure(
             "family_tree",
-            alt.vconcat(*drawn, spacing=18),
+            alt.vconcat(*charts, spacing=18),
             "Each point is a member, each line leads from parent to child; colours are the founding instructions. "
             "Members stand in the order of their founders. One population per cell, that of the first replicate.",
-            f"Family trees of {len(drawn)} populations.",
+            f"Family trees of {len(charts)} populations.",
         )
         table = Table(
             "family_tree", ["cell", "generation", "founding instruction", "members"], rows, "Descendants.", 60

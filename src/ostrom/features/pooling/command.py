@@ -89,20 +89,20 @@ def pool(
 
 
 def _show(one: LabPool, words: str, level: float) -> None:
-    found = one.pooled
+    estimate = one.pooled
     group = f"{one.title}: " if one.title else ""
     write(
-        f"{group}pooled over {found.labs} runs: {found.value:.3f} [{found.low:.3f}, {found.high:.3f}], "
+        f"{group}pooled over {estimate.labs} runs: {estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}], "
         "the mean of the distribution that the runs come from"
     )
-    if found.model_free is not None:
-        low, high = found.model_free
+    if estimate.model_free is not None:
+        low, high = estimate.model_free
         write(f"for labs of any distribution: {low:.3f} to {high:.3f}")
-    further = found.prediction
+    further = estimate.prediction
     predicted = "" if further is None else f"; a further run: {further[0]:.3f} to {further[1]:.3f}"
     write(
-        f"between runs: tau {found.tau:.3f}, I2 {found.i2:.0%}, Q {found.q:.1f} on {found.labs - 1} df "
-        f"(p {'< 0.001' if found.p < 0.001 else f'{found.p:.3f}'}){predicted}"
+        f"between runs: tau {estimate.tau:.3f}, I2 {estimate.i2:.0%}, Q {estimate.q:.1f} on {estimate.labs - 1} df "
+        f"(p {'< 0.001' if estimate.p < 0.001 else f'{estimate.p:.3f}'}){predicted}"
     )
     rest = one.without or (None,) * len(one.labs)
     print_table(

@@ -27,19 +27,19 @@ def write_forest(pools: Sequence[LabPool], path: Path, query: Query) -> None:
         for title, of in groups.items()
         for row in of
     ]
-    said = "; ".join(
+    subtitle = "; ".join(
         f"{one.title + ': ' if one.title else ''}{one.pooled.value:.3f} [{one.pooled.low:.3f}, {one.pooled.high:.3f}] "
         f"over {one.pooled.labs} runs, tau {one.pooled.tau:.3f}"
         for one in pools
     )
     caption = (
         f"Every run with its interval, the pooled mean (random effects, Hartung and Knapp), and where the mean of a "
-        f"further run would lie ({pools[0].pooled.level:.0%}). {said}."
+        f"further run would lie ({pools[0].pooled.level:.0%}). {subtitle}."
     )
-    figure = Figure("forest", chart, caption, f"Forest plot. {said}.")
+    figure = Figure("forest", chart, caption, f"Forest plot. {subtitle}.")
     write_chart_file(
         path, figure, Table("forest", columns, rows, "Every figure."),
-        kicker="Pooled runs", title=f"Pooled: {query.words}", heading=said, about=query.matches,
+        kicker="Pooled runs", title=f"Pooled: {query.words}", heading=subtitle, about=query.matches,
     )  # fmt: skip
 
 

@@ -9,10 +9,18 @@ from typing import Any
 
 from ostrom.analysis.estimate import MODEL, Estimate, Query, key_words
 from ostrom.analysis.intervals import Combination
-from ostrom.analysis.pooling import ANYWHERE, ONE_SIGMA, Pooled, evened, fitted, pooled, without_each
 from ostrom.analysis.units import NoSuchLevel
 from ostrom.data.manifests import is_allowed, models_of, settings_of, shown, study_hash, study_keys
 from ostrom.data.rundata import RunData, names_of
+from ostrom.features.pooling.random_effects import (
+    ANYWHERE,
+    ONE_SIGMA,
+    Pooled,
+    evened,
+    fitted,
+    pooled,
+    without_each,
+)
 from ostrom.ground.errors import UsageError
 
 ENOUGH = 4
@@ -45,7 +53,7 @@ class Moderator:
     """Value A, value B, the mean of A minus that of B, and its interval."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """The pooled mean, its labs and what differs between them, as JSON data."""
         names = ("first", "second", "difference", "low", "high")
         contrast = None if self.difference is None else dict(zip(names, self.difference, strict=True))
         return {"keys": list(self.keys), "values": dict(self.values), "contrast": contrast}

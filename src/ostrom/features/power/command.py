@@ -111,8 +111,8 @@ def power(
         raise UsageError(f"--effect {true:g}: must lie within the margin of {within:g}")
     if chart is not None:
         check_chart_file(chart)
-    found = resolve(study, preset=preset, changes=set_ or (), models=model or (), options=options)
-    rule = found.plan.study.stop if measure is None and contrast is None else None
+    resolved = resolve(study, preset=preset, changes=set_ or (), models=model or (), options=options)
+    rule = resolved.plan.study.stop if measure is None and contrast is None else None
     if rule is None and (measure is None or contrast is None):
         raise UsageError(
             "--measure and --contrast are needed: the study has no stopping rule that names them"
@@ -123,7 +123,7 @@ def power(
         )
     given_query = {"measure": measure, "contrast": contrast, "where": _where(where or ())}
     query = validate(Query, given_query, "--contrast") if rule is None else rule
-    design = powering.design_of(found.plan, query)
+    design = powering.design_of(resolved.plan, query)
     pace, source, measured = seconds_per_call, "stated", None
     if from_ is None:
         assumed = assuming.assumed_of(design, baseline, sd, correlation)
@@ -138,8 +138,8 @@ def power(
         assumed = assuming.stated_over(assumed, changed, design.comparison.bounds)
         source += f", with stated {', '.join(changed)}" if changed else ""
     if rule is not None:
-        told = powering.sequences(
-            found.plan,
+        sequential = powering.sequences(
+            resolved.plan,
             rule,
             (true, 0.0),
             assumed,
@@ -149,24 +149,24 @@ def power(
             prices=options.rates,
             measured=measured,
         )
-        _tell_sequences(told, found.plan.name, rule, assumed, source, simulations, json)
+        _tell_sequences(sequential, resolved.plan.name, rule, assumed, source, simulations, json)
         return
-    asked = powering.PowerQuestion(true, within, level, target, simulations, seed)
+    question = powering.PowerQuestion(true, within, level, target, simulations, seed)
     made = powering.power_curve(
-        found.plan, query, asked, numbers, assumed, source, design=design, prices=options.rates, measured=measured,
-        seconds_per_call=pace,
+        resolved.plan, query, question, numbers, assumed, source, design=design, prices=options.rates,
+        measured=measured, seconds_per_call=pace,
         progress=(lambda n: None) if json else (lambda n: say(f"simulating {n} seeds")),  # noqa: ARG005
     )  # fmt: skip
     if chart is not None:
-        powering.write_chart(made, chart, found.plan.name, query)
+        powering.write_chart(made, chart, resolved.plan.name, query)
     if json:
-        print_json(CommandResult(_document(made, found.plan.name, query, asked), made, "points"))
+        print_json(CommandResult(_document(made, resolved.plan.name, query, question), made, "points"))
     else:
-        _show(made, found.plan.name, query.words, asked)
+        _show(made, resolved.plan.name, query.words, question)
 
 
 def _tell_sequences(
-    told: list[SequentialResult],
+    results: list[SequentialResult],
     study: str,
     rule: StopRule,
     assumed: Any,
@@ -180,9 +180,9 @@ def _tell_sequences(
             "looks": rule.looks, "simulations": times, "assumed": {
                 "source": source, "baseline": assumed.baseline, "sd": assumed.sd, "correlation": assumed.correlation,
             },
-            "sequences": [one.as_dict() for one in told],
+            "sequences": [one.as_dict() for one in results],
         }  # fmt: skip
-        print_json(CommandResult(document, told, "sequences"))
+        print_json(CommandResult(document, results, "sequences"))
         return
     print_table(
         f"{study}: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, looked every {rule.every}",
@@ -192,7 +192,7 @@ def _tell_sequences(
             [one.truth, round(one.seeds, 1), one.middle, one.met.value, one.excludes.value, _interval(one.excludes),
              one.covers.value, _interval(one.covers), round(one.calls),
              "unknown" if one.usd is None else round(one.usd, 2)]
-            for one in told
+            for one in results
         ],
     )  # fmt: skip
     write(f"assumed ({source}): {assumed.words}; {times} simulated runs each")
@@ -213,34 +213,35 @@ def _document(made: PowerCurve, study: str, query: Any, asked: Any) -> dict[str,
     }  # fmt: skip
 
 
-def _show(made: PowerCurve, study: str, words: str, asked: Any) -> None:
-    timed = made.points[0].seconds is not None
+def _show(curve: PowerCurve, study: str, words: str, question: Any) -> None:
+    timed = curve.points[0].seconds is not None
     print_table(
-        f"{study}: power for {words}, true difference {made.truth:.3g}",
-        ["seeds", "pairs" if made.paired else "matches compared", "power", "95 %", "error", "95 %", "matches",
+        f"{study}: power for {words}, true difference {curve.truth:.3g}",
+        ["seeds", "pairs" if curve.paired else "matches compared", "power", "95 %", "error", "95 %", "matches",
          "calls, likely", "USD, likely", *(["time"] if timed else [])],
-        [_row(point, timed) for point in made.points],
+        [_row(point, timed) for point in curve.points],
     )  # fmt: skip
-    for point in made.points:
+    for point in curve.points:
         full = round(point.power.value * WIDTH)
         write(f"{point.seeds:>7} seeds {'█' * full}{'·' * (WIDTH - full)} {point.power.value:.3f}")
-    write(f"assumed ({made.source}): {made.assumed.words}")
-    if abs(made.truth - asked.effect) > 1e-4:
+    write(f"assumed ({curve.source}): {curve.assumed.words}")
+    if abs(curve.truth - question.effect) > 1e-4:
         write(
-            f"the effect of {asked.effect:g} ends at a bound of the measure: the true difference is {made.truth:.3g}"
+            f"the effect of {question.effect:g} ends at a bound of the measure: the true difference is "
+            f"{curve.truth:.3g}"
         )
     write(
-        f"power: how often {made.found}; error: how often {made.wrong} ({asked.simulations} simulated runs each)"
+        f"power: how often {curve.found}; error: how often {curve.wrong} ({question.simulations} simulated runs each)"
     )
-    if made.cost.measured is not None:
-        write(f"calls and USD: as in {made.cost.measured}")
-    for line in made.cost.assumes:
+    if curve.cost.measured is not None:
+        write(f"calls and USD: as in {curve.cost.measured}")
+    for line in curve.cost.assumes:
         write(f"calls and USD: {line}")
-    if made.needed is None:
-        write(f"no number of seeds that was tried reaches a power of {made.target:g}: try more with --seeds")
+    if curve.needed is None:
+        write(f"no number of seeds that was tried reaches a power of {curve.target:g}: try more with --seeds")
     else:
-        write(f"{made.needed} seeds are the fewest that reach a power of {made.target:g}")
-    write(made.gate)
+        write(f"{curve.needed} seeds are the fewest that reach a power of {curve.target:g}")
+    write(curve.gate)
     if not timed:
         write("time: give --seconds-per-call, or --from RUN, whose pace it then has")
 

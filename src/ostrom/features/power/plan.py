@@ -8,7 +8,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.intervals import Combination
-from ostrom.analysis.statistics.result import counted
+from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
 from ostrom.costs.forecast import Forecast, Measured, forecast
 from ostrom.features.power.simulation import (
@@ -108,7 +108,7 @@ class PowerQuestion:
 def power_curve(
     plan: StudyPlan,
     query: Query,
-    asked: PowerQuestion,
+    question: PowerQuestion,
     seeds: Sequence[int],
     assumed: Assumed | None = None,
     source: str = "stated",
@@ -120,16 +120,18 @@ def power_curve(
     progress: Callable[[int], None] = lambda seeds: None,  # noqa: ARG005
 ) -> PowerCurve:
     """Power and error for every number of seeds, and the smallest one that reaches the power asked for."""
-    made = design or design_of(plan, query)
-    known = assumed or assumed_of(made, None, None, None)
-    there = Simulation(made, known, asked.effect)
-    if asked.effect and there.truth == 0:
+    layout = design or design_of(plan, query)
+    assumptions = assumed or assumed_of(layout, None, None, None)
+    there = Simulation(layout, assumptions, question.effect)
+    if question.effect and there.truth == 0:
         raise UsageError(
-            f"--effect {asked.effect:g}: the baseline of {known.baseline:g} is at a bound of the measure, so nothing "
-            "could be found"
+            f"--effect {question.effect:g}: the baseline of {assumptions.baseline:g} is at a bound of the measure, so "
+            "nothing could be found"
         )
     # What must not be found: a difference where there is none, or equivalence where the difference is the margin.
-    absent = Simulation(made, known, 0.0 if asked.within is None else _margin(made, known, asked.within))
+    absent = Simulation(
+        layout, assumptions, 0.0 if question.within is None else _margin(layout, assumptions, question.within)
+    )
     one = StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file)
     cost = forecast(one, prices, measured)
     powers: dict[int, Estimate] = {}
@@ -137,46 +139,47 @@ def power_curve(
     def power(n: int) -> Estimate:
         if n not in powers:
             progress(n)
-            powers[n] = _found(there, n, asked, asked.seed)
+            powers[n] = _found(there, n, question, question.seed)
         return powers[n]
 
-    needed = _smallest(lambda n: power(n).value >= asked.target, sorted(seeds))
+    needed = _smallest(lambda n: power(n).value >= question.target, sorted(seeds))
     shown = sorted({*seeds, *([needed] if needed is not None else [])})
-    sizes = [len(of) for of in made.sizes]
+    sizes = [len(of) for of in layout.sizes]
     points = tuple(
         PowerAt(
-            n, n * (sizes[0] if made.paired else sum(sizes)), power(n), _found(absent, n, asked, asked.seed + 1),
+            n, n * (sizes[0] if layout.paired else sum(sizes)), power(n),
+            _found(absent, n, question, question.seed + 1),
             n * cost.matches, n * cost.likely_calls, None if cost.likely_usd is None else n * cost.likely_usd,
             None if seconds_per_call is None else n * cost.likely_calls * seconds_per_call,
             n * int(cost.at_most["calls"] or 0),
         )
         for n in shown
     )  # fmt: skip
-    if asked.within is None:
+    if question.within is None:
         words = (
             "the interval excludes 0 on the side of the effect",
             "the interval excludes 0 where nothing differs",
         )
     else:
         words = (
-            f"the gate within ±{asked.within:g} passes",
+            f"the gate within ±{question.within:g} passes",
             "it does where the true difference is the margin",
         )
     return PowerCurve(
         points,
         needed,
-        asked.target,
+        question.target,
         there.truth,
-        known,
+        assumptions,
         source,
-        made.paired,
+        layout.paired,
         *words,
-        gate_price(made, asked),
+        gate_price(layout, question),
         cost,
     )
 
 
-def gate_price(design: SeedLayout, asked: PowerQuestion) -> str:
+def gate_price(design: SeedLayout, question: PowerQuestion) -> str:
     """The fewest seeds with which a gate on the contrast can pass, if every match is as good as it can be."""
     low, high = design.comparison.bounds
     if low is None or high is None:
@@ -184,16 +187,14 @@ def gate_price(design: SeedLayout, asked: PowerQuestion) -> str:
     inference = design.of(1, *([low] * len(of) for of in design.sizes)).inference()
     if any(design.comparison.certain) or not isinstance(inference, Combination):
         return "what a gate on this difference needs depends on the side without sampling error"
-    if asked.within is not None:
-        words, allowed = f"within {asked.within:g}", (-asked.within, asked.within)
+    if question.within is not None:
+        words, allowed = f"within {question.within:g}", (-question.within, question.within)
     else:
         words, allowed = (
-            ("at_least 0", (0.0, math.inf)) if asked.effect > 0 else ("at_most 0", (-math.inf, 0.0))
+            ("at_least 0", (0.0, math.inf)) if question.effect > 0 else ("at_most 0", (-math.inf, 0.0))
         )
-    needed = math.ceil(inference.multiple_for(*allowed, asked.level) - 1e-9)
-    return (
-        f"a gate `{words}` on this difference needs at least {counted(needed, 'seed')}, however well it goes"
-    )
+    needed = math.ceil(inference.multiple_for(*allowed, question.level) - 1e-9)
+    return f"a gate `{words}` on this difference needs at least {count_text(needed, 'seed')}, however well it goes"
 
 
 def _margin(design: SeedLayout, assumed: Assumed, within: float) -> float:
@@ -303,7 +304,7 @@ def sequential(
     )  # fmt: skip
 
 
-def write_chart(made: PowerCurve, path: Path, study: str, query: Query) -> None:
+def write_chart(curve: PowerCurve, path: Path, study: str, query: Query) -> None:
     """The curve as SVG, PNG or a page."""
     from ostrom.reports.build import write_chart_file
     from ostrom.reports.marks import curves, series_colours
@@ -312,31 +313,31 @@ def write_chart(made: PowerCurve, path: Path, study: str, query: Query) -> None:
     names = ("power", "error")
     rows = [
         {"x": point.seeds, "mean": of.value, "low": of.low, "high": of.high, "series": name, "facet": ""}
-        for name, of in zip(names, zip(*((p.power, p.error) for p in made.points), strict=True), strict=True)
-        for point, of in zip(made.points, of, strict=True)
+        for name, of in zip(names, zip(*((p.power, p.error) for p in curve.points), strict=True), strict=True)
+        for point, of in zip(curve.points, of, strict=True)
     ]
     # Far beyond the number that suffices the curve is flat: the part around it is what matters.
-    most = max(p.seeds for p in made.points) if made.needed is None else max(2 * made.needed, 5)
+    most = max(p.seeds for p in curve.points) if curve.needed is None else max(2 * curve.needed, 5)
     shown = [row for row in rows if row["x"] <= most]
     chart = curves(
         shown, x="seeds", y="share of simulated runs", facets=[""], series=series_colours(names), legend=None,
-        target=made.target,
+        target=curve.target,
     )  # fmt: skip
     needed = (
-        "No number of seeds that was tried reaches" if made.needed is None else f"{made.needed} seeds reach"
+        "No number of seeds that was tried reaches" if curve.needed is None else f"{curve.needed} seeds reach"
     )
     caption = (
-        f"Power: {made.found}. Error: {made.wrong}. Bands are Monte Carlo intervals (95 %). True difference "
-        f"{made.truth:.3g}; assumed ({made.source}): {made.assumed.words}. Dashed: the target."
+        f"Power: {curve.found}. Error: {curve.wrong}. Bands are Monte Carlo intervals (95 %). True difference "
+        f"{curve.truth:.3g}; assumed ({curve.source}): {curve.assumed.words}. Dashed: the target."
     )
     values = "; ".join(
-        f"{p.seeds} seeds: power {p.power.value:.2f}, error {p.error.value:.2f}" for p in made.points
+        f"{p.seeds} seeds: power {p.power.value:.2f}, error {p.error.value:.2f}" for p in curve.points
     )
-    points = [point.as_dict() for point in made.points]
+    points = [point.as_dict() for point in curve.points]
     columns = [name for name in points[0] if any(point[name] is not None for point in points)]
     table = Table("power", columns, [[point[name] for name in columns] for point in points], "Every figure.")
     write_chart_file(
         path, Figure("power", chart, caption, f"Power over seeds. {values}."), table,
         kicker=f"Study {study}", title=f"Power: {query.words}",
-        heading=f"{needed} a power of {made.target:g}", about=query.matches,
+        heading=f"{needed} a power of {curve.target:g}", about=query.matches,
     )  # fmt: skip

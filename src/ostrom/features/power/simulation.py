@@ -84,7 +84,7 @@ class SeedLayout:
 
 
 def quantile_table(mean: float, spread: float, bounds: Bounds) -> Floats:
-    """Equally likely values with a mean.
+    """Equally likely values that have this mean and this spread, within bounds.
 
     ``spread`` is the share of the largest variance where there are two bounds, the coefficient of variation above a
     lower bound, and the standard deviation elsewhere.
@@ -143,7 +143,7 @@ class Simulation:
         self.design, self.assumed, self.effect = design, assumed, effect
         bounds = design.comparison.bounds
         spread = spread_of(assumed, bounds)
-        known: dict[tuple[float, bool], Floats] = {}
+        cache: dict[tuple[float, bool], Floats] = {}
         self._tables: list[list[Floats]] = [[], []]
         for side, conditions in enumerate(design.conditions):
             for key in conditions:
@@ -153,9 +153,9 @@ class Simulation:
                 if bounds[1] is not None:
                     mean = min(mean, bounds[1])
                 sure = design.comparison.certain[side]
-                if (mean, sure) not in known:
-                    known[mean, sure] = quantile_table(mean, 0.0 if sure else spread, bounds)
-                self._tables[side].append(known[mean, sure])
+                if (mean, sure) not in cache:
+                    cache[mean, sure] = quantile_table(mean, 0.0 if sure else spread, bounds)
+                self._tables[side].append(cache[mean, sure])
 
     @property
     def truth(self) -> float:
@@ -165,30 +165,30 @@ class Simulation:
 
     def values(self, seeds: int, times: int, seed: int) -> tuple[Floats, Floats]:
         """Values of both sides, one row per simulated run; of fewer seeds they are the first ones of more."""
-        made = []
+        samples = []
         rng = np.random.default_rng(key_of(f"power {seed}"))
         per_side = [sum(sizes) for sizes in self.design.sizes]
-        drawn: list[list[Floats]] = [[], []]
+        draws: list[list[Floats]] = [[], []]
         for _ in range(seeds):
             shared = rng.random((times, per_side[0]))
             own = rng.random((times, per_side[1]))
             if self.design.paired and self.design.sizes[0] == self.design.sizes[1]:
                 tied = rng.random((times, per_side[1])) < abs(self.assumed.correlation)
                 own = np.where(tied, shared if self.assumed.correlation > 0 else 1 - shared, own)
-            drawn[0].append(shared)
-            drawn[1].append(own)
+            draws[0].append(shared)
+            draws[1].append(own)
         for side in (0, 1):
             sizes = self.design.sizes[side]
             starts = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(int)
             columns = []
-            for uniform in drawn[side]:
+            for uniform in draws[side]:
                 places = np.minimum((uniform * STEPS).astype(int), STEPS - 1)
                 values = np.empty(uniform.shape)
                 for start, size, table in zip(starts, sizes, self._tables[side], strict=True):
                     values[:, start : start + size] = table[places[:, start : start + size]]
                 columns.append(np.add.reduceat(values, starts, axis=1) / np.asarray(sizes))
-            made.append(np.concatenate(columns, axis=1))
-        return made[0], made[1]
+            samples.append(np.concatenate(columns, axis=1))
+        return samples[0], samples[1]
 
     def inferences(self, seeds: int, times: int, seed: int) -> list[Inference]:
         """The declared contrast in every simulated run."""

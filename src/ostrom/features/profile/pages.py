@@ -169,7 +169,7 @@ def differences(profiles: Sequence[ModelProfile]) -> tuple[list[dict[str, Any]],
         for taken in profiles[0].taken
         for one in taken.estimates
     }
-    rows, made = list[dict[str, Any]](), list[Estimate]()
+    rows, estimates = list[dict[str, Any]](), list[Estimate]()
     for profile in profiles[1:]:
         for taken in profile.taken:
             for one in taken.estimates:
@@ -180,8 +180,8 @@ def differences(profiles: Sequence[ModelProfile]) -> tuple[list[dict[str, Any]],
                     rows.append(
                         {"model": profile.model, "part": place[0], "figure": place[1], "group": group}
                     )
-                    made.append(difference)
-    verdicts = above(made)
+                    estimates.append(difference)
+    verdicts = above(estimates)
     for row, verdict in zip(rows, verdicts, strict=True):
         one = verdict.interval
         row |= {"difference": one.value, "low": one.low, "high": one.high, "verdict": WORDS[verdict.answer]}
@@ -306,9 +306,9 @@ def _rows(profiles: Sequence[ModelProfile]) -> list[list[Any]]:
     return [row for profile in profiles for one in profile.taken for row in _rows_of([(profile.model, one)])]
 
 
-def _rows_of(known: Sequence[tuple[str, Taken]]) -> list[list[Any]]:
+def _rows_of(figures: Sequence[tuple[str, Taken]]) -> list[list[Any]]:
     rows: list[list[Any]] = []
-    for model, one in known:
+    for model, one in figures:
         head = [one.part.name, one.figure.name]
         rows += [
             [*head, _group(e), model, e.value, e.low, e.high, e.n, e.unit, e.method, "", e.note]
@@ -316,8 +316,8 @@ def _rows_of(known: Sequence[tuple[str, Taken]]) -> list[list[Any]]:
         ]
         if one.error:
             rows.append([*head, "", model, None, None, None, None, "", "", "", one.error])
-    for other in known[0][1].beside if known else ():
-        head = [known[0][1].part.name, known[0][1].figure.name]
+    for other in figures[0][1].beside if figures else ():
+        head = [figures[0][1].part.name, figures[0][1].figure.name]
         rows.append(
             [*head, " / ".join(other.group), other.name, other.value, *[None] * 3, "", "", other.source, ""]
         )

@@ -56,7 +56,7 @@ def registration_after(plan: StudyPlan, folder: Folder, terms: RegistrationTerms
         _check_contrast(plan, one)
     manifest = folder.manifest()
     study = manifest["study"]
-    stated = StudyStatement(study=str(study["name"]), preset=None, set=(), models=(), seeds=None)
+    statement = StudyStatement(study=str(study["name"]), preset=None, set=(), models=(), seeds=None)
     sample = SampleSize(
         seed=plan.study.seed, seeds=plan.study.seeds, stop=_rule(plan),
         interval="anytime" if plan.stop else "fixed", power=(),
@@ -67,7 +67,7 @@ def registration_after(plan: StudyPlan, folder: Folder, terms: RegistrationTerms
             "run": folder.path.name, "created": manifest["created"], "identity": identity(manifest),
             "entries": journal.entries,
         }  # fmt: skip
-    return _written(plan, stated, terms, sample, played)
+    return _written(plan, statement, terms, sample, played)
 
 
 def _check_contrast(plan: StudyPlan, one: RegisteredContrast) -> None:
@@ -107,7 +107,7 @@ def _sample(plan: StudyPlan, stated: StudyStatement, terms: RegistrationTerms) -
 
 
 def _power(
-    plan: StudyPlan, stated: StudyStatement, terms: RegistrationTerms, one: RegisteredContrast
+    plan: StudyPlan, statement: StudyStatement, terms: RegistrationTerms, one: RegisteredContrast
 ) -> dict[str, Any]:
     """What `ostrom power` says of a contrast at its smallest effect and the registered number of seeds."""
     from ostrom.api import commands
@@ -115,10 +115,10 @@ def _power(
     effect = (one.smallest or 0.0) * (-1 if one.direction == "less" else 1)
     level = 1 - (1 - terms.level) / len(terms.primary)
     document = commands.power(
-        stated.study, measure=one.measure, contrast=one.contrast, effect=effect, seeds=plan.study.seeds,
+        statement.study, measure=one.measure, contrast=one.contrast, effect=effect, seeds=plan.study.seeds,
         where=[f"{column}={','.join(levels)}" for column, levels in one.where.items()], level=level,
-        simulations=SIMULATIONS, model=list(stated.models) or ([PLACEHOLDER] if terms.eligible else None),
-        preset=stated.preset, set=list(stated.set), from_=terms.pilot, runs=terms.runs,
+        simulations=SIMULATIONS, model=list(statement.models) or ([PLACEHOLDER] if terms.eligible else None),
+        preset=statement.preset, set=list(statement.set), from_=terms.pilot, runs=terms.runs,
         prompts=plan.library.folder,
     )  # fmt: skip
     (point,) = [point for point in document["points"] if point["seeds"] == plan.study.seeds]
@@ -132,7 +132,7 @@ def _power(
 
 def _written(
     plan: StudyPlan,
-    stated: StudyStatement,
+    statement: StudyStatement,
     terms: RegistrationTerms,
     sample: SampleSize,
     played: dict[str, Any] | None,
@@ -158,7 +158,7 @@ def _written(
         "models": list(models),
         "eligible": terms.eligible,
         "exclusions": exclusions(study),
-        "stated": stated.model_dump(),
+        "stated": statement.model_dump(),
         "versions": {"ostrom": __version__},
         "prompts": dict(plan.prompts),
         "study": study,

@@ -105,25 +105,25 @@ def replicate(
             usd, calls = spent(place, options)
             taken.append(PaperRun(data, calls, usd, released_as(plan, data), names[place]))
         check_runs(taken, name, plan)
-        made = replication(name, taken, as_ or ())
+        result = replication(name, taken, as_ or ())
         about = "A smoke test: too few matches to say anything about a model." if preset == "smoke" else ""
         registered = standing([run.data for run in taken])
-        report = write_page(folder, made, registered, about=about)
+        report = write_page(folder, result, registered, about=about)
 
     def show() -> None:
-        _show(made)
-        for run in made.runs:
+        _show(result)
+        for run in result.runs:
             if run.data.so_far:
                 write(f"{run.name}: {run.data.so_far}")
         write(report)
 
-    document = {**made.as_dict(), "page": str(report), "failures": list(report.failures)}
-    print_answer(CommandResult(document, made, "claims"), registered, show, json=json)
+    document = {**result.as_dict(), "page": str(report), "failures": list(report.failures)}
+    print_answer(CommandResult(document, result, "claims"), registered, show, json=json)
     if not complete or report.failures:
         for failure in report.failures:
             say(failure)
         sys.exit(1)
-    return made
+    return result
 
 
 def _list(json: bool) -> None:

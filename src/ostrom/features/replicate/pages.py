@@ -11,7 +11,7 @@ from ostrom.analysis.estimate import fixed
 from ostrom.analysis.references import Published
 from ostrom.analysis.registered import Standing
 from ostrom.features.replicate.papers import Picture
-from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, counted
+from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, verdict_counts
 from ostrom.ground.errors import OstromError
 from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
@@ -47,44 +47,52 @@ CELL_COLUMNS = (
 
 
 def write_page(
-    out: Path, made: Replication, registered: Standing = Standing(), *, about: str = "", safe: bool = False
+    out: Path,
+    replication: Replication,
+    registered: Standing = Standing(),
+    *,
+    about: str = "",
+    safe: bool = False,
 ) -> Report:
     """Write ``index.html`` with figures and tables beside it."""
     need_extras()
-    first = made.runs[0].data
-    names = {run.data.folder: run.name for run in made.runs}
+    first = replication.runs[0].data
+    names = {run.data.folder: run.name for run in replication.runs}
     files = ReportFiles(first, safe=safe, folder="page", home=out, names=names)
-    published = made.paper.published()
-    start = _first(files, made, published)
-    sections = [_section(files, made, one, cells, published) for one, cells in made.exhibits]
-    sections += files.careful(made.remarks)
-    spent = sum(run.usd for run in made.runs)
-    played = [f"{how_many(run.seeds, 'seed')}, {how_many(run.calls, 'call')}" for run in made.runs]
-    agents = list(dict.fromkeys(agent for run in made.runs for agent in run.agents))
-    wordings = dict.fromkeys(run.wording for run in made.runs)
+    published = replication.paper.published()
+    start = _first(files, replication, published)
+    sections = [_section(files, replication, one, cells, published) for one, cells in replication.exhibits]
+    sections += files.careful(replication.remarks)
+    cost = sum(run.usd for run in replication.runs)
+    runs = [
+        f"{run.name} ({run.study}, {how_many(run.seeds, 'seed')}, {how_many(run.calls, 'call')})"
+        for run in replication.runs
+    ]
+    agents = list(dict.fromkeys(agent for run in replication.runs for agent in run.agents))
+    wordings = dict.fromkeys(run.wording for run in replication.runs)
     page = plain_page(
-        f"Replication of {made.paper.citation}",
-        made.plan.title,
+        f"Replication of {replication.paper.citation}",
+        replication.plan.title,
         [section for section in sections if not section.quiet],
-        about=" ".join(filter(None, (made.plan.about, about))),
+        about=" ".join(filter(None, (replication.plan.about, about))),
         first=start,
         standing=registered,
         warnings=[
-            f"{run.name}: {run.data.so_far}." for run in made.runs if run.data.so_far
+            f"{run.name}: {run.data.so_far}." for run in replication.runs if run.data.so_far
         ],
         card=[
-            ("Paper", made.paper.citation),
+            ("Paper", replication.paper.citation),
             ("Agents", ", ".join(agents) or "none that is a model"),
             ("Wording", ", ".join(wordings)),
-            ("Runs", "; ".join(f"{r.name} ({r.study}, {sizes})" for r, sizes in zip(made.runs, played, strict=True))),
-            ("Spent", f"{spent:.2f} USD"),
-            ("Printed spread", made.paper.spread),
-            ("Margins", ", ".join(f"{pretty(name)} {margin:g}" for name, margin in made.plan.margins.items())),
+            ("Runs", "; ".join(runs)),
+            ("Spent", f"{cost:.2f} USD"),
+            ("Printed spread", replication.paper.spread),
+            ("Margins", ", ".join(f"{pretty(name)} {margin:g}" for name, margin in replication.plan.margins.items())),
             ("Verdicts", RULE),
         ],
     )  # fmt: skip
     path = files.write(page)
-    return report_of(path, sections, [run.data for run in made.runs], registered)
+    return report_of(path, sections, [run.data for run in replication.runs], registered)
 
 
 def _first(files: ReportFiles, made: Replication, published: Sequence[Published]) -> Section:
@@ -158,20 +166,20 @@ def claim_row(line: ClaimLine) -> list[Any]:
 
 def _section(
     files: ReportFiles,
-    made: Replication,
+    replication: Replication,
     one: Exhibit,
     cells: Sequence[JudgedFigure],
     published: Sequence[Published],
 ) -> Section:
     """One exhibit; whatever goes wrong in it stays in it."""
-    counts = counted(cells)
+    counts = verdict_counts(cells)
     ending = f" ({', '.join(f'{n} {answer}' for answer, n in counts.items())})" if counts else ""
     section = files.begin(one.name, f"{one.name}: {one.title}{ending}")
     section.short = one.name
-    others = {study for other, _ in made.exhibits for study in other.study} - {*one.study}
-    own = [run for run in made.runs if run.study not in others]
-    files.take(made.runs[0].data, named=False)
-    files.made_of = _rests_on(made, cells)
+    others = {study for other, _ in replication.exhibits for study in other.study} - {*one.study}
+    own = [run for run in replication.runs if run.study not in others]
+    files.take(replication.runs[0].data, named=False)
+    files.made_of = _rests_on(replication, cells)
     try:
         if one.rows:
             figures = grouped((cell.run, cell.line.own) for cell in cells)
@@ -181,17 +189,17 @@ def _section(
                 if cell.line.own.agent and cell.line.model
             }
             own_of = {run: dict.fromkeys(of) for run, of in figures.items()}
-            shown = entries(one, made.paper.columns, published, own_of, mapping)
+            shown = entries(one, replication.paper.columns, published, own_of, mapping)
             if shown:
-                files.add(section, printed_shape(one, shown, made.paper.spread))
+                files.add(section, printed_shape(one, shown, replication.paper.spread))
         if cells:
-            files.add(section, _cells(one, made.paper.columns, cells))
+            files.add(section, _cells(one, replication.paper.columns, cells))
         if one.panels:
             draw_panels(
                 files,
                 section,
                 one,
-                [made.paper.of_arms(run.data) for run in own or made.runs],
+                [replication.paper.of_arms(run.data) for run in own or replication.runs],
                 lambda data: data.study["name"] in others,
             )
     except OstromError as error:

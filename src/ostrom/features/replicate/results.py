@@ -90,7 +90,7 @@ class ClaimLine:
     published: tuple[tuple[str, float], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """The claim, its estimate and its verdict as JSON data."""
         one = self.estimate
         return {
             "claim": self.claim.claim,
@@ -136,7 +136,7 @@ class Replication:
     @property
     def counts(self) -> dict[str, int]:
         """How many figures have each verdict."""
-        return counted(cell for _, cells in self.exhibits for cell in cells)
+        return verdict_counts(cell for _, cells in self.exhibits for cell in cells)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -161,7 +161,7 @@ class Replication:
         }  # fmt: skip
 
 
-def counted(cells: Iterable[JudgedFigure]) -> dict[str, int]:
+def verdict_counts(cells: Iterable[JudgedFigure]) -> dict[str, int]:
     """How many figures have each verdict; verdicts that none has are left out."""
     answers = [cell.verdict.answer for cell in cells]
     return {answer: answers.count(answer) for answer in ORDER if answer in answers}

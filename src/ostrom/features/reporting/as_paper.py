@@ -32,10 +32,10 @@ def write_as_paper(
     """
     need_extras()
     paper = named_reference(data, reference)
-    found = exhibits_of(paper.name)
-    if not found:
+    exhibits = exhibits_of(paper.name)
+    if not exhibits:
         raise UsageError(f"the replication {paper.name} declares no tables and figures ({FILE})")
-    check_exhibits(found, paper, f"{paper.name}/{FILE}")
+    check_exhibits(exhibits, paper, f"{paper.name}/{FILE}")
     names = names_of([of.folder for of in (data, *more)])
     runs = {names[of.folder]: of for of in (data, *more)}
     published: list[Published] = list(paper.published())
@@ -56,9 +56,10 @@ def write_as_paper(
             published, [figure for figures in own.values() for figure in figures], of, chosen
         )
     context = ReportFiles(data, safe=safe, folder=FOLDER, names=names)
-    studies = {study for one in found for study in one.study}
+    studies = {study for one in exhibits for study in one.study}
     sections = [
-        _section(context, one, paper, published, own, mapping, runs, studies - {*one.study}) for one in found
+        _section(context, one, paper, published, own, mapping, runs, studies - {*one.study})
+        for one in exhibits
     ]
     sections += context.careful(careful)
     first = Section("paper", f"As printed: {paper.citation}")

@@ -59,20 +59,20 @@ def report(
     if not as_paper and len(run) > 1:
         raise UsageError("several runs need --as-paper; without it a report is that of one run")
     paper = (as_ or (), reference) if as_paper else None
-    made = write_report(run[0], runs, safe=safe, paper=paper, more=run[1:], intervals=intervals)
+    page = write_report(run[0], runs, safe=safe, paper=paper, more=run[1:], intervals=intervals)
     if json:
-        far = {"so_far": made.so_far} if made.so_far else {}
-        document = {"report": str(made), **far, "failures": list(made.failures), **made.standing.document}
+        far = {"so_far": page.so_far} if page.so_far else {}
+        document = {"report": str(page), **far, "failures": list(page.failures), **page.standing.document}
         print_json(document)
     else:
-        write(made)
-        for text in (line for one in made.standing.bound for line in one.lines):
+        write(page)
+        for text in (line for one in page.standing.bound for line in one.lines):
             write(text)
-        if made.so_far:
-            say(made.so_far)
+        if page.so_far:
+            say(page.so_far)
         if as_paper:
             say("with a verdict for every claim and figure: ostrom replicate PAPER --runs RUN")
-    if not say_failures(made):
+    if not say_failures(page):
         sys.exit(1)
 
 

@@ -47,8 +47,8 @@ def robustness(
     print_answer(found.as_dict(), registered, lambda: _show(found), json=json)
 
 
-def _show(found: Robustness) -> None:
-    if found.shares is not None:
+def _show(result: Robustness) -> None:
+    if result.shares is not None:
         rows = [
             [
                 "seeds and the rest" if line.source == "residual" else line.source,
@@ -56,14 +56,14 @@ def _show(found: Robustness) -> None:
                 f"{line.adjusted.value:.3f}",
                 line.adjusted.interval_text or "",
             ]
-            for line in found.shares.shares
+            for line in result.shares.shares
         ]
         print_table(
-            f"Where the variance of {found.outcome} comes from ({found.rows} players in matches)",
+            f"Where the variance of {result.outcome} comes from ({result.rows} players in matches)",
             ["source", "share", "adjusted", "95 % CI of adjusted"],
             rows,
         )
-    if found.conclusions:
+    if result.conclusions:
         print_table(
             "What holds in every framing",
             ["where", "conclusion", "difference", "95 % CI", "survives", "not in"],
@@ -77,8 +77,8 @@ def _show(found: Robustness) -> None:
                     "; ".join(line.exceptions[:3])
                     + (f"; and {len(line.exceptions) - 3} more" if len(line.exceptions) > 3 else ""),
                 ]
-                for line in found.conclusions
+                for line in result.conclusions
             ],
         )
-    for note in (*([f"survives: {found.control}"] if found.control else []), *found.notes):
+    for note in (*([f"survives: {result.control}"] if result.control else []), *result.notes):
         say(note)

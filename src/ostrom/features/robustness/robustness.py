@@ -274,24 +274,24 @@ def _conclusions(
         for one in estimate(data, gaps, [*held, "first", "second", "framing"])
     )
     # Every comparison asks whether the sign that was observed over all framings is the true one.
-    judged = above([one for part in parts.values() if len(part) > 1 for one in part])
-    made, at = [], 0
+    verdicts = above([one for part in parts.values() if len(part) > 1 for one in part])
+    conclusions, at = [], 0
     for whole in estimate(data, gaps, [*held, "first", "second"], balance=["framing"]):
         *key, first, second = whole.key.values()
         part = parts[*key, first, second]
         many = len(part) if len(part) > 1 else 0
-        own = replace(judged, verdicts=judged.verdicts[at : at + many])
+        own = replace(verdicts, verdicts=verdicts.verdicts[at : at + many])
         at += many
         against = tuple(one.key["framing"] for one in part if one.value < ROUNDING)
         if levels.index(first) > levels.index(second):
             first, second, whole = second, first, _negated(whole)
-        made.append(
+        conclusions.append(
             Conclusion(
                 dict(zip(held, key, strict=True)), contrast, str(first), str(second), whole, len(part),
                 len(part) - len(against), _survives(own) if many else None, against,
             )
         )  # fmt: skip
-    return tuple(made), judged.control if len(judged) else ""
+    return tuple(conclusions), verdicts.control if len(verdicts) else ""
 
 
 def _negated(one: Estimate) -> Estimate:

@@ -109,7 +109,7 @@ def _resolved(
 
 
 async def _play(
-    found: Resolved, folder: Path, seats: list[int], *, http: bool, port: int, json: bool
+    resolved: Resolved, folder: Path, seats: list[int], *, http: bool, port: int, json: bool
 ) -> Result:
     """Play a plan while an agent plays the seats, over HTTP or over stdin and stdout."""
     from ostrom.engine.progress import watch_with
@@ -117,14 +117,14 @@ async def _play(
     from ostrom.studies.resolve import save_session
     from ostrom.studies.run import play_plan_async
 
-    open_ = waiting_seats(found.plan)
+    open_ = waiting_seats(resolved.plan)
     if wrong := [number for number in seats if number not in open_]:
         there = f"allowed: {', '.join(map(str, open_))}" if open_ else "a type needs `mcp: seat`"
         raise UsageError(
-            f"--seat {wrong[0]}: {found.plan.file} has no seat {wrong[0]} for an agent ({there})"
+            f"--seat {wrong[0]}: {resolved.plan.file} has no seat {wrong[0]} for an agent ({there})"
         )
-    host = SeatHost(found.plan, found.options, port=port, quiet=set(open_) <= set(seats))
-    found.plan.outside = host
+    host = SeatHost(resolved.plan, resolved.options, port=port, quiet=set(open_) <= set(seats))
+    resolved.plan.outside = host
     running: list[Runner] = []
     watch = watch_with(json=not http)
 
@@ -133,16 +133,16 @@ async def _play(
         return watch(runner)
 
     async def begin(home: Folder) -> None:
-        save_session(home.path, found.options)
+        save_session(home.path, resolved.options)
         if http:
             _show(host.url, {number: host.chair(number).token for number in seats}, json)
 
     playing = asyncio.create_task(
         play_plan_async(
-            found.plan,
+            resolved.plan,
             name=folder.name,
             runs=folder.parent,
-            options=found.options,
+            options=resolved.options,
             watch=watched,
             begin=begin,
         )

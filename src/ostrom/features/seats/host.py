@@ -109,7 +109,7 @@ class SeatHost:
         return await self._chair_at(unit, player).ask(unit, part, request)
 
     def decided(self, unit: int, player: int, answer: Answer | None) -> None:
-        """A decision ends."""
+        """Tell the agent at a seat that its decision is over, by an answer or without one."""
         self._chair_at(unit, player).decided(unit, answer)
 
     def ended(self, unit: int, scores: Sequence[float] | None) -> None:

@@ -92,30 +92,30 @@ def words_of(
     if kind not in ("message", "tool", "tool_list") or answer is None:
         return answer
     try:
-        found = orjson.loads(answer)
+        content = orjson.loads(answer)
         if kind == "tool":
-            return f"{found['tool']} {found['arguments']} gave {found['result']}"
+            return f"{content['tool']} {content['arguments']} gave {content['result']}"
         if kind == "tool_list":
             return "\n".join(
-                [found["server"], *(tool["name"] for tool in found["tools"]), *found["left_out"]]
+                [content["server"], *(tool["name"] for tool in content["tools"]), *content["left_out"]]
             )
-        said = found["message"]
+        message = content["message"]
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return answer
-    if not isinstance(said, str):
+    if not isinstance(message, str):
         return answer
-    if not said.strip():
+    if not message.strip():
         return "no message"
     own = [name for name, (seats, _) in channels.items() if player - 1 in seats]
-    name = found.get("to", own[0] if own else None)
+    name = content.get("to", own[0] if own else None)
     if name is not None and name in channels:
         seats, overseen = channels[name]
         readers = ", ".join(
             [*(str(seat + 1) for seat in seats), *(["observers"] if overseen != "no" else [])]
         )
-        return f"on {name} (players {readers}): {said}"
+        return f"on {name} (players {readers}): {message}"
     to = "" if name is None else f"to {str(name).replace('_', ' ')}: "
-    return f"{to}{said}"
+    return f"{to}{message}"
 
 
 def tried(call: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import ask_models, leave, print_forecast, say_trouble, spent, spent_data
+from ostrom.cli.ending import ask_models, leave, print_forecast, say_trouble, spending_text, spent_data
 from ostrom.cli.options import (
     BUDGET,
     Json,
@@ -46,28 +46,30 @@ def tree(
     The same command goes on after an interruption. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     say_allowed(options.allow_key, model, set_)
-    found = resolve(study, preset=preset, changes=set_ or (), models=model or (), options=options)
-    names = tree_names(found.plan)
+    resolved = resolve(study, preset=preset, changes=set_ or (), models=model or (), options=options)
+    names = tree_names(resolved.plan)
     if not names:
         raise StudyError(
-            "no type has a tree: set 'tree: auto' on a type with a model", file=found.plan.file, key="types"
+            "no type has a tree: set 'tree: auto' on a type with a model",
+            file=resolved.plan.file,
+            key="types",
         )
-    told: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     results: list[Result] = []
     for name in names:
-        plan = TreePlan(found.plan, name, runs=runs)
-        folder, known = plan.folder, plan.known()
+        plan = TreePlan(resolved.plan, name, runs=runs)
+        folder, answer_count = plan.folder, plan.known()
         bound = plan.forecast(options.rates)
-        entry = _entry(plan, folder.path, known, bound.as_dict())
-        told.append(entry)
-        if known == plan.nodes:
+        entry = _entry(plan, folder.path, answer_count, bound.as_dict())
+        rows.append(entry)
+        if answer_count == plan.nodes:
             if not json:
-                say(f"{folder.path}: complete, {known:,} answers")
+                say(f"{folder.path}: complete, {answer_count:,} answers")
             continue
         if not json:
-            _show(plan, known, bound)
+            _show(plan, answer_count, bound)
         if not (yes or _agreed(json)):
-            say(f"nothing was asked; --yes goes on ({plan.nodes - known:,} answers are missing)")
+            say(f"nothing was asked; --yes goes on ({plan.nodes - answer_count:,} answers are missing)")
             entry["asked"] = False
             continue
         result = ask_models(plan, options, json=json)
@@ -75,13 +77,13 @@ def tree(
         entry |= {"known": plan.known(), "spent": spent_data(result.tally)}
         entry["complete"] = entry["known"] == plan.nodes
         if not json:
-            say(f"{folder.path}: {entry['known']:,} of {plan.nodes:,} answers; {spent(result.tally)}")
+            say(f"{folder.path}: {entry['known']:,} of {plan.nodes:,} answers; {spending_text(result.tally)}")
             say_trouble(result)
     if json:
-        print_json({"study": found.plan.name, "trees": told})
+        print_json({"study": resolved.plan.name, "trees": rows})
     for result in results:
         leave(result)
-    if not all(entry["complete"] for entry in told):
+    if not all(entry["complete"] for entry in rows):
         sys.exit(1)
 
 
@@ -101,7 +103,7 @@ def _entry(plan: TreePlan, folder: Path, known: int, forecast: dict[str, Any]) -
     }  # fmt: skip
 
 
-def _show(plan: TreePlan, known: int, bound: Any) -> None:
+def _show(plan: TreePlan, answer_count: int, bound: Any) -> None:
     print_table(
         f"{plan.name}: trees",
         ["type", "model", "style", "game", "seat", "rounds", "answers"],
@@ -118,7 +120,9 @@ def _show(plan: TreePlan, known: int, bound: Any) -> None:
             for s in plan.seats
         ],
     )
-    print_forecast(plan.name, {"trees": len(plan), "answers": plan.nodes, "known": known}, bound, plan.budget)
+    print_forecast(
+        plan.name, {"trees": len(plan), "answers": plan.nodes, "known": answer_count}, bound, plan.budget
+    )
 
 
 def _agreed(json: bool) -> bool:

@@ -174,7 +174,7 @@ def tree_name(config: AgentConfig, plan: StudyPlan) -> str:
 
 def tree_seats(plan: StudyPlan) -> list[TreeSeat]:
     """Every different tree of a study, in the order in which its cells name them."""
-    found: dict[str, TreeSeat] = {}
+    seats: dict[str, TreeSeat] = {}
     for cell in plan.tables():
         for players in cell.seatings:
             for place, seated in enumerate(players):
@@ -191,8 +191,8 @@ def tree_seats(plan: StudyPlan) -> list[TreeSeat]:
                 except GameError as error:
                     raise StudyError(str(error), file=plan.file, key=f"types.{seated.key}.tree") from None
                 made = TreeSeat(seated.key, seated.config, cell.game, cell.mechanism, walk, players)
-                found.setdefault(made.key, made)
-    return list(found.values())
+                seats.setdefault(made.key, made)
+    return list(seats.values())
 
 
 def tree_names(plan: StudyPlan) -> list[str]:

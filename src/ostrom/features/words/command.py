@@ -119,11 +119,11 @@ def _print_traces(
     rows: list[dict[str, Any]], groups: list[str], lists: tuple[str, ...], ratios: list[str]
 ) -> None:
     # The last ratio is the complement of the one before it, so a terminal does without.
-    shown = [name for name in ratios if name != "cooperation_ratio"]
+    ratio_names = [name for name in ratios if name != "cooperation_ratio"]
     lines = []
     for row in rows:
         frequencies = [_short(row[f"{name}_per_1000_words"]) for name in lists]
-        shares = [_short(row[f"{name}_of_sums"]) for name in shown]
+        shares = [_short(row[f"{name}_of_sums"]) for name in ratio_names]
         mentions = [_short(row["defection_share"])] if "defection" in lists else []
         keys = [
             row[name] if not isinstance(row[name], str) else row[name].replace("_", " ") for name in groups
@@ -134,7 +134,7 @@ def _print_traces(
         "traces",
         "words",
         *lists,
-        *shown,
+        *ratio_names,
         *(["mention_defection"] if "defection" in lists else []),
     ]
     print_table(

@@ -75,20 +75,20 @@ def public_goods_amounts(
             "a dilemma needs a multiplier between 1 and n",
             f"{m} for n = {seats}",
         )
-    given = Amounts(0, e, s, few=dict.fromkeys((0.0, Amounts(0, e, s).nearest(e / 2), e)))
+    amounts = Amounts(0, e, s, few=dict.fromkeys((0.0, Amounts(0, e, s).nearest(e / 2), e)))
 
     def pay(contributions: Sequence[Any]) -> list[float]:
         share = m * fsum(contributions) / seats
         return [e - own + share for own in contributions]
 
-    top = given.levels - 1
+    top = amounts.levels - 1
     free_ride = m < seats
     return FunctionGame(
         "public_goods_amounts",
-        (given,) * seats,
-        at_once("contribute", (given,) * seats, pay),
+        (amounts,) * seats,
+        at_once("contribute", (amounts,) * seats, pay),
         stages=("contribute",),
-        theory=lambda seat, stage, facts: 0 if free_ride else given.high,  # noqa: ARG005
+        theory=lambda seat, stage, facts: 0 if free_ride else amounts.high,  # noqa: ARG005
         theory_payoffs=(e if free_ride else e * m,) * seats,
         best_total=seats * e * max(1.0, m),
         cooperative=(top,) * seats,

@@ -38,7 +38,7 @@ def build(
     if strict:
         found = f"T={shown(t)}, R={shown(r)}, P={shown(p)}, S={shown(s)}"
         require(name, t > r > p > s, "needs T > R > P > S", found)
-    told = [
+    payoffs = [
         s if told_victim is None else float(told_victim),
         t if told_betrayer is None else float(told_betrayer),
     ]
@@ -57,11 +57,11 @@ def build(
             "strict": strict,
         },
     )  # fmt: skip
-    if told == [s, t]:
+    if payoffs == [s, t]:
         return game
     read = np.stack([game.payoffs, game.payoffs])
-    read[0, 1, 0, 1], read[0, 0, 1, 1] = told
-    read[1, 0, 1, 0], read[1, 1, 0, 0] = told
+    read[0, 1, 0, 1], read[0, 0, 1, 1] = payoffs
+    read[1, 0, 1, 0], read[1, 1, 0, 0] = payoffs
     return replace(table_of(game), told=read)
 
 

@@ -150,7 +150,7 @@ def _status(scenario: Scenario, canonical: Canonical, stable: set[Profile]) -> C
 
 
 def _ties(scenario: Scenario) -> list[Tie]:
-    found = []
+    ties = []
     for seat, role in enumerate(scenario.roles):
         first = role.action_keys[0]
         for profile in scenario.profiles():
@@ -162,8 +162,8 @@ def _ties(scenario: Scenario) -> list[Tie]:
                 action for action, value in zip(role.action_keys, worth, strict=True) if value == max(worth)
             ]
             if len(best) > 1:
-                found.append(Tie(role.key, (*profile[:seat], best[0], *profile[seat + 1 :]), tuple(best)))
-    return found
+                ties.append(Tie(role.key, (*profile[:seat], best[0], *profile[seat + 1 :]), tuple(best)))
+    return ties
 
 
 def _finding(green: bool, tragedy: bool) -> Claim:

@@ -100,64 +100,64 @@ def load_cast(path: str | Path) -> CastFile:
     return cast
 
 
-def _cast_for(written: ScenarioFile, path: Path) -> CastFile | None:
+def _cast_for(source: ScenarioFile, path: Path) -> CastFile | None:
     beside = path.with_name(CAST)
     if beside.is_file():
         cast = load_cast(beside)
-        if cast.family != written.family:
+        if cast.family != source.family:
             raise StudyError(
                 f"differs from the family of {beside}",
                 file=str(path),
                 key="family",
-                found=written.family,
+                found=source.family,
                 allowed=[cast.family],
             )
         return cast
-    if written.family in families():
-        return shipped_cast(written.family)
-    if written.roles is None or written.canonical is None:
+    if source.family in families():
+        return shipped_cast(source.family)
+    if source.roles is None or source.canonical is None:
         raise StudyError(
             f"no {CAST} beside the file and no shipped family of that name; write roles and canonical here",
             file=str(path),
             key="family",
-            found=written.family,
+            found=source.family,
             allowed=families(),
         )
     return None
 
 
-def _build(written: ScenarioFile, cast: CastFile | None, file: str) -> Scenario:
-    entries = written.roles or (cast.roles if cast else [])
+def _build(source: ScenarioFile, cast: CastFile | None, file: str) -> Scenario:
+    entries = source.roles or (cast.roles if cast else [])
     roles = _roles(entries, cast, file)
-    pair = written.canonical or (cast.canonical if cast else None)
+    pair = source.canonical or (cast.canonical if cast else None)
     assert pair is not None, "a file without a cast has its own canonical profiles"
     green, tragedy = _canonical(pair, roles, file)
-    _check_labels(written, cast, file)
-    table = read_table(written.payoffs, roles, file)
-    if written.model is not None:
-        check_model(written.model, roles, table, file)
+    _check_labels(source, cast, file)
+    table = read_table(source.payoffs, roles, file)
+    if source.model is not None:
+        check_model(source.model, roles, table, file)
     titles = cast.class_titles if cast else {}
     scenario = Scenario(
-        name=written.name,
-        title=written.title,
-        family=written.family,
-        scenario_class=written.scenario_class,
-        class_title=titles.get(written.scenario_class, written.scenario_class),
-        subtype=written.subtype,
-        narrative=written.narrative,
+        name=source.name,
+        title=source.title,
+        family=source.family,
+        scenario_class=source.scenario_class,
+        class_title=titles.get(source.scenario_class, source.scenario_class),
+        subtype=source.subtype,
+        narrative=source.narrative,
         roles=roles,
         green=green,
         tragedy=tragedy,
-        claim=written.claim,
+        claim=source.claim,
         payoffs=tuple(table.values()),
-        group=_group(written.subtype, cast),
-        author=written.author or "",
+        group=_group(source.subtype, cast),
+        author=source.author or "",
         **({"citation": cast.citation} if cast is not None and cast.citation else {}),
     )
     proof = prove(scenario)
     if not proof.holds:
         raise StudyError(
-            proof.refutation(), file=file, key="claim", found=written.claim, allowed=[proof.found]
+            proof.refutation(), file=file, key="claim", found=source.claim, allowed=[proof.found]
         )
     return scenario
 

@@ -11,40 +11,40 @@ from ostrom.ground.errors import StudyError
 
 def read_table(rows: dict[str, Any], roles: tuple[Role, ...], file: str) -> dict[Profile, tuple[float, ...]]:
     """The table in the order of the profiles, or a :class:`StudyError` that names the row at fault."""
-    found: dict[Profile, tuple[float, ...]] = {}
+    payoffs: dict[Profile, tuple[float, ...]] = {}
     for written, row in rows.items():
         key = f"payoffs.{written}"
         profile = read_profile(written.split(), roles, file, key)
-        if profile in found:
+        if profile in payoffs:
             raise StudyError("duplicate profile", file=file, key=key, found=" ".join(profile))
-        found[profile] = _numbers(row, roles, file, key)
+        payoffs[profile] = _numbers(row, roles, file, key)
     wanted = prod(len(role.actions) for role in roles)
-    if len(found) < wanted:
-        missing = next(p for p in product(*(role.action_keys for role in roles)) if p not in found)
+    if len(payoffs) < wanted:
+        missing = next(p for p in product(*(role.action_keys for role in roles)) if p not in payoffs)
         raise StudyError(
-            f"{wanted - len(found)} of {wanted} profiles missing, the first is {' '.join(missing)!r}",
+            f"{wanted - len(payoffs)} of {wanted} profiles missing, the first is {' '.join(missing)!r}",
             file=file,
             key="payoffs",
         )
-    return {profile: found[profile] for profile in product(*(role.action_keys for role in roles))}
+    return {profile: payoffs[profile] for profile in product(*(role.action_keys for role in roles))}
 
 
-def read_profile(written: list[str], roles: tuple[Role, ...], file: str, key: str) -> Profile:
+def read_profile(words: list[str], roles: tuple[Role, ...], file: str, key: str) -> Profile:
     """A profile as action keys in the order of the roles."""
-    if len(written) != len(roles):
+    if len(words) != len(roles):
         raise StudyError(
             f"must name one action for each of the {len(roles)} roles",
             file=file,
             key=key,
-            found=" ".join(written),
+            found=" ".join(words),
             allowed=[role.key for role in roles],
         )
-    for action, role in zip(written, roles, strict=True):
+    for action, role in zip(words, roles, strict=True):
         if action not in role.action_keys:
             raise StudyError(
                 f"unknown action for {role.key}", file=file, key=key, found=action, allowed=role.action_keys
             )
-    return tuple(written)
+    return tuple(words)
 
 
 def _numbers(row: Any, roles: tuple[Role, ...], file: str, key: str) -> tuple[float, ...]:
@@ -132,8 +132,8 @@ def _played(term: str, roles: tuple[Role, ...], file: str, owner: str) -> frozen
     return frozenset(_place(part.strip(), roles, file, f"model.{owner}.{term}") for part in term.split("&"))
 
 
-def _place(written: str, roles: tuple[Role, ...], file: str, key: str) -> tuple[int, str]:
-    wanted, _, action = written.rpartition(":")
+def _place(word: str, roles: tuple[Role, ...], file: str, key: str) -> tuple[int, str]:
+    wanted, _, action = word.rpartition(":")
     places = [
         (seat, action)
         for seat, role in enumerate(roles)
@@ -143,7 +143,7 @@ def _place(written: str, roles: tuple[Role, ...], file: str, key: str) -> tuple[
         return places[0]
     if places:
         raise StudyError(
-            f"several roles have the action, write ROLE:{action}", file=file, key=key, found=written
+            f"several roles have the action, write ROLE:{action}", file=file, key=key, found=word
         )
     known = [action for role in roles for action in role.action_keys]
-    raise StudyError("unknown action", file=file, key=key, found=written, allowed=known)
+    raise StudyError("unknown action", file=file, key=key, found=word, allowed=known)

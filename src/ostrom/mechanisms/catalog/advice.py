@@ -92,7 +92,7 @@ class Advised(Mechanism):
         return advice
 
     def most_decisions(self, game: Game) -> int:
-        """A recommendation and an act per seat and round."""
+        """Two decisions per seat and round: a recommendation and an act."""
         return 2 * game.seats * self.rounds
 
     def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002

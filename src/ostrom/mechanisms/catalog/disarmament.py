@@ -88,7 +88,7 @@ def least(caps: Sequence[int], action: int) -> int:
 
 
 def cap_form(low: int, high: int) -> Record:
-    """A cap within bounds; the upper one leaves things as they are."""
+    """The form of a proposed cap, a whole number from ``low`` to ``high``; ``high`` is the cap that holds now."""
     return Record("cap", closed_object({"cap": {"type": "integer", "minimum": low, "maximum": high}}))
 
 

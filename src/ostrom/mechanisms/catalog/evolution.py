@@ -10,7 +10,7 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from copy import copy
 from math import ceil
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Amount, Count, Ge, OneOf, Share, checked, options_of
 from ostrom.ground.streams import Streams, key_of
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.base import UnderRules
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 from ostrom.mechanisms.recognition import Recognised
 from ostrom.mechanisms.selection import POPULATION_RULES, next_parents
@@ -98,7 +98,7 @@ class Mutation:
     by: Literal["own", "observer"] = "own"
 
 
-class Evolution(Mechanism):
+class Evolution(UnderRules):
     """``population`` members play ``under`` another mechanism, ``meetings`` times per generation, for ``generations``.
 
     Each is told its genome, an instruction, in the role of the system. ``genomes`` are the founding instructions, in
@@ -376,24 +376,6 @@ class Evolution(Mechanism):
         if player >= self.members:
             return self.members * self._most_paraphrases()
         return self._playing(game) + (0 if self.observers else self._most_paraphrases())
-
-    def lasting(self, rounds: int) -> Self:
-        """With matches of so many rounds."""
-        changed = copy(self)
-        changed.rules = self.rules.lasting(rounds)
-        return changed
-
-    def most_rounds(self, game: Game) -> int:
-        """As the rules say."""
-        return self.rules.most_rounds(game)
-
-    def survival(self, number: int) -> float:
-        """As the rules say."""
-        return self.rules.survival(number)
-
-    def longest_history(self, game: Game) -> int:
-        """As the rules that are played under say."""
-        return self.rules.longest_history(game)
 
 
 def _seated(played: Round, table: Sequence[int], meeting: int) -> Round:

@@ -304,7 +304,7 @@ def _seeing(view: View, table: _Table) -> View:
 
 
 def _events(log: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What was said one after the other, each as it stays: an offer, its replies, and what became of it."""
+    """The log as a flat list in order of time: each offer, its replies, and its result once there is one."""
     events = []
     for entry in log:
         same = {"round": entry["round"], "turn": entry["turn"]}

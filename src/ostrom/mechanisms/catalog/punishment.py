@@ -81,25 +81,27 @@ class Punishment(Mechanism):
                 ]
                 late = tuple(sorted({*late, *missed_by(answers)}))
             if missing is not None and late and missing.voids:
-                done: list[dict[str, int]] = []
+                deductions: list[dict[str, int]] = []
                 zeros = [0.0] * game.seats
-                rounds.append(void_round(game, number, late, facts={"before": zeros, "punishments": done}))
+                rounds.append(
+                    void_round(game, number, late, facts={"before": zeros, "punishments": deductions})
+                )
             else:
                 units = [
                     [0 if a.reading == "missed" else a.value.get(seat_key(s), 0) for s in range(game.seats)]
                     for a in answers
                 ]
-                done = [
+                deductions = [
                     {"by": by, "to": to, "units": n}
                     for by, row in enumerate(units)
                     for to, n in enumerate(row)
                     if n
                 ]
-                told = {"before": list(base), "punishments": done}
+                told = {"before": list(base), "punishments": deductions}
                 rounds.append(Round(number, played, self.settled(base, units), facts=told, missed=late))
             if missing is not None and (ended := missing.ends(times, late)):
                 break
-            facts = {**self.told, "last_punishments": done}
+            facts = {**self.told, "last_punishments": deductions}
         scores = tuple(
             match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats)
         )

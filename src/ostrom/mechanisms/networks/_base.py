@@ -44,19 +44,19 @@ def linked(members: int, pairs: Sequence[tuple[int, int]]) -> Links:
     return found
 
 
-def rewire(found: Links, pairs: Sequence[tuple[int, int]], share: float, rng: np.random.Generator) -> None:
+def rewire(links: Links, pairs: Sequence[tuple[int, int]], share: float, rng: np.random.Generator) -> None:
     """Lead each pair, with chance ``share``, from its first end to another of the members that occur in pairs."""
     inside = sorted({member for pair in pairs for member in pair})
     for one, other in pairs:
         if rng.random() >= share:
             continue
-        free = [member for member in inside if member != one and member not in found[one]]
+        free = [member for member in inside if member != one and member not in links[one]]
         if free:
             new = free[int(rng.integers(len(free)))]
-            found[one].discard(other)
-            found[other].discard(one)
-            found[one].add(new)
-            found[new].add(one)
+            links[one].discard(other)
+            links[other].discard(one)
+            links[one].add(new)
+            links[new].add(one)
 
 
 def pairs_of(found: Links) -> list[tuple[int, int]]:

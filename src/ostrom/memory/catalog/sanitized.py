@@ -82,9 +82,9 @@ class Sanitized(Memory):
             return tuple(c for c in view.game.cooperative if c is not None)
         rng = draw(view.history[i].number, "polar") if i >= 0 else draw(0, f"polar{i}")
         if self.shares is not None:
-            drawn = self._drawn(view.game, rng.random())
+            profile = self._drawn(view.game, rng.random())
             return tuple(
-                _pushed(a, len(names), rng) for a, names in zip(drawn, view.game.actions, strict=True)
+                _pushed(a, len(names), rng) for a, names in zip(profile, view.game.actions, strict=True)
             )
         known = len(view.history) if i < 0 else i + self.real + 1
         played: Sequence[Round] = view.history
@@ -93,11 +93,11 @@ class Sanitized(Memory):
             known = len(played)
         u = rng.random()
         if known:
-            drawn = played[int(u * known)].actions
+            profile = played[int(u * known)].actions
         else:
-            drawn = tuple(int(rng.integers(len(names))) for names in view.game.actions)
+            profile = tuple(int(rng.integers(len(names))) for names in view.game.actions)
         return tuple(
-            _pushed(action, len(names), rng) for action, names in zip(drawn, view.game.actions, strict=True)
+            _pushed(action, len(names), rng) for action, names in zip(profile, view.game.actions, strict=True)
         )
 
     def _drawn(self, game: Game, u: float) -> tuple[int, ...]:

@@ -46,7 +46,7 @@ def read_examples(path: Path) -> list[dict[str, Any]]:
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); ostrom more corpus writes it") from None
-    found = []
+    examples = []
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
@@ -63,8 +63,8 @@ def read_examples(path: Path) -> list[dict[str, Any]]:
             raise UsageError(
                 f"{path}: line {number} is no example (needs messages that end with the assistant's, and a weight)"
             )
-        found.append(row)
-    return found
+        examples.append(row)
+    return examples
 
 
 def corpus_hash(folder: Path) -> str:
@@ -82,26 +82,26 @@ def encode(rows: Sequence[dict[str, Any]], tokens: Tokens, most: int, truncate: 
     ``history`` drops the oldest lines of the past from the prompt until it fits (what cannot fit is left out and
     counted); ``left`` cuts tokens from the left as Liu et al. (2026) do, which cuts the rules of the game first.
     """
-    made = Fitted()
+    result = Fitted()
     for row in rows:
         *told, answer = row["messages"]
         reply = (*tokens.encode(answer["content"]), tokens.end)
         prompt = tokens.encode(tokens.prompt(told))
         if len(prompt) + len(reply) > most and truncate == "history":
-            made.shortened += 1
+            result.shortened += 1
             for shorter in _without_history(told):
                 prompt = tokens.encode(tokens.prompt(shorter))
                 if len(prompt) + len(reply) <= most:
                     break
         elif len(prompt) + len(reply) > most:
-            made.shortened += 1
+            result.shortened += 1
             prompt = prompt[max(0, len(prompt) + len(reply) - most) :]
         if len(prompt) + len(reply) > most or not prompt:
-            made.shortened -= 1
-            made.too_long += 1
+            result.shortened -= 1
+            result.too_long += 1
             continue
-        made.examples.append(Encoded(tuple(prompt), reply, float(row["weight"])))
-    return made
+        result.examples.append(Encoded(tuple(prompt), reply, float(row["weight"])))
+    return result
 
 
 def _without_history(messages: list[dict[str, str]]) -> Iterator[list[dict[str, str]]]:

@@ -201,17 +201,17 @@ def write_probes(
     most: int,
 ) -> None:
     """The likeliest tokens after a few beginnings of replies, with the adapter and without it."""
-    found = []
+    probes = []
     for row in rows[:EXAMPLES]:
         *told, answer = row["messages"]
         prompt = tokens.encode(tokens.prompt(told))
         reply = tokens.encode(answer["content"])
         for place in PLACES:
-            begun = tokens.tokenizer.decode(reply[:place])
+            beginning = tokens.tokenizer.decode(reply[:place])
             # A beginning that would be cut into other tokens (or that is stripped) cannot be compared.
-            if place >= len(reply) or len(prompt) + place > most or begun != begun.rstrip():
+            if place >= len(reply) or len(prompt) + place > most or beginning != beginning.rstrip():
                 continue
-            if tokens.encode(begun) != reply[:place] and place:
+            if tokens.encode(beginning) != reply[:place] and place:
                 continue
             ids = [*prompt, *reply[:place]]
             with_adapter = _top(model, tokens, ids)
@@ -221,8 +221,8 @@ def write_probes(
             without = _top(model, tokens, ids)
             for name, layer in layers.items():
                 layer.scale = scales[name]
-            found.append({"messages": told, "begun": begun, "adapter": with_adapter, "base": without})
-    text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+            probes.append({"messages": told, "begun": beginning, "adapter": with_adapter, "base": without})
+    text = json.dumps(probes, indent=1, ensure_ascii=False) + "\n"
     write_whole(folder / PROBES, text.encode())
 
 

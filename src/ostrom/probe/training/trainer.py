@@ -98,8 +98,8 @@ def train(
     torch = needed("torch")
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=True)
-    named = tensors(layers)
-    optimizer = torch.optim.AdamW(list(named.values()), lr=schedule.rate, weight_decay=0.0)
+    parameters = tensors(layers)
+    optimizer = torch.optim.AdamW(list(parameters.values()), lr=schedule.rate, weight_decay=0.0)
     progress = Progress(0, schedule.total(len(examples)))
     _resume(folder / CHECKPOINT, identity, progress, layers, optimizer)
     saved = time.monotonic()
@@ -130,7 +130,7 @@ def train(
         stop = until is not None and now >= until
         # When checkpoints are made changes nothing in the result: chance follows the step.
         if (progress.step % every == 0 or now - saved >= SECONDS or stop) and not progress.done:
-            _save(folder / CHECKPOINT, identity, progress, named, optimizer)
+            _save(folder / CHECKPOINT, identity, progress, parameters, optimizer)
             saved = time.monotonic()
         if stop and not progress.done:
             break
@@ -293,7 +293,7 @@ def _train(
     corpus: Path, base: Base, out: Path, settings: Settings, asked: dict[str, Any], device: str,
     minutes: float | None, tell: Told | None,
 ) -> Progress | dict[str, Any]:  # fmt: skip
-    started = time.monotonic()
+    start = time.monotonic()
     rows, held_out = read_examples(corpus / "train.jsonl"), read_examples(corpus / "val.jsonl")
     if not rows:
         raise UsageError(f"{corpus}: has no training examples")
@@ -339,7 +339,7 @@ def _train(
         "held_out_perplexity": {"base": _exp(before), "adapter": _exp(after)},
         "device": _device_name(device),
         "dtype": dtype,
-        "seconds_of_last_session": round(time.monotonic() - started, 1),
+        "seconds_of_last_session": round(time.monotonic() - start, 1),
         "versions": {"ostrom": __version__, **versions("torch", "transformers", "gguf")},
     }  # fmt: skip
     # The record comes last: where it is, everything before it is whole.
@@ -416,7 +416,7 @@ def model_card(record: dict[str, Any], converted: bool) -> str:
         if base["dequantised_gguf"]
         else "The base was trained as it is in its folder."
     )
-    told = ARMS.get(str(record["arm"]), "examples of an unnamed corpus")
+    description = ARMS.get(str(record["arm"]), "examples of an unnamed corpus")
     perplexity = (
         f"{held['base']:.2f} without the adapter, {held['adapter']:.2f} with it ({corpus['val']} held-out replies)"
         if held["base"] is not None
@@ -430,7 +430,7 @@ def model_card(record: dict[str, Any], converted: bool) -> str:
     lines = [
         f"# Adapter: {record['arm'] or 'unnamed'}",
         "",
-        f"A low-rank adapter for `{base['name']}`, trained on {corpus['train']} {told}.",
+        f"A low-rank adapter for `{base['name']}`, trained on {corpus['train']} {description}.",
         "",
         weights,
         "",

@@ -77,7 +77,7 @@ def placed(data: RunData) -> Placed:
         as_printed[name] = as_printed.get(name, True) and same
         rounds.append((where[0], getattr(unit.mechanism, "rounds", ROUNDS)))
         # One agent is one line of the comparison, whatever else the study varies about it.
-        rows.append({**row, "mechanism": joined(*where), "game": name, "agent_id": row["agent"]})
+        rows.append({**row, "mechanism": setting_label(*where), "game": name, "agent_id": row["agent"]})
     remarks = [
         *(
             f"{name}: played with other payoffs than the paper's, so payoffs are not compared."
@@ -105,7 +105,9 @@ def mechanism_of(unit: Unit) -> tuple[str, str] | None:
     A setting reads as the paper's ablations do: ``continuation 0.7`` or ``window 2``.
     """
     rules = unit.mechanism
-    told: Mapping[str, Any] = getattr(rules, "told", {}) if rules.name in ("repetition", "reputation") else {}
+    facts: Mapping[str, Any] = (
+        getattr(rules, "told", {}) if rules.name in ("repetition", "reputation") else {}
+    )
     if rules.name == "none":
         return "NoMechanism", ""
     if isinstance(rules, Designed) and rules.name in ("mediation", "contracting"):
@@ -113,24 +115,24 @@ def mechanism_of(unit: Unit) -> tuple[str, str] | None:
     if rules.name == "repetition":
         odd = [word for word in ("predict", "noise") if getattr(rules, word, None)]
         odd += ["random end"] if getattr(rules, "stopping", "fixed") != "fixed" else []
-        return "Repetition", ", ".join([*_future(rules, told), *_windows(unit), *odd])
+        return "Repetition", ", ".join([*_future(rules, facts), *_windows(unit), *odd])
     if rules.name == "reputation":
-        higher = told["order"] == "higher"
-        shown = [] if told["window"] == WINDOW else [f"window {told['window']}"]
-        nested = [f"depth {told['depth']}"] if higher and told["depth"] != DEPTH else []
-        return f"Reputation{'+' if higher else '-'}", ", ".join([*_future(rules, told), *shown, *nested])
+        higher = facts["order"] == "higher"
+        shown = [] if facts["window"] == WINDOW else [f"window {facts['window']}"]
+        nested = [f"depth {facts['depth']}"] if higher and facts["depth"] != DEPTH else []
+        return f"Reputation{'+' if higher else '-'}", ", ".join([*_future(rules, facts), *shown, *nested])
     return None
 
 
-def joined(mechanism: str, setting: str) -> str:
+def setting_label(mechanism: str, setting: str) -> str:
     """Join a mechanism and its setting into one key: ``mechanism|setting``."""
     return f"{mechanism}|{setting}"
 
 
 def apart(text: str) -> tuple[str, str]:
-    """Split a key made by ``joined`` into mechanism and setting.
+    """Split a key made by ``setting_label`` into mechanism and setting.
 
-    >>> apart(joined("Repetition", "window 2"))
+    >>> apart(setting_label("Repetition", "window 2"))
     ('Repetition', 'window 2')
     """
     mechanism, _, setting = text.partition("|")
@@ -357,7 +359,7 @@ NASH, DOMINANT = "design_nash_stable_pct", "design_weakly_dominant_pct"
 
 def designs(found: Placed, data: RunData) -> Iterator[Own]:
     """Shares over the designs of each game first, then over the four games, as the paper's table does."""
-    judged: dict[tuple[str, str], list[tuple[str, tuple[bool, bool, bool]]]] = {}
+    verdicts: dict[tuple[str, str], list[tuple[str, tuple[bool, bool, bool]]]] = {}
     for row in data.records(
         "SELECT match, agent, facts, policies FROM matches WHERE unit = 'preparation' AND state = 'done' "
         "ORDER BY match"
@@ -368,8 +370,8 @@ def designs(found: Placed, data: RunData) -> Iterator[Own]:
             continue
         verdict = quality(unit.mechanism.rules, unit.game, orjson.loads(row["facts"])["design"])
         design = known[0], (verdict.equilibrium, verdict.dominant, row["policies"] > 0)
-        judged.setdefault((unit.mechanism.name.capitalize(), row["agent"]), []).append(design)
-    for (mechanism, agent), made in judged.items():
+        verdicts.setdefault((unit.mechanism.name.capitalize(), row["agent"]), []).append(design)
+    for (mechanism, agent), made in verdicts.items():
         games, count = grouped(made), len(made)
         if set(games) != FOUR:
             continue

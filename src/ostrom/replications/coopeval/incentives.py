@@ -44,7 +44,7 @@ class MadeDesign(NamedTuple):
 
 def made_designs(data: RunData) -> list[MadeDesign]:
     """Every design of a run, in the order of preparations."""
-    made = []
+    designs = []
     for row in data.records(
         "SELECT match, mechanism, game, agent, seat, seed, state, facts, policies FROM matches "
         "WHERE unit = 'preparation' ORDER BY match"
@@ -54,7 +54,7 @@ def made_designs(data: RunData) -> list[MadeDesign]:
             continue
         design = orjson.loads(row["facts"])["design"] if row["state"] == "done" else None
         judged = None if design is None else quality(unit.mechanism.rules, unit.game, design)
-        made.append(
+        designs.append(
             MadeDesign(
                 row["mechanism"], row["game"], row["agent"], row["seat"], row["seed"], row["state"],
                 None if design is None else " ".join(map(str, design)),
@@ -63,7 +63,7 @@ def made_designs(data: RunData) -> list[MadeDesign]:
                 row["policies"] > 0,
             )
         )  # fmt: skip
-    return made
+    return designs
 
 
 class DesignShare(NamedTuple):
@@ -113,26 +113,26 @@ def continuations(data: RunData) -> list[NeededContinuation]:
 def continuation_of(unit: Unit) -> NeededContinuation:
     """What a match needs, and what it had."""
     game, mechanism = unit.game, unit.mechanism
-    made = partial(NeededContinuation, game.name, str(unit.cell.get("mechanism", mechanism.name)))
+    build = partial(NeededContinuation, game.name, str(unit.cell.get("mechanism", mechanism.name)))
     if mechanism.name in ("repetition", "reputation", "punishment"):
         window = getattr(mechanism, "window", None) if mechanism.name == "reputation" else None
         needed = least_continuation(game, punished=window)
         told = getattr(mechanism, "told", {}).get("continuation")
         had = told if told is not None else getattr(mechanism, "discount", None)
         if needed is None:
-            return made(None, had, "no", "somebody gains by leaving it, whatever the continuation")
+            return build(None, had, "no", "somebody gains by leaving it, whatever the continuation")
         if had is None:
-            return made(needed, None, "unknown", "players were told of no chance of another round")
-        return made(needed, had, "yes" if had >= needed - 1e-9 else "no", "by all defecting afterwards")
+            return build(needed, None, "unknown", "players were told of no chance of another round")
+        return build(needed, had, "yes" if had >= needed - 1e-9 else "no", "by all defecting afterwards")
     if mechanism.name in ("mediation", "contracting"):
-        return made(0.0, None, "by design", "in one play, under a design that makes it one")
+        return build(0.0, None, "by design", "in one play, under a design that makes it one")
     if mechanism.name == "similarity":
         whole = compared_game(game, mechanism.error)  # type: ignore[attr-defined]
         stable = is_equilibrium(whole, tuple(len(names) for names in game.actions))
-        return made(0.0, None, "yes" if stable else "no", "in one play, if all let the comparison decide")
+        return build(0.0, None, "yes" if stable else "no", "in one play, if all let the comparison decide")
     cooperate = tuple(a for a in game.cooperative if a is not None)
     stable = len(cooperate) == game.seats and is_equilibrium(game, cooperate)
-    return made(None, None, "yes" if stable else "no", "in one play")
+    return build(None, None, "yes" if stable else "no", "in one play")
 
 
 @dataclass(frozen=True, slots=True)

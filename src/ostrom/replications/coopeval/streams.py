@@ -85,12 +85,12 @@ def _streams(evolved: Sequence[tuple[Tournament, Evolved]], settings: EvolutionS
     # With more types than colours, those that end up small flow together.
     order = types if len(type_colours(types)) == len(types) else sorted(types, key=lambda t: -total[t])
     names, colours = labels(types), type_colours(order)
-    shown = {names.get(name, name): colour for name, colour in colours.items()}
+    palette = {names.get(name, name): colour for name, colour in colours.items()}
     rows: list[dict[str, Any]] = []
     for tournament, result in evolved:
         assert result.path is not None
         for step in _sampled(len(result.path.states)):
-            shares: dict[str, float] = dict.fromkeys(shown, 0.0)
+            shares: dict[str, float] = dict.fromkeys(palette, 0.0)
             for name, share in zip(tournament.types, result.path.states[step], strict=True):
                 shares[names[name] if names[name] in shares else REST] += float(share)
             rows += [
@@ -103,7 +103,7 @@ def _streams(evolved: Sequence[tuple[Tournament, Evolved]], settings: EvolutionS
         f"{settings.steps} steps, equal shares at the start) on mean scores of all runs."
     )
     return Figure(
-        "mechanisms_streams", streams(rows, facets, shown), caption, "Stacked areas of population shares."
+        "mechanisms_streams", streams(rows, facets, palette), caption, "Stacked areas of population shares."
     )
 
 

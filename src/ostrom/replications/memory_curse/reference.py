@@ -94,35 +94,35 @@ class MemoryCurse(DeclaredReference):
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
         """Games that cannot be compared, or only in part."""
-        found = []
+        lines = []
         if many := silent(data):
-            found.append(f"{many} players never gave a readable action and are left out.")
+            lines.append(f"{many} players never gave a readable action and are left out.")
         if "trust" in games.labelled:
-            found.append(
+            lines.append(
                 "The game trust has asymmetric roles; the paper's printed rewards fit trust_symmetric alone, "
                 "so only that game is compared."
             )
         for factor, levels in data.levels.items():
             if factor not in VARIED and len(levels) > 1:
                 listed = ", ".join(map(str, levels))
-                found.append(f"The paper does not vary {factor}: figures pool its levels ({listed}).")
-        named = _named(games)
-        for label, (printed, same) in named.items():
+                lines.append(f"The paper does not vary {factor}: figures pool its levels ({listed}).")
+        names = _named(games)
+        for label, (printed, same) in names.items():
             if not same:
-                found.append(
+                lines.append(
                     f"{label}: played with other payoffs than the paper's, so rewards are not compared."
                 )
             elif label not in GAMES:
-                found.append(
+                lines.append(
                     f"{label} pays as the paper's {printed.replace('_', ' ')} and is compared with it."
                 )
         for label in games.labelled:
-            if label not in named and (other := _pays_as(label, games)):
-                found.append(
+            if label not in names and (other := _pays_as(label, games)):
+                lines.append(
                     f"{label} pays as the paper's {other.replace('_', ' ')}, which the run has under another name "
                     "too, so it is not compared."
                 )
-        return found
+        return lines
 
 
 Named = Mapping[str, tuple[str, bool]]
@@ -157,7 +157,7 @@ def _printed_regimes() -> Iterator[Published]:
         yield Published(cell, row["model"], code, None, row["table"], "verified", (), row["regime"])
 
 
-def _regimes(data: RunData, named: Named) -> Iterator[Own]:
+def _regimes(data: RunData, names: Named) -> Iterator[Own]:
     """Appendix Table 7: the regime by the observed rates, as the paper judges; the code is 1 for immune."""
     found = regimes(data)
     by = ("game", "style", "agent")
@@ -166,16 +166,16 @@ def _regimes(data: RunData, named: Named) -> Iterator[Own]:
     }
     for key, name in found.decided.items():
         game, style, agent = key
-        if game in named and style == "reasoned":
+        if game in names and style == "reasoned":
             rule = found.by_rates[key]
             told = f"the paper's rule: {rule.printed or 'open'}; where intervals decide: {name}"
-            cell = (named[game][0], "reasoning", "", "", "", "regime")
+            cell = (names[game][0], "reasoning", "", "", "", "regime")
             yield Own(
                 cell, agent, float(rule.name == "immune"), None, None, None, matches[key], (told,), rule.name
             )
 
 
-def _sweep(data: RunData, named: Named) -> Iterator[Own]:
+def _sweep(data: RunData, names: Named) -> Iterator[Own]:
     """Every agent at every length; labels, and the training seeds of an adapter, are kept apart.
 
     The paper has one adapter and plays with the labels of its training: those figures stand in its cells, the others
@@ -183,21 +183,21 @@ def _sweep(data: RunData, named: Named) -> Iterator[Own]:
     """
     adapted = arms(data)
     agents = [row["agent"] for row in data.records("SELECT DISTINCT agent FROM matches ORDER BY agent")]
-    yield from _curves(data, named, [a for a in agents if a not in adapted], ("labels",), CONDITIONS)
+    yield from _curves(data, names, [a for a in agents if a not in adapted], ("labels",), CONDITIONS)
     # The paper has no other arm.
     if FORWARD in adapted:
-        yield from _curves(data, named, [FORWARD], ("training_seed", "labels"), {"reasoned": "finetuned"})
+        yield from _curves(data, names, [FORWARD], ("training_seed", "labels"), {"reasoned": "finetuned"})
 
 
 def _curves(
-    data: RunData, named: Named, agents: Sequence[str], apart: Sequence[str], conditions: Mapping[str, str]
+    data: RunData, names: Named, agents: Sequence[str], apart: Sequence[str], conditions: Mapping[str, str]
 ) -> Iterator[Own]:
     plain = {name: _papers_level(data.levels[name]) for name in apart if len(data.levels.get(name, ())) > 1}
     by = ("game", "style", "history_length", "agent", *plain)
-    where = {"game": list(named), **WINDOW, "style": list(conditions), "agent": list(agents)}
-    found = {name: keyed(estimate(data, name, by, where=where), by) for name in POINTS}
+    where = {"game": list(names), **WINDOW, "style": list(conditions), "agent": list(agents)}
+    estimates = {name: keyed(estimate(data, name, by, where=where), by) for name in POINTS}
     doubts, rounds = _doubts(data, by, where), sd_over_rounds(data)
-    for key in found["memory_cooperation"]:
+    for key in estimates["memory_cooperation"]:
         game, style, length, agent, *levels = key
         variant = ", ".join(
             NAMED[name].format(level)
@@ -205,9 +205,9 @@ def _curves(
             if level != usual
         )
         for name, (measure, scale) in POINTS.items():
-            if key in found[name] and (name == "memory_cooperation" or named[game][1]):
-                cell = (named[game][0], conditions[style], str(length), "", variant, measure)
-                one = found[name][key]
+            if key in estimates[name] and (name == "memory_cooperation" or names[game][1]):
+                cell = (names[game][0], conditions[style], str(length), "", variant, measure)
+                one = estimates[name][key]
                 sd = rounds.get((name, game, style, agent)) if length == 0 and not plain else one.sd
                 yield own_figure(cell, one, scale, spread=sd, doubts=doubts.get(key, ()))
 
@@ -217,13 +217,13 @@ def _papers_level(levels: Sequence[Any]) -> Any:
     return TRAINED if TRAINED in levels else levels[0]
 
 
-def _mixed(data: RunData, named: Named) -> Iterator[Own]:
-    where = {"game": list(named), "memory_kind": "window"}
+def _mixed(data: RunData, names: Named) -> Iterator[Own]:
+    where = {"game": list(names), "memory_kind": "window"}
     doubts = _doubts(data, COMPANY, where)
     for c in companies(data):
         key = (c.game, c.name, c.agent, c.style)
         parts = [part.replace(" x HL ", "xHL") for part in c.name.split(" + ")]
-        if c.game not in named or c.style != "reasoned" or len(parts) != 2:
+        if c.game not in names or c.style != "reasoned" or len(parts) != 2:
             continue
         for player, measure, found in (
             ("", "cooperation_rate", c.overall),
@@ -232,7 +232,7 @@ def _mixed(data: RunData, named: Named) -> Iterator[Own]:
             ("", "cooperation_gap_pp", c.gap),
         ):
             if found is not None:
-                cell = (named[c.game][0], f"asymmetric_{'_'.join(parts)}", "", "", player, measure)
+                cell = (names[c.game][0], f"asymmetric_{'_'.join(parts)}", "", "", player, measure)
                 own = own_figure(cell, found, 100.0, spread=found.sd, doubts=doubts.get(key, ()))
                 yield replace(own, agent=c.agent)
 
@@ -265,27 +265,27 @@ def _penalty(data: RunData, named: Named) -> Iterator[Own]:
             yield replace(own, matches=found.matches)
 
 
-def _words(data: RunData, named: Named) -> Iterator[Own]:
+def _words(data: RunData, names: Named) -> Iterator[Own]:
     """Appendix Table 8 pools the four games, so only a run that has all four can be set beside it."""
     games = {
         key: set(of)
         for key, of in grouped(
             ((row["agent"], row["history_length"]), row["game"])
             for row in played(data)
-            if row["style"] == "reasoned" and row["game"] in named
+            if row["style"] == "reasoned" and row["game"] in names
         ).items()
     }
-    if len(named) < len(GAMES) or set(named) not in games.values():
+    if len(names) < len(GAMES) or set(names) not in games.values():
         return
-    by, where = ("history_length", "agent"), {"game": list(named), "agent_style": "reasoned"}
+    by, where = ("history_length", "agent"), {"game": list(names), "agent_style": "reasoned"}
     found = {name: keyed(estimate(data, spec, by, where=where), by) for name, spec in WORDS.items()}
     for length, agent in dict.fromkeys(key for of in found.values() for key in of):
-        if games.get((agent, length)) == set(named):
+        if games.get((agent, length)) == set(names):
             for measure, of in found.items():
                 if (length, agent) in of:
                     cell = ("all", "reasoning", str(length), "", "", measure)
                     yield own_figure(cell, of[length, agent], spread=of[length, agent].sd)
-    pooled = {agent for agent, _ in games if all(games.get((agent, n)) == set(named) for n in ENDS)}
+    pooled = {agent for agent, _ in games if all(games.get((agent, n)) == set(names) for n in ENDS)}
     for measure, printed in QUOTIENTS.items():
         for agent in sorted(pooled):
             long, short = (found[measure].get((n, agent)) for n in ENDS)

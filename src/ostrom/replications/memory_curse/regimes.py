@@ -147,14 +147,14 @@ def regimes(data: RunData) -> Regimes:
     """
     rates = _rates(data)
     counted = {key: one for key, one in rates.items() if key[-1] >= SHORTEST}
-    judged = above(list(counted.values()), BORDER)
+    verdicts = above(list(counted.values()), BORDER)
     found = _by_rates(rates)
     level = 1 - 0.05 / max(len(found), 1)
     changes = _Changes(data, level=1 - 0.05 / max(3 * len(found), 1))
     decided, seeds = {}, {}
     for pair, seen in found.items():
-        own = tuple(v for key, v in zip(counted, judged, strict=True) if key[:-1] == pair)
-        answer = all_of(replace(judged, verdicts=own), level)
+        own = tuple(v for key, v in zip(counted, verdicts, strict=True) if key[:-1] == pair)
+        answer = all_of(replace(verdicts, verdicts=own), level)
         of = {key[-1]: one.value for key, one in rates.items() if key[:-1] == pair}
         decided[pair] = (
             "immune"
@@ -172,7 +172,7 @@ def regimes(data: RunData) -> Regimes:
             needed = [min(below), changes.seeds(pair, seen.lengths)] if below else border
             if needed and None not in needed:
                 seeds[pair] = max(1, *(n for n in needed if n is not None))
-    return Regimes(found, decided, judged.control, seeds)
+    return Regimes(found, decided, verdicts.control, seeds)
 
 
 def _seeds(one: Estimate, border: float) -> int | None:

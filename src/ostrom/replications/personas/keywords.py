@@ -28,7 +28,7 @@ EVERY = "every"
 SOURCE = "Manoranjan & Gaikwad (2026), When Personas Override Payoffs"
 
 
-def counted(data: RunData, match: str = MATCH) -> Iterator[tuple[dict[str, Any], dict[str, int]]]:
+def keyword_counts(data: RunData, match: str = MATCH) -> Iterator[tuple[dict[str, Any], dict[str, int]]]:
     """Every rationale of a finished match, by match, player and role, with its number of words of each category.
 
     Empty rationales, and those that a policy put in place of an answer, are left out.
@@ -129,7 +129,7 @@ def _by_category(
     modes(match)
 
     def values(data: RunData) -> Iterator[Mapping[str, Any]]:
-        for key, counts in counted(data, match):
+        for key, counts in keyword_counts(data, match):
             for name, parts in wanted.items():
                 yield {**key, "category": name, "value": value([counts[part] for part in parts])}
 
@@ -161,7 +161,7 @@ def keyword_rate(words: str = "categories", match: str = MATCH) -> Measure:
 
 
 def keyword_share(words: str = "categories", match: str = MATCH) -> Measure:
-    """``words`` and ``match`` as for ``keyword_rate``."""
+    """The share of rationales with at least one keyword; ``words`` and ``match`` as for ``keyword_rate``."""
     return Measure(
         name="keyword_share",
         title="Share of rationales with a keyword",
@@ -183,7 +183,7 @@ def reasoning_index(match: str = MATCH) -> Measure:
     modes(match)
 
     def values(data: RunData) -> Iterator[Mapping[str, Any]]:
-        for key, counts in counted(data, match):
+        for key, counts in keyword_counts(data, match):
             payoff, identity = (sum(counts[part] for part in parts) for parts in (PAYOFF, IDENTITY))
             if payoff + identity:
                 yield {

@@ -66,7 +66,7 @@ def played(
 
     ``game_of`` gives the game of a match, ``exact`` says which matches have no sampling error.
     """
-    known = set(columns("decisions", {}))
+    column_names = set(columns("decisions", {}))
     rounds = grouped(
         ((row["match"], row["round"]), row)
         for row in decisions
@@ -84,7 +84,7 @@ def played(
         profile = tuple(game.index(seat, str(row["action"])) for seat, row in enumerate(by_seat))
         agents = [str(row["agent"]) for row in by_seat]
         agent = agents[0] if len(set(agents)) == 1 else " + ".join(agents)
-        cell = {name: value for name, value in by_seat[0].items() if name not in known}
+        cell = {name: value for name, value in by_seat[0].items() if name not in column_names}
         made = describe(game, profile, cache[id(game)][1], match=match, agent=agent, cell=cell)
         profiles.append(replace(made, exact=exact(match)) if exact else made)
     return profiles

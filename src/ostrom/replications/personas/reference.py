@@ -15,7 +15,7 @@ from ostrom.analysis.estimate import estimate
 from ostrom.analysis.references import Games, Own
 from ostrom.data.rundata import RunData
 from ostrom.replications.personas.effects import effects
-from ostrom.replications.personas.keywords import counted
+from ostrom.replications.personas.keywords import keyword_counts
 from ostrom.replications.personas.profiles import Played, played
 from ostrom.replications.personas.rates import MEASURES, Rate, rates
 
@@ -137,7 +137,7 @@ def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
             )
     mentions: Counter[tuple[str, ...]] = Counter()
     rationales: Counter[tuple[str, ...]] = Counter()
-    for key, counts in counted(data):
+    for key, counts in keyword_counts(data):
         if (group := of.get(key["match"])) is not None:
             rationales[group] += 1
             mentions.update({(*group, category): n for category, n in counts.items()})

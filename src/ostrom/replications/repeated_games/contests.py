@@ -21,7 +21,7 @@ SOCIAL = "social"
 
 def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[Own], list[str]]:
     """The figures of every agent, and why a game has none."""
-    found: list[Own] = []
+    figures: list[Own] = []
     why: list[str] = []
     for game, frame in moves.items():
         by = [f for f in data.factors if f != "game" and frame[f].n_unique() > 1]
@@ -37,11 +37,11 @@ def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[Own], list[s
         agents = plain[0].filter(plain[0]["seat"].is_not_null())["agent"].unique(maintain_order=True)
         for agent in agents if len(agents) > 1 else ():
             try:
-                found += _contest(plain[0], game, agent)
+                figures += _contest(plain[0], game, agent)
             except (OstromError, ValueError) as error:
                 # Points that never vary, or a solver that finds no interval for the effect size.
                 why.append(f"Not compared: {agent} against all others in {game}: {error}")
-    return found, why
+    return figures, why
 
 
 def _contest(frame: Any, game: str, agent: str) -> Iterator[Own]:

@@ -45,7 +45,7 @@ class GamesMatrices(Panel):
 
 def _matrix(number: int) -> Any:
     alt = import_altair()
-    game, known = build_game(f"ordinal_2x2:{number}"), ordinal_game(number)
+    game, ordinal = build_game(f"ordinal_2x2:{number}"), ordinal_game(number)
     stable = {equilibrium.profile for equilibrium in pure_equilibria(game)}
     cells = [
         {
@@ -69,5 +69,5 @@ def _matrix(number: int) -> Any:
     ).properties(
         width=SIZE,
         height=SIZE * 0.6,
-        title=alt.TitleParams(f"{pretty(known.family)}: {known.name} ({number})", fontSize=11),
+        title=alt.TitleParams(f"{pretty(ordinal.family)}: {ordinal.name} ({number})", fontSize=11),
     )

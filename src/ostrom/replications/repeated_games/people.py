@@ -116,7 +116,7 @@ def _tested(
         return linear_mixed_model(y, columns, groups=groups, unit="match", reference=reference).coefficients[
             1
         ], ()
-    made = logistic_regression(y, columns, unit="round", reference=reference).coefficients[1]
+    coefficient = logistic_regression(y, columns, unit="round", reference=reference).coefficients[1]
     try:
         if name == "guess_human":
             single = {FACTOR: [str(row[FACTOR]) for row in guesses]}
@@ -126,11 +126,11 @@ def _tested(
             fair = gee_logistic(y, columns, clusters=groups, unit="match", reference=reference)
             what = "takes rounds of one match for independent; clustered by match"
     except (OstromError, ValueError):
-        return made, ()
+        return coefficient, ()
     term = fair.coefficients[1]
     if term.statistic is None or term.p is None:
-        return made, ()
-    return made, (f"{what} z = {term.statistic:.2f}, p = {term.p:.3f}",)
+        return coefficient, ()
+    return coefficient, (f"{what} z = {term.statistic:.2f}, p = {term.p:.3f}",)
 
 
 def _bayes(rows: Sequence[Observation], levels: Sequence[str]) -> float | None:

@@ -135,7 +135,7 @@ class RepeatedGames(DeclaredReference):
         return self._worked_out(data)[0]
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
-        """What the paper averages over, and what has nothing beside it."""
+        """Remarks under the comparison: what the paper averages over, and which figures have no counterpart."""
         if any("family" in game.params for of in games.labelled.values() for game in of):
             said = "The paper averages over opponents that include its own models; games are the unit of intervals."
         else:

@@ -27,19 +27,19 @@ def build(
     """
     if (family is None) == (folder is None):
         raise StudyError("source scenarios: name either a family or a folder of own scenarios")
-    wanted = _listed(classes)
-    for name in wanted or ():
+    class_names = _listed(classes)
+    for name in class_names or ():
         if name not in CLASSES:
             raise UnknownName("class of scenarios", name, CLASSES)
     shipped = [pair for name in _listed(family) or () for pair in _shipped(name)]
-    found = shipped if family is not None else _own(str(folder), beside)
+    scenarios = shipped if family is not None else _own(str(folder), beside)
     listed = _listed(names)
     if listed is not None:
-        known = {scenario.name: (scenario, value) for scenario, value in found}
+        known = {scenario.name: (scenario, value) for scenario, value in scenarios}
         for name in listed:
             if name not in known:
                 raise UnknownName("scenario", name, known)
-        found = [known[name] for name in listed]
+        scenarios = [known[name] for name in listed]
     entries = [
         Entry(
             scenario.name,
@@ -51,11 +51,13 @@ def build(
                 "subtype": scenario.subtype,
             },
         )
-        for scenario, value in found
-        if wanted is None or scenario.scenario_class in wanted
+        for scenario, value in scenarios
+        if class_names is None or scenario.scenario_class in class_names
     ]
     if not entries:
-        raise StudyError("source scenarios: there is no scenario of these classes and names", found=wanted)
+        raise StudyError(
+            "source scenarios: there is no scenario of these classes and names", found=class_names
+        )
     return entries
 
 

@@ -52,7 +52,7 @@ class StudyAEC(AECEnv):
         self._question: OutsideQuestion | None = None
 
     def observation_space(self, agent: str) -> gymnasium.spaces.Dict:  # noqa: ARG002
-        """Texts."""
+        """The space of an agent's answers: any text."""
         return self._observed
 
     def action_space(self, agent: str) -> AnyText:  # noqa: ARG002

@@ -111,25 +111,25 @@ def _forms(word: str) -> list[str]:
     ends_y = word[-1] == "y" and word[-2] not in _VOWELS
     if ends_y:
         return [f"{word[:-1]}ies", f"{word[:-1]}ied", f"{word}ing"]
-    found = [f"{word}es" if word.endswith(_HISSING) else f"{word}s"]
+    forms = [f"{word}es" if word.endswith(_HISSING) else f"{word}s"]
     if word[-1] == "o" and word[-2] not in _VOWELS:
-        found.append(f"{word}es")
+        forms.append(f"{word}es")
     if word.endswith("ium"):
-        found.append(f"{word[:-2]}a")
+        forms.append(f"{word[:-2]}a")
     if word.endswith("rix"):
-        found.append(f"{word[:-1]}ces")
+        forms.append(f"{word[:-1]}ces")
     if word.endswith("ie"):
-        return [*found, f"{word}d", f"{word[:-2]}ying"]
+        return [*forms, f"{word}d", f"{word[:-2]}ying"]
     if word[-1] == "e":
         stem = word if word.endswith(("ee", "oe", "ye")) else word[:-1]
-        return [*found, f"{word}d", f"{stem}ing"]
+        return [*forms, f"{word}d", f"{stem}ing"]
     doubled = len(word) > 2 and word[-1] not in "wxy" and word[-1] not in _VOWELS
     doubled = doubled and word[-2] in _VOWELS and word[-3] not in _VOWELS
     # "trap" is trapped alone; of longer words the stress decides (benefited, deterred), which spelling does not show.
     stems = [word + word[-1]] if doubled else []
     if not doubled or sum(char in _VOWELS for char in word) > 1:
         stems.insert(0, word)
-    return [*found, *(stem + end for end in ("ed", "ing") for stem in stems)]
+    return [*forms, *(stem + end for end in ("ed", "ing") for stem in stems)]
 
 
 Mode = Literal["word", "inflected", "prefix", "substring"]

@@ -531,13 +531,13 @@ def word_ratio(
     By default all words count alike; with ``each: trace`` every trace that has a ratio does. ``match`` is the rule for
     both lists (word, inflected, prefix or substring); by default each has its own.
     """
-    known = {one.name: one for one in RATIOS}
-    if ratio not in known:
-        raise UnknownName("ratio of words", ratio, known)
+    ratios_by_name = {one.name: one for one in RATIOS}
+    if ratio not in ratios_by_name:
+        raise UnknownName("ratio of words", ratio, ratios_by_name)
     if each not in ("word", "trace"):
         raise ValueError(f"each must be word or trace (found {each!r})")
-    rules = [known_words(name, match) for name in known[ratio][1:]]
-    part, other = quoted(known[ratio].part), quoted(known[ratio].other)
+    rules = [known_words(name, match) for name in ratios_by_name[ratio][1:]]
+    part, other = quoted(ratios_by_name[ratio].part), quoted(ratios_by_name[ratio].other)
     sums = (
         (part, f"{part} + {other}") if each == "word" else (quoted(ratio), f"({part} + {other} > 0)::INTEGER")
     )
@@ -546,9 +546,9 @@ def word_ratio(
         title=ratio.replace("_", " ").capitalize(),
         scale="share",
         definition=(
-            f"Words of the list {known[ratio].part} as a share of those and the words of the list "
-            f"{known[ratio].other} in a player's reasoning (matched as {' and '.join(dict.fromkeys(rules))}); every "
-            f"{each} counts alike."
+            f"Words of the list {ratios_by_name[ratio].part} as a share of those and the words of the list "
+            f"{ratios_by_name[ratio].other} in a player's reasoning (matched as {' and '.join(dict.fromkeys(rules))}); "
+            f"every {each} counts alike."
         ),
         needs=("matches.agent_memory",),
         values=lambda data: of_traces(data, *sums, match=match),

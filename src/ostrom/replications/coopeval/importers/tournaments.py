@@ -86,9 +86,9 @@ def import_tournaments(
     units = _units(files, rule)
     entries, notes = source_files([file.path for file in files], Path(runs))
     notes = (*notes, *_notes(files, others))
-    done = Imported(None, len(units), sum(u.rounds for u in units), (), tuple(bad), policy, notes)
-    if done.refused or not units:
-        return done
+    result = Imported(None, len(units), sum(u.rounds for u in units), (), tuple(bad), policy, notes)
+    if result.refused or not units:
+        return result
     imported = {
         "mapping": rule.model_dump(mode="json", exclude_unset=True),
         "mapping_file": mapping_file,
@@ -98,7 +98,7 @@ def import_tournaments(
             for entry, file in zip(entries, files, strict=True)
         ],
         "disagreements": [row.as_dict() for row in bad],
-        "bad_rows": done.as_dict()["bad_rows"],
+        "bad_rows": result.as_dict()["bad_rows"],
         "notes": list(notes),
     }
 
@@ -106,7 +106,7 @@ def import_tournaments(
         asyncio.run(_journal(new, units))
 
     write_run(folder, units, _study(name, rule, units), imported, journal)
-    return replace(done, folder=folder.path)
+    return replace(result, folder=folder.path)
 
 
 def _units(files: Sequence[_File], rule: TournamentMapping) -> list[ImportedUnit]:
@@ -254,7 +254,7 @@ def about(path: Path, mapping: TournamentMapping) -> About:
     """What a payoff file is about, by the configuration beside it, its folder's name or its own."""
     config = _config(path.parent / CONFIG)
     stated = {key: _plain(_inside(config, key, "type")) for key in ("game", "mechanism")}
-    found: dict[str, str] = {}
+    facts: dict[str, str] = {}
     for key, known in (("game", mapping.games), ("mechanism", mapping.mechanisms)):
         texts = [stated[key], _plain(path.stem), _plain(path.parent.name)]
         name = next((n for text in texts if text and (n := _named(text, known)) is not None), None)
@@ -264,7 +264,7 @@ def about(path: Path, mapping: TournamentMapping) -> About:
                 f"neither its name nor its folder's says which {key} it is of{where}",
                 file=str(path), allowed=list(known),
             )  # fmt: skip
-        found[key] = name
+        facts[key] = name
     words = set(re.split(r"[^a-z0-9]+", f"{path.parent.name} {path.stem}".lower()))
     changes = {
         key: of for word, settings in mapping.words.items() if word in words for key, of in settings.items()
@@ -273,7 +273,7 @@ def about(path: Path, mapping: TournamentMapping) -> About:
     for name, ours in mapping.config.items():
         if isinstance(kwargs, Mapping) and isinstance(kwargs.get(name), int | float):
             changes |= dict.fromkeys(ours, kwargs[name])
-    return _with(mapping, found["game"], found["mechanism"], changes)
+    return _with(mapping, facts["game"], facts["mechanism"], changes)
 
 
 def _with(mapping: TournamentMapping, game: str, mechanism: str, changes: dict[str, Any]) -> About:

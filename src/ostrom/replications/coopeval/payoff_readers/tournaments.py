@@ -146,7 +146,7 @@ def parse_tournament(
     )
     players = [_players(profile, source, number) for number, profile in enumerate(profiles)]
     orders = seat_orders([[p.get("player_id") for p in listed] for listed in players], source, seats)
-    found: dict[str, Configuration] = {}
+    configurations: dict[str, Configuration] = {}
     rows: list[tuple[list[str], tuple[float, ...]]] = []
     tables: list[Rounds] = []
     unplayed: list[int] = []
@@ -154,7 +154,7 @@ def parse_tournament(
         bare = [{k: v for k, v in listed[place].items() if k not in ignore} for place in order]
         keys = [identity(configuration) for configuration in bare]
         for key, configuration in zip(keys, bare, strict=True):
-            found.setdefault(key, configuration)
+            configurations.setdefault(key, configuration)
         played = _played(profile, source, number, len(listed))
         where = f"profile[{number}].payoffs"
         rows += [
@@ -164,11 +164,11 @@ def parse_tournament(
         unplayed += [] if played else [number]
     if not rows:
         raise StudyError("holds no match", file=source, key="profile")
-    names = labels(found)
+    names = labels(configurations)
     return ForeignTournament(
         source,
         rate if isinstance(rate, float) else None,
-        {names[key]: configuration for key, configuration in found.items()},
+        {names[key]: configuration for key, configuration in configurations.items()},
         tuple(ScoredMatch(tuple(names[key] for key in keys), score) for keys, score in rows),
         tuple(unplayed),
         tuple(tables),
@@ -432,11 +432,11 @@ def parsed_files(
 
 def payoff_files(paths: Sequence[Path]) -> tuple[list[tuple[Path, str, object]], list[str]]:
     """Payoff files with their names and content (or why it cannot be read), and JSON files of another kind."""
-    found: list[tuple[Path, str, object]] = []
+    documents: list[tuple[Path, str, object]] = []
     others: list[str] = []
     for path in paths:
         if not path.is_dir():
-            found.append((path, str(path), load_json(path)))
+            documents.append((path, str(path), load_json(path)))
             continue
         files = sorted(p for p in path.rglob("*.json") if p.is_file())
         if not files:
@@ -448,10 +448,10 @@ def payoff_files(paths: Sequence[Path]) -> tuple[list[tuple[Path, str, object]],
             except StudyError as error:
                 content = error
             if isinstance(content, StudyError) or looks_like_payoffs(content):
-                found.append((file, name, content))
+                documents.append((file, name, content))
             else:
                 others.append(name)
-    return found, others
+    return documents, others
 
 
 def looks_like_payoffs(content: object) -> bool:

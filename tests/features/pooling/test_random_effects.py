@@ -9,8 +9,8 @@ import pytest
 from scipy import optimize, stats
 
 from ostrom.analysis.intervals import mean_of
-from ostrom.analysis.pooling import ONE_SIGMA, evened, fitted, pooled, without_each
 from ostrom.analysis.statistics.samples import BadSample
+from ostrom.features.pooling.random_effects import ONE_SIGMA, evened, fitted, pooled, without_each
 
 # Thirteen trials of a vaccine (Colditz et al. 1994): cases and others of the vaccinated, cases and others of the rest.
 TRIALS = np.array([
