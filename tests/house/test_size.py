@@ -36,7 +36,7 @@ MOST: dict[str, Size] = {
     "engine": Size(28, 5_189),
     "data": Size(5, 602),
     "analysis": Size(34, 4_219),
-    "reports": Size(32, 2_617),
+    "reports": Size(32, 2_660),
     "studies": Size(18, 2_237),
     "costs": Size(8, 1_147),
     "api": Size(5, 552),
@@ -46,13 +46,13 @@ MOST: dict[str, Size] = {
     "people": Size(27, 3_363),
     "view": Size(22, 3_201),
     "probe": Size(17, 1_550),
-    "replications": Size(43, 3_007),
+    "replications": Size(43, 3_011),
     "testing": Size(15, 1_612),
     "ostrom": Size(2, 34),
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=621, statements=59_757)
+WHOLE = Size(files=621, statements=59_804)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

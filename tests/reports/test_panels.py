@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.estimate import estimate
+from ostrom.analysis.intervals import mean_of
 from ostrom.ground.errors import RateLimited, ServerFailed
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers import scripted
 from ostrom.reports import Drawn, Table
 from ostrom.reports.declared import panel_of, panels
-from ostrom.reports.rounds import curves_over_rounds
+from ostrom.reports.rounds import _band_of, curves_over_rounds
 from ostrom.reports.theme import PALETTE, colours
 
 from .conftest import Played
@@ -299,3 +300,8 @@ def test_cost_adds_up_and_unknown_prices_are_never_nothing(played: Played, shaky
 
 def test_scripted_runs_cost_nothing_and_say_so(played: Played) -> None:
     assert draw(played(), "cost").notes == ["No model was called, so the run cost nothing."]
+
+
+def test_a_band_over_rounds_does_not_depend_on_the_order_of_matches() -> None:
+    limits = mean_of((0.75, 0.25, 0.5), bounds=(0.0, 1.0), unit="match").limits()
+    assert _band_of((0.25, 0.5, 0.75)) == [limits.low, limits.high]

@@ -5,6 +5,7 @@ On a page a chart stands twice, drawn for a wide screen and for a phone; the sty
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -12,7 +13,7 @@ from markupsafe import Markup
 
 from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import escaped
-from ostrom.reports.narrow import ROOM, narrow_spec, narrower
+from ostrom.reports.narrow import ROOM, narrow_spec, narrower, without_limits
 from ostrom.reports.theme import INK, LINE, MAIN, PALETTE, QUIET, RULE, colours, config
 
 PAGE = 976
@@ -61,10 +62,17 @@ def need_extras() -> None:
 
 def render(chart: Any) -> tuple[str, bytes]:
     """A chart as SVG text and as PNG bytes, in the house style."""
+    svg = _svg(spec_of(chart), PAGE)
+    return svg, _png(svg)
+
+
+@lru_cache(2)
+def _png(svg: str) -> bytes:
+    """The pixels of a drawing."""
     import vl_convert
 
-    svg = _svg(spec_of(chart), PAGE)
-    return svg, vl_convert.svg_to_png(svg, scale=SCALE)
+    png: bytes = vl_convert.svg_to_png(svg, scale=SCALE)
+    return png
 
 
 def both_widths(chart: Any, prefix: str, wide: str | None = None) -> Markup:
@@ -90,15 +98,23 @@ def spec_of(chart: Any) -> dict[str, Any]:
 
 def _svg(spec: dict[str, Any], room: int) -> str:
     """A specification drawn; where it comes out wider than there is room, its scales give way."""
+    spec = without_limits(spec)
+    for _ in range(TRIES):
+        svg = _drawn(orjson.dumps(spec, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_SORT_KEYS).decode())
+        if (over := _width(svg) - room) <= 1:
+            break
+        spec = narrower(spec, over)
+    return svg
+
+
+@lru_cache(2 * TRIES)
+def _drawn(spec: str) -> str:
+    """A specification drawn as it is; both widths of one chart are kept, since a page often has it twice in a row."""
     import altair as alt
     import vl_convert
 
     major, minor, *_ = alt.SCHEMA_VERSION.lstrip("v").split(".")
-    for _ in range(TRIES):
-        svg: str = vl_convert.vegalite_to_svg(orjson.dumps(spec).decode(), vl_version=f"{major}.{minor}")
-        if (over := _width(svg) - room) <= 1:
-            break
-        spec = narrower(spec, over)
+    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=f"{major}.{minor}")
     return svg
 
 
@@ -107,13 +123,17 @@ def _width(svg: str) -> float:
     return float(size[1]) if size else 0.0
 
 
-def _printable(part: Any) -> Any:
-    """A specification whose texts hold nothing that XML cannot: an escape character ends the renderer's process."""
+def _printable(part: Any, known: dict[str, str] | None = None) -> Any:
+    """A specification whose texts hold nothing that XML cannot: an escape character ends the renderer's process.
+
+    ``known`` holds the texts that were met: the rows of a chart repeat theirs.
+    """
+    known = {} if known is None else known
     if isinstance(part, str):
-        return escaped(part)
+        return known[part] if part in known else known.setdefault(part, escaped(part))
     if isinstance(part, dict):
-        return {_printable(key): _printable(value) for key, value in part.items()}
-    return [_printable(value) for value in part] if isinstance(part, list) else part
+        return {_printable(key, known): _printable(value, known) for key, value in part.items()}
+    return [_printable(value, known) for value in part] if isinstance(part, list | tuple) else part
 
 
 def for_page(svg: str, prefix: str) -> str:

@@ -4,12 +4,16 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from ostrom.data import tables
 from ostrom.ground.terminal import escaped
 from ostrom.reports.panel import Table
 from ostrom.reports.words import number
+
+REPEATED = 4096
+"""Texts of cells whose written form is remembered: most cells of a long table repeat an earlier one."""
 
 
 def as_csv(table: Table, *, safe: bool = False) -> str:
@@ -67,15 +71,16 @@ def as_latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-_LATEX = {
+_LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "×": r"$\times$",
     "−": "$-$", "≥": r"$\geq$", "≤": r"$\leq$", "†": r"$\dagger$", "Δ": r"$\Delta$",
     **{char: f"\\{char}" for char in "&%$#_{}"},
-}  # fmt: skip
+})  # fmt: skip
 
 
-def _latex(text: Any) -> str:
-    return "".join(_LATEX.get(char, char) for char in escaped(" ".join(str(text).split())))
+@lru_cache(REPEATED)
+def _latex(text: str) -> str:
+    return escaped(" ".join(text.split())).translate(_LATEX)
 
 
 def is_number(table: Table, column: int) -> bool:
@@ -88,6 +93,7 @@ def _line(values: Iterable[Any]) -> str:
     return "| " + " | ".join(_cell(str(value)) for value in values) + " |"
 
 
+@lru_cache(REPEATED)
 def _cell(text: str) -> str:
     flat = escaped(" ".join(text.split()))
     return re.sub(r"([\\|`\[])", r"\\\1", flat).replace("<", "&lt;")

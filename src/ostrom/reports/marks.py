@@ -7,7 +7,7 @@ rings with the mean as a tick.
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ostrom.reports.axes import SHARES, Ticks, share_ticks, ticks_for, whole_ticks
 from ostrom.reports.theme import (
@@ -43,9 +43,25 @@ def import_altair() -> Any:
     return alt
 
 
+class InlineRows:
+    """Rows that Altair takes as they are: it walks through a list again for every layer, and checks every row."""
+
+    _schema: ClassVar[dict[str, str]] = {"type": "array"}
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._rows = list(rows)
+
+    def to_dict(self) -> list[Mapping[str, Any]]:
+        """The rows, for the specification of the chart."""
+        return self._rows
+
+
 def inline(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Rows as the data of a chart; in a tuple, because Altair copies a list again for every layer."""
-    return import_altair().Data(values=tuple(rows))
+    """Rows as the data of a chart."""
+    from altair.utils.schemapi import debug_mode
+
+    with debug_mode(False):
+        return import_altair().Data(values=InlineRows(rows))
 
 
 def text_width(text: str) -> int:
@@ -55,11 +71,10 @@ def text_width(text: str) -> int:
 
 def _named_axis(levels: Sequence[str], width: float) -> Any:
     """The axis of a row of levels: numbers may leave some labels out, names keep all, tilted where they are long."""
-    alt = import_altair()
     if all(is_bare(level) for level in levels):
-        return alt.Axis(grid=False, labelOverlap=True)
+        return {"grid": False, "labelOverlap": True}
     steep = max(map(text_width, levels)) > width / len(levels)
-    return alt.Axis(grid=False, labelOverlap=False, labelAngle=-40 if steep else 0, labelLimit=250)
+    return {"grid": False, "labelOverlap": False, "labelAngle": -40 if steep else 0, "labelLimit": 250}
 
 
 def _singles(rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -107,14 +122,14 @@ def dots(
         step = 14 + 8 * lanes if total <= 60 else 10 + 6 * lanes
         ticks = shares if domain else ticks_for(_drawn_values(rows), zero=zero)
         across: dict[str, Any] = {
-            "scale": alt.Scale(domain=list(ticks.domain), nice=False),
+            "scale": {"domain": list(ticks.domain), "nice": False},
             # Blocks with one scale have its name once, below them.
             "title": axis + cut if domain and place + columns >= len(groups) else None if domain else axis,
-            "axis": alt.Axis(values=list(ticks.values), format=ticks.format),
+            "axis": {"values": list(ticks.values), "format": ticks.format},
         }
-        y = alt.Y("label:N", sort=labels, title=None, axis=alt.Axis(grid=lanes > 1, tickBand="extent"))
-        key = alt.Legend(title=None) if legend and len(names) > 1 else None
-        colour = alt.Color("series:N", scale=alt.Scale(domain=names, range=list(series.values())), legend=key)
+        y = alt.Y("label:N", sort=labels, title=None, axis={"grid": lanes > 1, "tickBand": "extent"})
+        key = {"title": None} if legend and len(names) > 1 else None
+        colour = alt.Color("series:N", scale={"domain": names, "range": list(series.values())}, legend=key)
         base = alt.Chart(inline(_plain(rows)))
         shared: dict[str, Any] = {"y": y, "color": colour}
         if lanes > 1:
@@ -185,12 +200,12 @@ def curves(
         across = alt.X(
             "x:Q",
             title=x,
-            scale=alt.Scale(nice=False, zero=False),
-            axis=alt.Axis(grid=False, values=list(whole_ticks([row["x"] for row in rows])), format=",d"),
+            scale={"nice": False, "zero": False},
+            axis={"grid": False, "values": list(whole_ticks([row["x"] for row in rows])), "format": ",d"},
         )
     else:
         across = alt.X(
-            "x:O", title=x, sort=list(levels), scale=alt.Scale(type="point", padding=0.35),
+            "x:O", title=x, sort=list(levels), scale={"type": "point", "padding": 0.35},
             axis=_named_axis(levels, width),
         )  # fmt: skip
     names = list(series)
@@ -199,23 +214,22 @@ def curves(
     )
     # A line of its own for what the colours mean; a line has a line as its mark, whatever its dashes.
     mark: dict[str, Any] = {} if points else {"symbolType": "stroke", "symbolSize": 220}
-    key = None if named or len(names) < 2 else alt.Legend(title=legend, symbolOpacity=1, **mark)
+    key = None if named or len(names) < 2 else dict(title=legend, symbolOpacity=1, **mark)
     encoded = {
         "x": across,
-        "color": alt.Color(
-            "series:N", scale=alt.Scale(domain=names, range=list(series.values())), legend=key
-        ),
+        "color": alt.Color("series:N", scale={"domain": names, "range": list(series.values())}, legend=key),
     }
     told_apart = 1 < len(names) <= len(SHAPES)
     shares, cut = share_ticks([*_drawn_values(rows), target])
     common = shares if domain else ticks_for(_drawn_values(rows), zero=True) if zero else None
-    rows = _banded(rows, points)
+    order = {facet: place for place, facet in enumerate(facets)}
+    rows = _banded(sorted(rows, key=lambda row: order.get(row["facet"], 0)), points)
 
     def layered(of: Sequence[Row], held: Ticks, **source: Any) -> Any:
         """Layer bands, lines and points on one y scale."""
         up: dict[str, Any] = {
-            "scale": alt.Scale(domain=list(held.domain), nice=False),
-            "axis": alt.Axis(values=list(held.values), format=held.format),
+            "scale": {"domain": list(held.domain), "nice": False},
+            "axis": {"values": list(held.values), "format": held.format},
             "title": y + (cut if domain else ""),
         }
         base = alt.Chart(**source).transform_filter("!isValid(datum.at)").encode(**encoded)
@@ -286,13 +300,17 @@ def drawn_as_bands(places: Iterable[tuple[Any, Any]]) -> bool:
 
 
 def _banded(rows: Sequence[Row], points: bool) -> list[dict[str, Any]]:
-    """Rows with how their interval is drawn: as a band where at most two overlap, else as a whisker at its point."""
+    """Rows with how their interval is drawn: as a band where at most two overlap, else as a whisker at its point.
+
+    A label, which no curve shows, is left out: the same curves are then the same specification.
+    """
     bands = drawn_as_bands((row["facet"], row["series"]) for row in rows if row["low"] is not None)
     drawn = "band" if bands else "whisker" if points else ""
     lengths = Counter((row["facet"], row["series"]) for row in rows)
     return [
         {
-            **row, "few": bool(row.get("points")), "drawn": drawn if row["low"] is not None else "",
+            **{name: row[name] for name in row if name != "label"},
+            "few": bool(row.get("points")), "drawn": drawn if row["low"] is not None else "",
             "alone": lengths[row["facet"], row["series"]] == 1,
         }
         for row in rows
@@ -331,8 +349,7 @@ def _dashes(names: Sequence[str]) -> Any:
 
 def _by_name(channel: Any, names: Sequence[str], looks: Sequence[Any], legend: Any) -> Any:
     """An encoding that gives each series a dash or shape, in order."""
-    alt = import_altair()
-    scale = alt.Scale(domain=list(names), range=list(looks[: len(names)]))
+    scale = {"domain": list(names), "range": list(looks[: len(names)])}
     return channel("series:N", scale=scale, legend=legend)
 
 
@@ -355,15 +372,15 @@ def heat(rows: Sequence[Row], *, labels: Sequence[str], x: str, legend: str) -> 
         alt.Chart(inline([dict(row) for row in rows]))
         .mark_rect()
         .encode(
-            x=alt.X("start:Q", title=x, scale=alt.Scale(nice=False, zero=False), axis=alt.Axis(grid=False)),
+            x=alt.X("start:Q", title=x, scale={"nice": False, "zero": False}, axis={"grid": False}),
             x2="end:Q",
             y=alt.Y(
                 "label:N", sort=list(labels), title=None,
-                axis=alt.Axis(labelFontSize=SIZE if step > 12 else 9), scale=alt.Scale(paddingInner=0.12),
+                axis={"labelFontSize": SIZE if step > 12 else 9}, scale={"paddingInner": 0.12},
             ),
             color=alt.Color(
                 "mean:Q",
-                scale=alt.Scale(domain=[0, 1], range=shades()),
+                scale={"domain": [0, 1], "range": shades()},
                 legend=_scale_of_shades(legend, ticks_for([0, 1])),
             ),
         )
@@ -393,8 +410,8 @@ def bars_with_whiskers(
     alt = import_altair()
     names, columns = list(series), _columns(len(facets))
     held = SHARES if shares else ticks_for(_drawn_values(rows), zero=True)
-    scale = alt.Scale(domain=list(held.domain), nice=False)
-    axis = alt.Axis(values=list(held.values), format=held.format)
+    scale = {"domain": list(held.domain), "nice": False}
+    axis = {"values": list(held.values), "format": held.format}
     width = {1: 520, 2: 330, 3: 220, 4: 165}[columns]
     shared: dict[str, Any] = {
         "x": alt.X("x:N", sort=list(levels), title=x, axis=_named_axis(levels, width)),
@@ -403,8 +420,8 @@ def bars_with_whiskers(
         shared["xOffset"] = alt.XOffset("series:N", sort=names)
     colour = alt.Color(
         "series:N",
-        scale=alt.Scale(domain=names, range=list(series.values())),
-        legend=alt.Legend(title=None) if len(names) > 1 else None,
+        scale={"domain": names, "range": list(series.values())},
+        legend={"title": None} if len(names) > 1 else None,
     )
     charts = []
     for facet in facets:
@@ -433,17 +450,17 @@ def bars(
 ) -> Any:
     """Stacked bars, one per label: rows need label, part, value, place (the part's place in the stack)."""
     alt = import_altair()
-    axis = alt.Axis(format="%", tickCount=5) if shares else alt.Axis(format="~s", tickCount=5)
+    axis = {"format": "%", "tickCount": 5} if shares else {"format": "~s", "tickCount": 5}
     return (
         alt.Chart(inline([dict(row) for row in rows]))
         .mark_bar()
         .encode(
             x=alt.X("value:Q", title=x, stack="normalize" if shares else "zero", axis=axis),
-            y=alt.Y("label:N", sort=list(labels), title=None, axis=alt.Axis(grid=False)),
+            y=alt.Y("label:N", sort=list(labels), title=None, axis={"grid": False}),
             color=alt.Color(
                 "part:N",
-                scale=alt.Scale(domain=list(parts), range=list(parts.values())),
-                legend=alt.Legend(title=None),
+                scale={"domain": list(parts), "range": list(parts.values())},
+                legend={"title": None},
             ),
             order=alt.Order("place:Q"),
         )
@@ -487,13 +504,13 @@ def tiles(
     base = alt.Chart(inline(data)).encode(
         x=alt.X(
             "x:N", sort=list(across), title=titles[0],
-            axis=alt.Axis(labelAngle=-40 if steep else 0, labelLimit=150, grid=False, ticks=False),
+            axis={"labelAngle": -40 if steep else 0, "labelLimit": 150, "grid": False, "ticks": False},
         ),
-        y=alt.Y("y:N", sort=list(down), title=titles[1], axis=alt.Axis(labelLimit=190, grid=False)),
+        y=alt.Y("y:N", sort=list(down), title=titles[1], axis={"labelLimit": 190, "grid": False}),
     )  # fmt: skip
     tone_of = alt.Color(
         "value:Q",
-        scale=alt.Scale(domain=[low, high], range=shades()),
+        scale={"domain": [low, high], "range": shades()},
         legend=_scale_of_shades(legend, ticks_for([low, high]), percent=percent),
     )
     tone = alt.condition("datum.dark", alt.value(ON_DARK), alt.value(ON_LIGHT))

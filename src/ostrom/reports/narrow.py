@@ -15,6 +15,8 @@ ROOM = 358
 """Pixels of a chart on a screen of 390."""
 BESIDE = 96
 """Names of rows up to so many pixels stand beside them; longer ones above."""
+BROADEST = 120
+"""Pixels of a name beside its row, in several lines."""
 LINE = SIZE + 4
 CHARACTER, BOLD = 6.7, 7.4
 LEAST = 90
@@ -107,9 +109,10 @@ def _view(part: Part, room: int) -> Part:
         lines = {name: textwrap.wrap(name, 14) or [name] for name in names}
         high = max(map(len, lines.values())) * (SIZE + 1) + 4
         part = _heightened(part, len(names), lambda step: max(step, high))
+        fit = all(most_width(line, SIZE) < BROADEST for of in lines.values() for line in of)
         label = {
             "labelExpr": f"({orjson.dumps(lines).decode()})[datum.label] || datum.label",
-            "labelLimit": 120,
+            "labelLimit": 0 if fit else BROADEST,
         }
         return _across(_with_labels(part, label), max(LEAST, room - 124))
     part = _heightened(part, len(names), lambda step: step + LINE)
@@ -228,3 +231,42 @@ def narrower(spec: Part, by: float) -> Part:
     if "spec" in spec:
         return {**spec, "spec": narrower(spec["spec"], by / max(1, spec.get("columns", 1)))}
     return spec
+
+
+SLIM, WIDE = frozenset(" .,:;!|'()[]/\\-fijlrtI·"), frozenset("mwMW%@")
+LIMITS = {"labelFontSize": 10, "labelLimit": 180}
+"""What the renderer takes where nothing is stated."""
+
+
+def without_limits(part: Any, axis: Mapping[str, Any] = LIMITS) -> Any:
+    """A specification without limits that its labels cannot reach: the renderer measures every label again for one."""
+    if isinstance(part, list):
+        return [without_limits(value, axis) for value in part]
+    if not isinstance(part, dict):
+        return part
+    if "config" in part:
+        axis = {**LIMITS, **part["config"].get("axis", {})}
+    made = {
+        key: value if key in ("data", "config") else without_limits(value, axis)
+        for key, value in part.items()
+    }
+    own, names = made.get("axis"), made.get("sort")
+    if isinstance(own, dict) and isinstance(names, list) and "labelExpr" not in own:
+        size, limit = (own.get(key, axis[key]) for key in LIMITS)
+        if all(most_width(str(name), size) < limit for name in names):
+            made["axis"] = {**own, "labelLimit": 0}
+    return made
+
+
+def most_width(text: str, size: float) -> float:
+    """The pixels that a text takes at the most, by the widest character of its kind.
+
+    >>> most_width("mill 1", 13) < most_width("MILL 1", 13) < most_width("磨坊磨坊", 13)
+    True
+    """
+    ems = (
+        0.35 if char in SLIM else 1.02 if char in WIDE else 2.0 if not char.isascii()
+        else 0.6 if char.islower() or char.isdigit() or char == "_" else 0.8
+        for char in text
+    )  # fmt: skip
+    return size * sum(ems)

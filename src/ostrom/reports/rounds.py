@@ -3,8 +3,9 @@
 Long matches are cut into bins of rounds in DuckDB; what comes into Python is one number per match and bin.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import ceil
 from typing import Any
 
@@ -71,9 +72,9 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
         else f"SELECT {keys}bin, avg(v) AS v, count(*) AS n FROM ({source}) GROUP BY {keys}bin ORDER BY bin"
     )
     groups = grouped((tuple(row[name] for name in by), (row["n"], row["bin"], row["v"])) for row in rows)
-    exact = Determinism(data.unit)
+    exact, band = Determinism(data.unit), cache(_band_of)
     made = [
-        _banded(dict(zip(by, key, strict=True)), of, width, exact)
+        _banded(dict(zip(by, key, strict=True)), of, width, exact, band)
         if banded
         else _plain(dict(zip(by, key, strict=True)), of, width)
         for key, of in groups.items()
@@ -83,10 +84,23 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
     return made, banded
 
 
+def _band_of(values: tuple[float, ...]) -> list[float]:
+    """The ends of the interval of a mean of shares; NaN where they are not known."""
+    limits = mean_of(values, bounds=(0.0, 1.0), unit="match").limits()
+    return [np.nan if end is None else end for end in (limits.low, limits.high)]
+
+
 def _banded(
-    key: Mapping[str, Any], of: list[tuple[int, int, float]], width: int, exact: Determinism
+    key: Mapping[str, Any],
+    of: list[tuple[int, int, float]],
+    width: int,
+    exact: Determinism,
+    band: Callable[[tuple[float, ...]], list[float]],
 ) -> RoundCurve:
-    """Mean and band of one group; a match that ended early counts in the bins that it reached."""
+    """Mean and band of one group; a match that ended early counts in the bins that it reached.
+
+    ``band`` remembers: bins of a few rounds often have the same values, and their order changes no interval.
+    """
     matches = sorted({m for m, _, _ in of})
     bins = sorted({b for _, b, _ in of})
     row, column = {m: i for i, m in enumerate(matches)}, {b: i for i, b in enumerate(bins)}
@@ -99,14 +113,8 @@ def _banded(
     if all(map(exact, matches)):
         low = high = mean
     elif len(matches) > 1:
-        found = [
-            mean_of(values[present[:, i] > 0, i], bounds=(0.0, 1.0), unit="match").limits()
-            for i in range(len(bins))
-        ]
-        low, high = (
-            np.array([np.nan if v is None else v for v in of])
-            for of in zip(*((f.low, f.high) for f in found), strict=True)
-        )
+        ends = [band(tuple(np.sort(values[present[:, i] > 0, i]).tolist())) for i in range(len(bins))]
+        low, high = np.array(ends).T
     return RoundCurve(key, len(matches), np.array(bins) * width + 1, mean, low, high)
 
 

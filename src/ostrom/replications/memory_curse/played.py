@@ -7,6 +7,7 @@ Rewards are per round: the plain mean, and the discounted mean sum(d^(t-1) R_t) 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ostrom.analysis.estimate import deviation
 from ostrom.analysis.measure import Measure, Rows
@@ -28,22 +29,31 @@ that the player sees and how many of them are real; its memory; whether all play
 their history lengths as text; forgiver or grudge-holder; the type that players of different memory share."""
 
 
+_PLAYED: WeakKeyDictionary[RunData, list[dict[str, Any]]] = WeakKeyDictionary()
+"""What was read of each open run: every panel and every measure asks for it."""
+
+
 def played(data: RunData) -> list[dict[str, Any]]:
     """Every finished match, player by player. None is unknown, never zero.
 
     A player whose every action came from the policy chose nothing, so it is left out; ``silent`` counts those.
     """
+    if data in _PLAYED:
+        return _PLAYED[data]
     rows = _rows(data)
     lengths = grouped((row["match"], span_of(row["agent_memory"]).length) for row in rows)
-    return [
-        {
-            **row,
-            **_splits(row, lengths[row["match"]]),
-            "agent_type": data.unit(row["match"]).players[row["player"] - 1].key,
-        }
-        for row in rows
-        if row["by_policy"] != 1.0
-    ]
+    return _PLAYED.setdefault(
+        data,
+        [
+            {
+                **row,
+                **_splits(row, lengths[row["match"]]),
+                "agent_type": data.unit(row["match"]).players[row["player"] - 1].key,
+            }
+            for row in rows
+            if row["by_policy"] != 1.0
+        ],
+    )
 
 
 def silent(data: RunData) -> int:

@@ -139,12 +139,12 @@ def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any],
     names = labels(list(dict.fromkeys(row["agent"] for row in rows)))
     longest = max(row["round"] for row in rows)
     ticks = list(range(1, longest + 1, 1 + (longest - 1) // 10))  # whole rounds, at most ten
-    below = alt.Axis(grid=False, values=ticks, format="d", domain=False)
+    below = {"grid": False, "values": ticks, "format": "d", "domain": False}
 
     def across(last: bool) -> Any:
         return alt.X(
             "start:Q",
-            scale=alt.Scale(domain=[0.5, longest + 0.5], nice=False, zero=False),
+            scale={"domain": [0.5, longest + 0.5], "nice": False, "zero": False},
             axis=below if last else None,
             title="round" if last else None,
         )
@@ -172,7 +172,7 @@ def _squares(strips: list[dict[str, Any]], across: Any, tones: dict[str, str], l
     alt = import_altair()
     lanes = list(dict.fromkeys(s["lane"] for s in strips))
     base = alt.Chart(inline(strips)).encode(
-        y=alt.Y("lane:N", sort=lanes, title=None, scale=alt.Scale(padding=0.14), axis=alt.Axis(grid=False))
+        y=alt.Y("lane:N", sort=lanes, title=None, scale={"padding": 0.14}, axis={"grid": False})
     )
     boxes = base.mark_rect(
         stroke="white" if longest <= SQUARES else None, strokeWidth=1.5 if longest <= 30 else 0.8
@@ -181,8 +181,8 @@ def _squares(strips: list[dict[str, Any]], across: Any, tones: dict[str, str], l
         x2="end:Q",
         color=alt.Color(
             "did:N",
-            scale=alt.Scale(domain=list(tones), range=list(tones.values())),
-            legend=alt.Legend(title=None) if len(tones) <= MOST_COLOURS else None,
+            scale={"domain": list(tones), "range": list(tones.values())},
+            legend={"title": None} if len(tones) <= MOST_COLOURS else None,
         ),
     )
     marks = (
@@ -224,8 +224,8 @@ def _bars(rows: list[dict[str, Any]], across: Any, last: bool) -> Any:
     up = alt.Y(
         "amount:Q",
         title=rows[0]["lane"],
-        scale=alt.Scale(domain=[0, top], nice=False),
-        axis=alt.Axis(values=[0, top], format=",.2~f", **lane),
+        scale={"domain": [0, top], "nice": False},
+        axis=dict(values=[0, top], format=",.2~f", **lane),
     )
     base = alt.Chart(inline(rows)).encode(y=up)
     bars = base.mark_rect(color=MAIN, stroke="white", strokeWidth=1).encode(
