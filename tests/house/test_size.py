@@ -35,7 +35,7 @@ MOST: dict[str, Size] = {
     "agents": Size(35, 3_038),
     "engine": Size(28, 5_189),
     "data": Size(5, 602),
-    "analysis": Size(34, 4_219),
+    "analysis": Size(34, 4_227),
     "reports": Size(32, 2_660),
     "studies": Size(18, 2_237),
     "costs": Size(8, 1_147),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=621, statements=59_804)
+WHOLE = Size(files=621, statements=59_812)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
