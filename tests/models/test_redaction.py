@@ -83,6 +83,13 @@ def test_sixteen_characters_in_a_row_never_survive(before: str, start: int, leng
     assert not any(KEY[i : i + 16] in clean for i in range(len(KEY) - 15))
 
 
+@pytest.mark.parametrize("before", ["\\", "%", "&#x", "\\u00"])
+@pytest.mark.parametrize("start", range(len(KEY) - 15))
+def test_a_part_that_reads_on_from_an_escape_is_hidden(before: str, start: int) -> None:
+    clean = REDACTOR.clean(f"{before}{KEY[start : start + 16]}")
+    assert clean.endswith("[key]") and before.startswith(clean.removesuffix("[key]"))
+
+
 def test_a_short_key_is_no_secret_in_a_reply_and_hidden_in_an_error() -> None:
     assert Redactor(["EMPTY"]).clean("The set is EMPTY.") == "The set is EMPTY."
     assert redact("wrong key EMPTY", ["EMPTY"]) == "wrong key [key]"

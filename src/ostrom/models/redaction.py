@@ -115,18 +115,20 @@ class Redactor:
         return False
 
     def _masked(self, text: str) -> str:
-        plain, spans = _unescaped(text)
-        hidden = bytearray(len(plain))
-        for length, runs in self._runs.items():
-            for start in range(len(plain) - length + 1):
-                if plain[start : start + length] in runs:
-                    hidden[start : start + length] = b"\1" * length
+        hidden = bytearray(len(text))
+        # Also as it stands: a part of a key may read on from an escape (``\`` before a part that begins with x).
+        for plain, spans in (_unescaped(text), _as_it_stands(text)):
+            for length, runs in self._runs.items():
+                for start in range(len(plain) - length + 1):
+                    if plain[start : start + length] in runs:
+                        first, last = spans[start][0], spans[start + length - 1][1]
+                        hidden[first:last] = b"\1" * (last - first)
         pieces, last, place = [], 0, 0
         while (first := hidden.find(1, place)) >= 0:
             place = hidden.find(0, first)
             place = len(hidden) if place < 0 else place
-            pieces += [text[last : spans[first][0]], MASK]
-            last = spans[place - 1][1]
+            pieces += [text[last:first], MASK]
+            last = place
         return "".join([*pieces, text[last:]])
 
 
@@ -171,6 +173,13 @@ def _unescaped(text: str) -> tuple[str, list[tuple[int, int]]]:
             letters.append(each)
             spans.append(match.span())
     return "".join(letters), spans
+
+
+def _as_it_stands(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """A text in small letters without white space, and where each of its characters stood."""
+    shown = [(place, letter) for place, letter in enumerate(text) if not _BETWEEN.match(letter)]
+    letters = [(place, each) for place, letter in shown for each in letter.lower()]
+    return "".join(each for _, each in letters), [(place, place + 1) for place, _ in letters]
 
 
 def _character(code: int) -> str:
