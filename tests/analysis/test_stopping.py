@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ostrom.analysis.statistics.means import jzs_paired, jzs_two_sample
 from ostrom.analysis.stopping import (
     LAST,
     MET,
@@ -124,7 +125,9 @@ def test_a_bayes_factor_against_a_difference_stops_too() -> None:
     assert decide(rule(width=None, bayes_factor=0.99 / factor), sides(0.0, 1.0, none), 6).why == MET
     assert decide(rule(width=None, bayes_factor=1.01 / factor), sides(0.0, 1.0, none), 6).why == ""
     apart = decide(rule(width=None, bayes_factor=6), sides(0.0, 1.0, none, paired=False), 6)
-    assert apart.criterion != pytest.approx(factor)
+    zeros = (0.0,) * len(none)
+    assert factor == pytest.approx(jzs_paired(none, zeros, unit="match").bf10)
+    assert apart.criterion == pytest.approx(jzs_two_sample(none, zeros, unit="match").bf10)
 
 
 def test_a_look_that_sees_nothing_stops_at_the_last_seed_alone() -> None:
@@ -150,6 +153,7 @@ LOOK = Look(6, 4, 0.5, 0.25, 0.75, 0.5, False, "", "betting")
 )
 def test_looks_are_the_same_up_to_rounding(changes: dict[str, Any], same: bool) -> None:
     assert LOOK.same(replace(LOOK, **changes)) == replace(LOOK, **changes).same(LOOK) == same
+    assert replace(LOOK, value=1000.0).same(replace(LOOK, value=1000.0 + 1e-7))
 
 
 def test_the_record_of_looks_in_words(tmp_path: Path) -> None:

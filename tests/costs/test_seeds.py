@@ -44,6 +44,7 @@ def test_a_price_in_words_and_as_data() -> None:
         replace(ONE, usd=None).words == "10 calls, price unknown"
         and replace(ONE, calls=0).words == "no calls"
     )
+    assert replace(ONE, usd=None).as_dict()["usd"] is None
     assert ONE.times(0.333).as_dict() == {
         "seeds": 0, "matches": 1, "calls": 3, "tokens": 333, "usd": pytest.approx(0.1665),
     }  # fmt: skip
