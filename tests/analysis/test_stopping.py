@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +18,7 @@ from ostrom.analysis.stopping import (
     StopRule,
     blind,
     decide,
+    first_seeds,
     read_looks,
     stopping,
 )
@@ -132,6 +133,18 @@ def test_a_bayes_factor_against_a_difference_stops_too() -> None:
 
 def test_a_look_that_sees_nothing_stops_at_the_last_seed_alone() -> None:
     assert (blind(rule(), 9).stop, blind(rule(), 10).stop, blind(rule(), 10).why) == (False, True, LAST)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Observations as far as their seeds go."""
+
+    rows: tuple[dict[str, int], ...]
+
+
+def test_the_first_seeds_of_a_run_are_counted_from_its_own_first() -> None:
+    found = Found(tuple({"seed": seed} for seed in range(5, 9)))
+    assert [row["seed"] for row in first_seeds(found, 5, 2).rows] == [5, 6]
 
 
 LOOK = Look(6, 4, 0.5, 0.25, 0.75, 0.5, False, "", "betting")
