@@ -120,6 +120,10 @@ def test_which_model_each_agent_stands_beside() -> None:
     imported: Any = SimpleNamespace(manifest={"imported": True})
     assert mapping_of(printed, own, imported, []) == {"M": "M", "N": "N", "M against N": "M against N"}
     assert mapping_of(printed, own, imported, ["M=N"])["M against N"] == "N against N"
+    both = [*printed, replace(PRINTED, model="M against N")]
+    assert mapping_of(both, own, imported, ["M=N"])["M against N"] == "M against N"
+    strangers = [*own, replace(OWN, agent="z against M")]
+    assert "z against M" not in mapping_of(printed, strangers, imported, [])
     assert mapping_of(printed, own, SimpleNamespace(manifest={}), ["M=N"]) == {"M": "N"}  # type: ignore[arg-type]
 
 

@@ -51,10 +51,8 @@ def test_support_absence_and_contradiction(
     one: Any = SimpleNamespace(direction=direction, smallest=0.2)
     assert verdict(one, of(*support), None if within is None else of(*within)) == said
     if within is not None and said == "absence":
-        assert (
-            verdict(SimpleNamespace(direction=direction, smallest=None), of(*support), of(*within))
-            == "support"
-        )  # type: ignore[arg-type]
+        one.smallest = None
+        assert verdict(one, of(*support), of(*within)) == "support"
 
 
 def result(**more: Any) -> RegisteredResult:
@@ -70,6 +68,8 @@ def test_a_result_in_words() -> None:
     assert "(0.95: no interval; " in none.value and none.equivalence.startswith("no smallest effect")
     open_end = RegisteredResult("primary", result().contrast, "undecided", None, of(0.1, None))
     assert (open_end.value, open_end.equivalence) == ("", "")
+    for within in (None, of(None, 0.1)):
+        assert RegisteredResult("primary", result().contrast, "undecided", None, within).equivalence == ""
 
 
 def run(**more: Any) -> RegisteredRun:
@@ -79,7 +79,7 @@ def run(**more: Any) -> RegisteredRun:
     )  # fmt: skip
     query = SimpleNamespace(condition=lambda _: {"game": ["pd"]})
     fields = {"complete": True, "reasons": (), "deviations": (), "results": (result(query=query),), **more}
-    return RegisteredRun("r", registration, **fields)  # type: ignore[arg-type]
+    return RegisteredRun("r", registration, **fields)
 
 
 SEEDS = RunDeviation("seeds", "5 registered, 6 in the run")
@@ -109,6 +109,9 @@ def test_only_the_registered_question_is_confirmatory(more: Any, asked: Any, lab
         **asked,
     }
     assert run(**more).label(None, AskedContrast(**question)) == label  # type: ignore[arg-type]
+    looked = run(**more)
+    looked.registration.sample.interval = "anytime"  # type: ignore[misc]
+    assert looked.label(None, AskedContrast(**question)) == "exploratory"  # type: ignore[arg-type]
 
 
 def test_the_heading_and_the_lines_of_a_run() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,7 +61,7 @@ def sample(*rows: Observation, **more: Any) -> Observations:
 )
 def test_a_unit_is_the_mean_of_its_values(rows: list[Observation], value: float, weight: float) -> None:
     unit = UnitValue(rows)
-    assert (unit.value, unit.weight) == (pytest.approx(value), weight)
+    assert (unit.value, unit.weight) == pytest.approx((value, weight))
     assert not UnitValue([one(1, exact=True), one(1)]).exact and UnitValue([one(1, exact=True)]).exact
 
 
@@ -86,7 +87,7 @@ def test_groups_come_in_the_order_of_the_study_and_unknown_columns_are_refused()
     assert found.cell(found.rows[0], ["game"]) == (1,) and found.cell(found.rows[0], ()) == (1, "pd")
 
 
-PLAYERS = [
+PLAYERS: list[dict[str, Any]] = [
     {"player": 1, "seat": 1, "agent": "a", "k": 1}, {"player": 2, "seat": 2, "agent": "b", "k": 1},
     {"player": 3, "seat": None, "agent": "judge", "k": 1},
 ]  # fmt: skip
@@ -118,6 +119,8 @@ def test_levels_of_a_condition_may_hold_commas_and_unknown_ones_name_the_nearest
     with pytest.raises(NoSuchLevel, match=r"k has no level 'x' \(levels: a, b, a, 2, none\)"):
         _levels(found, "k", "x")
     many = sample(*(one(0, k=f"long{n}") for n in range(41)))
+    with pytest.raises(NoSuchLevel, match=r"levels: long0, .*long39\)"):
+        _levels(sample(*many.rows[:40]), "k", "x")
     with pytest.raises(NoSuchLevel, match=r"41 different values"):
         _levels(many, "k", "x")
     former = Measure("m", "M", "share", "A.", "SELECT 1", former=(("k", "old", "new"),))
@@ -161,6 +164,13 @@ def test_matches_of_one_seed_pair_and_those_without_a_partner_are_left_out() -> 
     )
     apart = comparison(found, rows[:1], rows[2:3], "k", ())  # one pair is too few to be paired
     assert apart.pairs is None and apart.n == 2 and apart.bounds == (0.0, 1.0)
+    by_round = sample(*rows, measure=replace(PLAIN, unit="decision"))
+    assert comparison(by_round, rows[:2], rows[2:], "k", ()).unit == "match"
+    assert "conditions" not in made.inference().limits().method
+    games = [replace(row, columns={**row.columns, "game": f"g{n}"}) for n, row in enumerate(rows)]
+    confounded = comparison(sample(*games), games[:2], games[2:], "k", ())
+    assert confounded.pairs is None and confounded.note == "the sides also differ in game"
+    assert comparison(sample(*games), games[:2], games[2:], "k", ["game"]).pairs is not None
 
 
 @pytest.mark.parametrize(
@@ -173,6 +183,9 @@ def test_a_side_without_chance_is_subtracted_as_it_is(certain: tuple[bool, bool]
     assert made.inference().limits().value == pytest.approx(value)
     assert ("one side is deterministic" in made.note) == (certain != (True, True))
     assert isinstance(made.inference(), Exact) == all(certain)
+    assert made.certain == certain and "paired" not in made.inference().limits().method
+    mixed = [*first[:1], replace(first[1], exact=not certain[0])]
+    assert not comparison(sample(*mixed, *second), mixed, second, "k", ()).certain[0]
 
 
 def test_exact_and_sampled_values_make_one_mean() -> None:

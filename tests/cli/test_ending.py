@@ -148,6 +148,7 @@ def test_wrong_use_of_estimate_is_refused() -> None:
         "a",
         "b",
     ]
+    assert _split(["r", "cooperation"]) == (["r"], "cooperation")
     _one_of(json=True, csv=False)
     with pytest.raises(UsageError, match="--json and --csv exclude each other"):
         _one_of(json=True, csv=True)

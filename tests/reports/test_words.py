@@ -59,6 +59,7 @@ def test_shares_names_and_labels() -> None:
     assert shortened("abcde", 5) == "abcde" and shortened("abcdef", 5) == "ab…ef"
     assert labels(["https://h/v1#", "http://h/v1"])["https://h/v1#"] == "https://h/v1#"
     assert labels(["http://h#m", "http://i#m"]) == {"http://h#m": "http://h#m", "http://i#m": "http://i#m"}
+    assert labels([3, "a#b", "http://h#m"]) == {3: "3", "a#b": "a#b", "http://h#m": "m"}
     assert [is_bare(v) for v in (False, 1.5, "1e3", "")] == [False, True, True, False]
     assert (
         named("a_b", "", 0) == "a b · 0"
@@ -107,6 +108,8 @@ def test_ticks_hold_all_values(values: list[float], more: Any, marks: tuple[floa
 
 
 def test_whole_ticks_begin_at_the_first_number() -> None:
+    assert whole_ticks([1, 15]) == (1, 2, 4, 6, 8, 10, 12, 14)
+    assert ticks_for([None, 1.0, float("inf"), 3.0], 3).values == (1.0, 2.0, 3.0)
     assert whole_ticks([7]) == (7,) and whole_ticks([1, 20], 5) == (1, 5, 10, 15, 20)
     assert whole_ticks([3, 20], 5) == (3, 10, 15, 20) and whole_ticks([2, 20], 5) == (2, 5, 10, 15, 20)
 

@@ -96,7 +96,7 @@ URLS = ["http://a/v1#m", "http://b/v1"]
         ({"s": "x/y", "t": "x/y"}, "is the same model as s"),
         ({"s": {"replicas": []}}, "must be a list of addresses"),
         ({"s": {"replicas": "http://a/v1#m"}}, "must be a list of addresses"),
-        ({"s": {"replicas": [3]}}, "must be a list of addresses"),
+        ({"s": {"replicas": [3, "http://a/v1#m"]}}, "must be a list of addresses"),
         ({"s": {"replicas": ["http://a/v1#m", "http://b/v1#n"]}}, "must name one model"),
         ({"s": {"replicas": ["http://a/v1"]}}, "must name one model"),
     ],
