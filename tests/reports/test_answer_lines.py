@@ -128,6 +128,10 @@ def test_the_smallest_number_of_seeds_that_decides() -> None:
         return float(found)
 
     assert low(total) > 0 >= low(total - 1)
+    mirrored: Any = of(-0.1 - AROUND * 10).inference
+    assert _enough(mirrored, 8, 0.95, 0.95, 0.05, 0.0) == total
+    alike: Any = of(np.tile(AROUND / 50, 60)).inference
+    assert _enough(alike, 8, 0.95, 0.95, 0.05, 0.0) == 8
     assert _enough(of(0.5 + AROUND).inference, 8, 0.95, 0.95, 0.05, 0.0) == 8  # type: ignore[arg-type]
     assert _enough(of(0.5 + AROUND).inference, 8, 0.95, 0.95, 0.0, 0.5) is None  # type: ignore[arg-type]
 
