@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from scipy import stats
 from tests.analysis.conftest import PlayedRun
 
-from ostrom.analysis.hypothesis import Method
+from ostrom.analysis.hypothesis import Method, _check, _usual
 from ostrom.analysis.hypothesis import test as tested
 from ostrom.analysis.measure import Measure
 from ostrom.analysis.statistics import linear_mixed_model, logistic_regression
@@ -281,3 +282,38 @@ def test_models_of_a_measure_by_round_take_every_round(run: RunData) -> None:
     )  # fmt: skip
     errors = sorted(float(line.se or 0) for line in robust.coefficients)
     assert sorted(line["se"] for line in lines) == pytest.approx(errors, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("method", "second", "clusters", "words"),
+    [
+        ("anovaa", None, (), "method"),
+        (None, "k", (), r"second: must be another column than the factor \(found 'k' twice\)"),
+        (None, None, ("k",), r"cluster: must be another column than the factor \(found k\)"),
+        (None, "game", ("game",), "cluster: must be another column"),
+        ("welch", "game", (), "method welch compares the levels of one factor"),
+        ("permutation", "game", (), "method permutation compares the levels of one factor"),
+        ("anova", None, ("seed",), "method anova takes no clusters"),
+    ],
+)
+def test_wrong_use_of_a_method_is_refused(
+    method: str | None, second: str | None, clusters: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        _check(method, "k", second, clusters)
+    _check("anova", "k", "game", ())
+    _check("gee", "k", "game", ("seed",))
+
+
+@pytest.mark.parametrize(
+    ("factors", "levels", "repeated", "method"),
+    [(1, 2, 0, "welch"), (1, 2, 3, "paired"), (1, 3, 3, "anova"), (2, 2, 0, "anova")],
+)
+def test_the_usual_method(factors: int, levels: int, repeated: int, method: str) -> None:
+    values: Any = SimpleNamespace(
+        clusters=(), factors=("k", "game")[:factors], levels={"k": list(range(levels))}, repeated=repeated
+    )
+    assert _usual(values) == method
+    values.clusters = ("seed",)
+    with pytest.raises(UsageError, match="cluster: name the method too"):
+        _usual(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,3 +83,27 @@ def test_the_largest_is_decided_by_its_differences_to_all_others() -> None:
     assert difference.value == pytest.approx(high.value - low.value) and difference.n == 36
     exact = estimated({}, Exact(0.5), 3, "match")
     assert minus(exact, exact).method == "exact" and minus(high, exact).value == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("control", "adjusted", "levels"),
+    [
+        ("none", [0.0, 1.0, 0.0], [0.95, 0.95, 0.95]),
+        ("bonferroni", [0.0, 1.0, 0.0], [1 - 0.05 / 3] * 3),
+        ("holm", [0.0, 1.0, 0.0], [1 - 0.05 / 3, 0.95, 1 - 0.05 / 2]),
+    ],
+)
+def test_the_level_that_each_answer_rests_on(
+    control: Any, adjusted: list[float], levels: list[float]
+) -> None:
+    sure, even, under = (of(Exact(value)) for value in (0.9, 0.5, 0.1))
+    made = above([sure, even, under], 0.5, control=control)
+    assert [v.adjusted for v in made] == adjusted and [v.level for v in made] == pytest.approx(levels)
+    assert [v.answer for v in made] == ["yes", "undecided", "no"] and len(made) == 3
+    assert made.verdicts[0].as_dict()["adjusted_p"] == 0.0 and str(made.verdicts[2]) == "no"
+
+
+def test_a_p_value_needs_both_ends_and_all_need_one_estimate() -> None:
+    one = around(0.62)
+    assert p_value(replace(one, high=None), 0.0) == p_value(replace(one, low=None), 0.0) == 1.0
+    assert all_of(above([], 0.5)) == "undecided" and largest(one, [])[0] == "undecided"

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from ostrom.costs import battery
-from ostrom.costs.battery import BatteryRun, SizedPart, StudyPart, play_jobs
+from ostrom.costs.battery import BatteryRun, Sized, SizedPart, StudyPart, kept_seeds, play_jobs, spent
 from ostrom.costs.forecast import Forecast
 from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.errors import RunError, UsageError
 
 SEED = Forecast(calls=10, usd_with_retries=2.0, likely_usd=1.0, likely_calls=8, assumes=("a",))
 
@@ -41,3 +42,68 @@ def test_a_run_may_spend_what_the_others_left_of_the_budget(monkeypatch: pytest.
     assert limits == [10.0 - 1.0, 10.0 - 5.0]  # what a run has spent itself is in its own limit
     play_jobs(jobs, play, PlayOptions(), lambda _: None)
     assert limits[2:] == [None, None]
+
+
+def test_somebody_who_interrupts_ends_the_battery_and_a_budget_of_zero_bounds_nothing(tmp_path: Path) -> None:
+    limits, titles = list[float | None](), list[str]()
+
+    def plan(options: PlayOptions) -> Any:
+        limits.append(options.budget_usd)
+
+    jobs = [BatteryRun(name, tmp_path / name, "m", plan) for name in ("a", "b", "c")]
+
+    def play(_: Any, folder: Path) -> Any:
+        return SimpleNamespace(interrupted=folder.name == "b")
+
+    results, interrupted = play_jobs(jobs, play, PlayOptions(budget_usd=0), titles.append)
+    assert interrupted and [job.title for job, _ in results] == titles == ["a", "b"]
+    assert limits == [None, None] and spent(tmp_path / "a", PlayOptions()) == (0.0, 0)
+
+
+def part_of(name: str, usd: float, **sizes: Any) -> SizedPart[StudyPart]:
+    cost = replace(SEED, likely_usd=usd)
+    return SizedPart(StudyPart(name=name, title=name, study="memory", **sizes), 0, (cost,))
+
+
+@pytest.mark.parametrize(
+    ("budget", "kept", "seeds"),
+    [
+        (100.0, {"a", "b"}, [10, 20]),  # nothing grows beyond its most
+        (50.0, {"a", "b"}, [10, 20]),  # exactly enough
+        (47.0, {"a", "b"}, [9, 19]),
+        (25.0, {"a", "b"}, [5, 10]),
+        (4.0, {"a", "b"}, [2, 1]),  # the least of each
+        (25.0, {"b"}, [0, 12]),
+    ],
+)
+def test_all_parts_grow_by_the_same_share_of_their_most(
+    budget: float, kept: set[str], seeds: list[int]
+) -> None:
+    parts = [part_of("a", 1.0, least=2, most=10), part_of("b", 2.0, least=1, most=20)]
+    assert [one.seeds for one in battery._grown(parts, kept, budget, None)] == seeds
+
+
+def test_sizes_of_a_preset_and_the_studies_that_a_battery_may_name(tmp_path: Path) -> None:
+    part = StudyPart(name="p", title="P", study="own.yaml", most=3, presets={"large": Sized(least=4, most=9)})
+    assert [part.at(name).most for name in (None, "large", "other")] == [3, 9, 3]
+    assert part.source(tmp_path) == str(tmp_path / "own.yaml")
+    assert part.model_copy(update={"study": "memory_curse"}).source(tmp_path) == "memory_curse"
+    with pytest.raises(UsageError, match=r"a file beside the battery \(found '\.\./own.yaml'\)"):
+        part.model_copy(update={"study": "../own.yaml"}).source(tmp_path)
+    assert Sized(least=3, most=3).most == 3
+    with pytest.raises(ValueError, match="least must not be more than most \\(found 4 and 3\\)"):
+        Sized(least=4, most=3)
+
+
+def test_seeds_that_were_begun_are_never_fewer_and_a_folder_keeps_its_battery(tmp_path: Path) -> None:
+    record, settings = tmp_path / "out" / "battery.json", {"battery": "b", "preset": None}
+    assert kept_seeds(record, settings, {"p": 3, "q": 2}) == {"p": 3, "q": 2}
+    assert kept_seeds(record, settings, {"p": 1, "q": 5, "r": 1}) == {"p": 3, "q": 5, "r": 1}
+    with pytest.raises(RunError, match="was begun with another battery or preset"):
+        kept_seeds(record, {**settings, "preset": "large"}, {"p": 1})
+    record.write_text("[]")
+    with pytest.raises(RunError, match="was begun with another"):
+        kept_seeds(record, settings, {"p": 1})
+    record.write_text("{")
+    with pytest.raises(RunError, match="cannot be read"):
+        kept_seeds(record, settings, {"p": 1})

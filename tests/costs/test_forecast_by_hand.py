@@ -13,7 +13,9 @@ from ostrom.costs.forecast import (
     CORRECTION,
     CostSum,
     Forecast,
+    Measured,
     PerCall,
+    assumptions,
     forecast,
     measured_of,
     verdicts,
@@ -166,3 +168,57 @@ def test_means_of_a_run_by_hand(tmp_path: Path) -> None:
     models = ("scripted/quick", "scripted/slow", "scripted/other")
     replies = [means.reply(AgentConfig(model=model, style="direct")) for model in models]
     assert replies == [1.0, 2.0, pytest.approx(20 / 12)]
+
+
+@pytest.mark.parametrize(
+    ("allowed", "likely", "most", "said"),
+    [
+        (10, None, None, "unknown"),
+        (10, 4.0, 10.0, "suffices"),
+        (10, 4.0, 10.5, "likely suffices"),
+        (10, 10.0, None, "likely suffices"),
+        (10, 10.5, 20.0, "does not suffice"),
+    ],
+)
+def test_a_budget_suffices_up_to_its_own_amount(
+    allowed: float, likely: float | None, most: float | None, said: str
+) -> None:
+    bound = Forecast(likely_usd=likely, usd_with_retries=most)
+    [one] = verdicts(bound, Budget(usd=allowed))
+    assert one.verdict == said
+    needed = {
+        "unknown": "the price is not known, so nobody can say whether it suffices",
+        "suffices": "suffices (likely 4, at most 10)",
+        "does not suffice": "does not suffice (likely 10.50, at most 20)",
+    }
+    assert said not in needed or str(one) == f"budget of 10 USD: {needed[said]}"
+
+
+def test_calls_and_tokens_without_a_bound_are_said_so() -> None:
+    open_end = Forecast(calls=3, likely_calls=2, tokens_out=None, likely_tokens_in=5, likely_tokens_out=6)
+    calls, tokens = verdicts(open_end, Budget(calls=3, tokens=11))
+    assert (calls.of, calls.verdict, calls.most) == ("calls", "suffices", 3)
+    assert str(tokens) == "budget of 11 tokens: likely suffices (likely 11, no bound)"
+    assert open_end.at_most["tokens_in"] is None and open_end.at_most["tokens_out"] is None
+
+
+def test_means_in_words_and_what_likely_figures_take_for_granted() -> None:
+    means = Measured("r", 12, {(None, "direct"): 9.6, ("m", "direct"): 3.0}, 1.5, characters=4.25)
+    assert str(means) == "12 calls of r: direct 10 tokens, 4.2 characters a token, 1.500 calls an answer"
+    assert means.reply(AgentConfig(model="m", style="direct")) == 3.0
+    assert means.reply(AgentConfig(model="n", style="direct")) == 9.6
+    assert means.reply(AgentConfig(model="m", style="social")) is None
+    assert assumptions(means) == () and len(assumptions()) == 1
+    lines = assumptions(means, ["centipede", "trust"], chance=True, tools=True)
+    assert [line.split()[0] for line in lines] == ["matches", "a", "how"] and "centipede, trust" in lines[2]
+
+
+def test_earlier_means_make_calls_more_and_prompts_denser() -> None:
+    """Two calls a question, prompts 3 times those of first calls, 7 characters a token in place of 3.5."""
+    cost = CostSum(Forecast(), PER_TOKEN, Measured("r", 4, {}, 2.0, 3.0, 7.0))
+    cost.add("lab/own", 10, PerCall(100, 20, 50), times=2, likely_calls=4)
+    told = cost.finished()
+    assert (told.calls, told.tokens_in, told.tokens_out) == (20, 2000, 1000)
+    assert (told.likely_calls, told.likely_tokens_out) == (16, 320)
+    assert told.likely_tokens_in == 16 * 100 * 0.5 * 1.5 and told.measured is not None
+    assert told.likely_usd == pytest.approx(1200 + 2 * 320)

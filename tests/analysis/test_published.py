@@ -1,0 +1,58 @@
+"""Published figures beside an own one: which cells are picked, differences between partners, slopes within lines."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from ostrom.analysis.published import PublishedPick, _once, _picked, _slope, _value
+from ostrom.analysis.references import Published
+
+COLUMNS = ("game", "memory", "k")
+
+
+def cell(game: str, memory: str, k: str, value: float, model: str | None = "M") -> Published:
+    return Published((game, memory, k), model, value, None, "Table 1", "verified")
+
+
+CELLS = [
+    cell("stag-hunt", "window", "1", 10.0), cell("stag-hunt", "window", "3", 30.0),
+    cell("stag-hunt", "none", "1", 4.0), cell("chicken", "window", "1", 50.0), cell("chicken", "window", "all", 90.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pick", "where", "levels", "value"),
+    [
+        ({}, {"game": "Stag_Hunt", "memory": "window"}, None, 20.0),
+        ({}, {"game": ["chicken", "stag_hunt"], "k": "1", "memory": "window"}, None, 30.0),
+        ({}, {"game": "lost"}, None, None),
+        (
+            {"minus": {"memory": "none"}},
+            {"game": "stag_hunt", "memory": "window"},
+            None,
+            6.0,
+        ),  # k = 3 has no partner
+        ({"minus": {"memory": "none"}}, {"game": "chicken", "memory": "window"}, None, None),
+        ({"over": "k"}, {"game": "stag_hunt", "memory": "window"}, None, 10.0),
+        ({"over": "k"}, {"memory": "window"}, None, 10.0),  # "all" is no number
+        ({"over": "k"}, {"game": "stag_hunt", "memory": "window"}, {1.0}, None),
+        ({"over": "k", "log": True}, {"game": "stag_hunt", "memory": "window"}, {1.0, 3.0}, 20 / math.log(3)),
+        ({"over": "k", "log": "1+x"}, {"game": "stag_hunt", "memory": "window"}, None, 20 / math.log(2)),
+    ],
+)
+def test_the_figure_of_a_paper(
+    pick: dict[str, Any], where: dict[str, Any], levels: set[float] | None, value: float | None
+) -> None:
+    made = _value(PublishedPick(reference="r", **pick), COLUMNS, CELLS, where, levels)
+    assert made == (None if value is None else pytest.approx(value))
+
+
+def test_a_cell_that_several_tables_print_counts_once() -> None:
+    once = _once(
+        [CELLS[0], CELLS[0], cell("stag-hunt", "window", "1", 20.0), cell("stag-hunt", "window", "1", 9, "N")]
+    )
+    assert [(one.model, one.value) for one in once] == [("M", 15.0), ("N", 9)]
+    assert _picked(COLUMNS, CELLS, {}) == CELLS and _slope([[(1.0, 5.0)]], False) is None

@@ -1,0 +1,171 @@
+"""Words of an answer from given estimates: when yes, no or open, which way, and how many seeds would decide."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ostrom.analysis.estimate import Estimate, estimated
+from ostrom.analysis.intervals import Exact, mean_of
+from ostrom.analysis.measure import measures
+from ostrom.analysis.verdicts import above
+from ostrom.reports.answers import (
+    NO,
+    OPEN,
+    YES,
+    AnswerLine,
+    ReportAnswers,
+    _about,
+    _answer,
+    _charted,
+    _enough,
+    _needs,
+    _price,
+    _signed,
+    _times,
+    facts,
+)
+
+
+def data(seeds: int = 8, **more: Any) -> Any:
+    """A run of so many seeds whose calls cost 8 USD."""
+    row = {"n": seeds, "usd": more.pop("usd", 8.0), "unknown": more.pop("unknown", 0)}
+    return SimpleNamespace(records=lambda _: [row], study=more, so_far="")
+
+
+def of(values: Any, bounds: Any = (-1.0, 1.0)) -> Estimate:
+    return estimated({}, mean_of(values, bounds=bounds), len(values), "match")
+
+
+AROUND = np.linspace(-0.05, 0.05, 8)
+SHARE, POINTS = measures.named("cooperation"), measures.named("score")
+
+
+@pytest.mark.parametrize(
+    ("difference", "measure", "kind", "word", "direction"),
+    [
+        (of(0.5 + AROUND), SHARE, "difference", YES, "higher"),
+        (of(-0.5 + AROUND), SHARE, "difference", YES, "lower"),
+        (of(0.5 + AROUND), SHARE, "trend", YES, "rises"),
+        (of(-0.5 + AROUND), SHARE, "trend", YES, "falls"),
+        (of(np.tile(AROUND / 50, 60)), SHARE, "difference", NO, ""),
+        (of(AROUND / 50), POINTS, "difference", OPEN, ""),
+        (of(AROUND * 10), SHARE, "difference", OPEN, ""),
+        (estimated({}, Exact(0.0), 3, "match"), POINTS, "difference", NO, ""),
+        (estimated({}, Exact(0.01), 3, "match"), SHARE, "difference", YES, "higher"),
+        (of([0.3]), SHARE, "difference", OPEN, ""),
+    ],
+)
+def test_the_word_of_a_difference(
+    difference: Estimate, measure: Any, kind: str, word: str, direction: str
+) -> None:
+    (verdict,) = above([difference])
+    line = _answer(data(), measure, ("k", "k: 2 − 1", difference, kind), verdict, 1)
+    assert (line.word, line.direction, line.factor) == (word, direction, "k")
+    assert bool(line.needs) == (word == OPEN and difference.low is not None)
+
+
+@pytest.mark.parametrize(
+    ("value", "sign", "text"),
+    [
+        (None, "+", None), (0.5, "+", "+0.50"), (0.5, "", "0.50"), (-0.5, "+", "−0.50"), (0.0, "+", "0.00"),
+        (0.001, "+", "0.00"), (-0.001, "+", "0.00"), (99.9, "", "99.90"), (100.0, "", "100.0"), (-100.0, "+", "−100.0"),
+    ],
+)  # fmt: skip
+def test_numbers_of_a_line(value: float | None, sign: str, text: str | None) -> None:
+    assert _signed(value, sign) == text
+
+
+def line(e: Estimate, **more: Any) -> AnswerLine:
+    fields = {
+        "factor": "k",
+        "what": "k: 2 − 1",
+        "word": YES,
+        "adjusted": 0.01,
+        "direction": "higher",
+        "needs": "",
+        "note": "",
+    }
+    return AnswerLine(estimate=e, **{**fields, **more})
+
+
+def test_a_line_as_a_sentence_and_the_first_in_brief() -> None:
+    one = line(Estimate({}, 0.25, 0.1, 0.4, 8, "match", "t"), note="a; the sides also differ in b; c")
+    assert one.value == "+0.25 [+0.10, +0.40]"
+    assert (
+        one.sentence
+        == "YES, higher: k: 2 − 1 +0.25 [+0.10, +0.40] (n = 8 matches; the sides also differ in b)."
+    )
+    assert line(Estimate({}, 0.25, None, None, 1, "match", "none")).value == "+0.25 (no interval)"
+    plain = line(Estimate({}, 0.25, 0.25, 0.25, 1, "match", "exact"), factor="", word="", direction="")
+    assert plain.value == "0.25 (exact)" and plain.sentence == "k: 2 − 1 0.25 (exact) (n = 1 match)."
+    title = SHARE.title
+    assert (
+        ReportAnswers(SHARE, (one, one, one), "at 95 %").brief
+        == f"YES, higher: {title}, {one.what} {one.value} and 2 more"
+    )
+    assert (
+        ReportAnswers(SHARE, (one,), "").brief.endswith(one.value)
+        and ReportAnswers(SHARE, (), "").brief == ""
+    )
+    assert ReportAnswers(SHARE, (plain,), "").rule.startswith("YES: surely more than 0.5")
+    assert ReportAnswers(POINTS, (plain,), "").rule == ""
+    assert "NO: surely within ±0.05." in ReportAnswers(SHARE, (one,), "at 95 %").rule
+    assert "NO: no difference at all." in ReportAnswers(POINTS, (one,), "at 95 %").rule
+
+
+def test_the_smallest_number_of_seeds_that_decides() -> None:
+    open_one: Any = of(0.1 + AROUND * 10).inference
+    total = _enough(open_one, 8, 0.95, 0.95, 0.05, 0.0)
+    assert total is not None and total > 8
+
+    def low(seeds: int) -> float:
+        found = open_one.larger(seeds / 8).limits(0.95).low
+        assert found is not None
+        return float(found)
+
+    assert low(total) > 0 >= low(total - 1)
+    mirrored: Any = of(-0.1 - AROUND * 10).inference
+    assert _enough(mirrored, 8, 0.95, 0.95, 0.05, 0.0) == total
+    alike: Any = of(np.tile(AROUND / 50, 60)).inference
+    assert _enough(alike, 8, 0.95, 0.95, 0.05, 0.0) == 8
+    assert _enough(of(0.5 + AROUND).inference, 8, 0.95, 0.95, 0.05, 0.0) == 8  # type: ignore[arg-type]
+    assert _enough(of(0.5 + AROUND).inference, 8, 0.95, 0.95, 0.0, 0.5) is None  # type: ignore[arg-type]
+
+
+def test_what_would_decide_in_words_with_its_price() -> None:
+    open_one = of(0.1 + AROUND * 10)
+    total = _enough(open_one.inference, 8, 0.95, 0.95, 0.05, 0.0)  # type: ignore[arg-type]
+    assert total is not None
+    more = _about(total - 8)
+    assert _needs(data(), open_one, 0.05, 0.95) == f"about {more} more seeds, {more:.2f} USD"
+    assert "times as many people" in _needs(data(people={"x": 1}), open_one, 0.05, 0.95)
+    assert _needs(data(4), of([0.3]), 0.05, 0.95) == "too few matches for an interval: at least 5 seeds"
+    assert _needs(data(5), of([0.3]), 0.05, 0.95) == ""
+    assert _needs(data(), of(AROUND), 0.0, 0.95) == "not even 10,000 seeds would decide it"
+    assert _needs(data(), estimated({}, Exact(0.0), 3, "match"), 0.0, 0.95) == ""
+    assert [_about(n) for n in (99, 100, 149)] == [99, 100, 150]
+    assert [_price(data(usd=usd), 2.0) for usd in (0.005, 0.004, 0.0, None)] == [
+        ", 0.01 USD", ", less than 0.01 USD", "", "",
+    ]  # fmt: skip
+    assert _price(data(unknown=1), 2.0) == ""
+
+
+def test_a_multiple_of_an_estimate_and_the_charts_of_all_matches() -> None:
+    made = _times(of(0.1 + AROUND), 3.0)
+    assert made.value == pytest.approx(0.3) and made.low is not None
+    once = of(0.1 + AROUND).low
+    assert once is not None and made.low == pytest.approx(3 * once)
+    assert _times(estimated({}, Exact(0.25), 3, "match"), 2.0).value == 0.5
+    panels = [{"measure": "a"}, {"measure": "b", "where": {}}, {"measure": "c", "facet": "k"}, {"name": "x"}, "y",
+              {"measure": {"name": "d"}}]  # fmt: skip
+    assert _charted(data(report={"panels": panels})) == ["a"] and _charted(data()) == []
+
+
+def test_what_was_run_in_a_few_words() -> None:
+    assert facts(data(2, name="s", usd=0.0)) == "s · 2 models · 2 matches · 2 seeds"
+    assert facts(data(1, name="s", usd=1.5)) == "s · 1 model · 1 match · 1 seed · 1.50 USD"
+    assert facts(data(0, name="s", people={"x": 1})) == "s · no model · 0 matches · 8.00 USD"

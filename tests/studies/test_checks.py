@@ -1,0 +1,133 @@
+"""Mistakes found before the first match: values of parameters at their bounds, attributes, people, authors, chances."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ostrom.agents.config import AgentConfig
+from ostrom.games import build_game
+from ostrom.ground.errors import StudyError, UsageError
+from ostrom.studies.checks import (
+    RULES,
+    check_asking,
+    check_attributes,
+    check_author,
+    check_chances,
+    check_divisible,
+    check_policy_action,
+    check_spreading,
+)
+from ostrom.studies.factors import Factor, Level
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        ("temperature", [0, 2.5], [-0.1, True, "1"]),
+        ("top_p", [0, 1, 0.5], [-0.1, 1.1, False, "1"]),
+        ("min_p", [0, 1], [-0.1, 1.1, True]),
+        ("top_k", [0, 5, 5.0], [-1, 0.5, True]),
+        ("max_tokens", [1, 5.0], [0, 1.5, True, "9"]),
+        ("seed", [-1, 0], [1.0, True, "1"]),
+        ("stop", ["x", ["x", "y"], []], [3, ["x", 3], ("x",)]),
+        ("reasoning_effort", ["low"], [3, True]),
+        ("extra", [{}], [[], "x"]),
+    ],
+)
+def test_values_that_no_server_could_take(name: str, good: list[Any], bad: list[Any]) -> None:
+    rule = RULES[name][1]
+    assert [rule(value) for value in good] == [True] * len(good)
+    assert [bool(rule(value)) for value in bad] == [False] * len(bad)
+
+
+def test_a_parameter_is_refused_by_name_and_value() -> None:
+    check_asking(AgentConfig(strategy="grim", params={"temperature": None}), "s")
+    for params, key in (({"temprature": 0}, "temprature"), ({"top_p": 2}, "top_p")):
+        with pytest.raises(StudyError) as refused:
+            check_asking(AgentConfig(model="openai/x", params=params), "s")
+        assert refused.value.key == f"agent.params.{key}"
+
+
+@pytest.mark.parametrize("name", ["Age", "1a", "a-b", "", "seed", "game", "strategy", "k", "family"])
+def test_an_attribute_needs_a_name_of_its_own(name: str) -> None:
+    factors = [Factor("k", (Level(1, {}, {"family": "x"}),))]
+    check_attributes([AgentConfig(strategy="grim", attributes={"age_2": 3})], factors, "s")
+    with pytest.raises(StudyError, match="needs a name of its own"):
+        check_attributes([SimpleNamespace(attributes={"age": 1, name: 3})], factors, "s")  # type: ignore[list-item]
+
+
+def seated(**config: Any) -> Any:
+    fields = {"kind": "model", "model": None, "strategy": None, "answer": "action"}
+    framing = SimpleNamespace(chances=config.pop("chances", False))
+    observes = config.pop("observes", False)
+    return SimpleNamespace(
+        name="p", observes=observes, config=SimpleNamespace(framing=framing, **{**fields, **config})
+    )
+
+
+@pytest.mark.parametrize(
+    ("spreads", "generations", "key"),
+    [(True, 1, "mechanism.imitation"), (False, 2, "mechanism.generations"), (False, 1, None)],
+)
+def test_nobody_takes_over_the_way_of_a_person(spreads: bool, generations: int, key: str | None) -> None:
+    rules: Any = SimpleNamespace(spreads=spreads, generations=generations)
+    check_spreading(rules, [[seated()]], "s")
+    if key is None:
+        check_spreading(rules, [[seated(kind="person")]], "s")
+        return
+    with pytest.raises(StudyError) as refused:
+        check_spreading(rules, [[seated(), seated(kind="person")]], "s")
+    assert refused.value.key == key
+
+
+def test_a_model_does_not_play_what_it_wrote() -> None:
+    written: Any = SimpleNamespace(params={"author": "a/b"}, name="g")
+    check_author(written, [[seated(model="a/c")]], "s")
+    check_author(SimpleNamespace(params={}, name="g"), [[seated(model=None)]], "s")  # type: ignore[arg-type]
+    with pytest.raises(StudyError, match="does not play what it wrote"):
+        check_author(written, [[seated(model="a/c"), seated(model="a/b")]], "s")
+
+
+@pytest.mark.parametrize(
+    ("players", "refused"),
+    [
+        ([seated(chances=True, answer="mixture"), seated(answer="mixture")], False),
+        ([seated(chances=True, answer="mixture"), seated()], True),
+        ([seated(chances=True, answer="mixture"), seated(strategy="grim")], False),
+        ([seated(chances=True, answer="mixture"), seated(observes=True)], False),
+        ([seated(chances=True, strategy="grim"), seated()], False),
+        ([seated(), seated()], False),
+    ],
+)
+def test_chances_are_told_where_all_choose_by_chances(players: list[Any], refused: bool) -> None:
+    if not refused:
+        check_chances([players], "s")
+        return
+    with pytest.raises(StudyError, match="all players choose by chances"):
+        check_chances([players], "s")
+
+
+def test_a_default_must_be_an_action_of_the_game() -> None:
+    game = build_game("chicken")
+    check_policy_action(f"default:{game.actions[0][0]}", game, "s")
+    check_policy_action("fail", game, "s")
+    with pytest.raises(StudyError, match="has no such action") as refused:
+        check_policy_action("default:fly", game, "s")
+    assert refused.value.key == "invalid.policy"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((True, False, 0), "stopping rule"),
+        ((False, True, 0), "people come to one server"),
+        ((False, False, 3), "its 3 units"),
+    ],
+)
+def test_what_is_one_whole_cannot_be_divided(given: tuple[bool, bool, int], words: str) -> None:
+    check_divisible("--shard", False, False, 0)
+    with pytest.raises(UsageError, match=words):
+        check_divisible("--shard", *given)
