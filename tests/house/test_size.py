@@ -31,7 +31,7 @@ MOST: dict[str, Size] = {
     "mechanisms": Size(40, 3_049),
     "memory": Size(9, 496),
     "framing": Size(17, 1_971),
-    "models": Size(33, 3_835),
+    "models": Size(33, 3_840),
     "agents": Size(35, 3_033),
     "engine": Size(28, 5_189),
     "data": Size(5, 602),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=621, statements=59_807)
+WHOLE = Size(files=621, statements=59_812)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
