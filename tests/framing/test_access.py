@@ -74,8 +74,8 @@ def test_a_loop_knows_its_place() -> None:
 
 def test_parts_that_are_not_there_are_undefined_and_others_cannot_be_read() -> None:
     assert attribute({"a": 1}, "a") == 1 and attribute(Module({"a": 2}), "a") == 2
-    for value in ({"a": 1}, Module({}), Loop(""), 7):
-        assert isinstance(attribute(value, "nothing"), StrictUndefined)
+    for holder in ({"a": 1}, Module({}), Loop(""), 7):
+        assert isinstance(attribute(holder, "nothing"), StrictUndefined)
     for value, name in (("x", "upper"), ([1], "append"), ({}, "_a"), (Loop(""), "_a")):
         with pytest.raises(SecurityError):
             attribute(value, name)

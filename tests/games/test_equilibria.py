@@ -300,6 +300,7 @@ def test_bargains_by_hand(
 def test_no_bargain_where_no_agreement_is_better_for_both(disagreement: tuple[float, float]) -> None:
     assert bargaining_points(CORNER, disagreement) is None
     assert bargaining_points(build_game("public_goods")) is None
+    assert bargaining_points(outcomes((0, 0), (0, 0), (0, 0), (0, 0))) is None
 
 
 @pytest.mark.parametrize(
@@ -329,7 +330,8 @@ def test_the_least_continuation_is_that_of_the_seat_with_the_most_to_gain() -> N
     paid = np.array([[[3.0, 3], [0, 4]], [[5, 0], [1, 1]]])
     assert least_continuation(TensorGame("g", (AB, AB), paid, (0, 0))) == 0.5
     assert least_continuation(TensorGame("g", (AB, AB), paid[:, :, ::-1].swapaxes(0, 1), (0, 0))) == 0.5
-    assert least_continuation(TensorGame("g", (AB, AB), paid, (0, None))) is None
+    for cooperative, defective in (((0, None), ()), ((0, 0), (1, None)), ((0, None), (1, 1))):
+        assert least_continuation(TensorGame("g", (AB, AB), paid, cooperative, defective)) is None
 
 
 @pytest.mark.parametrize(("seat", "others"), [(-1, (0,)), (2, (0,)), (0, ()), (0, (0, 0))])

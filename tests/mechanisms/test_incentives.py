@@ -60,7 +60,8 @@ def test_the_game_between_ways_to_play_many_rounds() -> None:
     assert once is not None and np.array_equal(once.payoffs, pd.payoffs)
     assert lasting_game(pd, None) is None
     assert lasting_game(game((0, 0), (0, 3), (3, 0), (2, 2)), 0.5) is None
-    assert lasting_game(TensorGame("g", (AB, AB), pd.payoffs, (0, None)), 0.5) is None
+    for cooperative, defective in (((0, None), ()), ((0, 0), (1, None)), ((0, None), (1, 1))):
+        assert lasting_game(TensorGame("g", (AB, AB), pd.payoffs, cooperative, defective), 0.5) is None
 
 
 @pytest.mark.parametrize(("size", "degree", "pairs"), [(3, 2, 3), (5, 4, 10), (6, 4, 12), (7, 2, 7)])
