@@ -18,6 +18,8 @@ from ostrom.framing.access import (
     attribute,
     entry,
     items_of,
+    join_parts,
+    method,
     text_of,
 )
 from ostrom.framing.filters import FILTERS, TESTS, quoted
@@ -99,6 +101,11 @@ def test_what_can_be_written_and_looped_over() -> None:
         text_of(Module({}), work)
     assert items_of({"a": 1}, work) == ["a"] and items_of((1, 2), work) == (1, 2)
     assert work.left == MOST_STEPS - 2
+    assert join_parts(["x" * 50] * 2, work, "-" * 50) == "x" * 50 + "-" * 50 + "x" * 50
+    assert work.left == MOST_STEPS - 4
+    assert list(method({"a": 1}, "values")()) == [1]
+    with pytest.raises(SecurityError, match="'index' of a dict cannot be called"):
+        method({"a": 1}, "index")
     with pytest.raises(TypeError, match="a list is needed, not a str"):
         items_of("abc", work)
 
