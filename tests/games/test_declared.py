@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,8 @@ def test_a_parameter_is_what_is_given_or_its_preset_or_another_one(
 ) -> None:
     game = factory_of("toy", TOY)(*args, **given)
     assert (game.payoff((0, 0)), game.payoff((1, 1)), game.payoff((0, 1))) == (up, down, (1, 2))
+    defaults = {key: p.default for key, p in signature(factory_of("toy", TOY)).parameters.items()}
+    assert defaults == {"preset": "low", "a": None, "b": None, "p": (1, 2), "strict": True}
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,7 @@ LINEAR = (Term(0, 2), Term(1, 2))
         (ClaimFormula((2, 3), 1), CLAIMS, True),
         (ClaimFormula((2, 3), -1), CLAIMS, False),
         (ClaimFormula((3, 2), 1), CLAIMS, False),
+        (ClaimFormula((2, 3), 1), CLAIMS + 1e-9, True),
         (ClaimFormula((2, 3), 1), CLAIMS + 1e-6, False),
         (ClaimFormula((2, 3, 4), 1), CLAIMS, False),
     ],

@@ -103,11 +103,12 @@ def test_amounts_are_a_sequence_of_names() -> None:
     assert (HALVES.levels, HALVES.decimals, HALVES.few) == (5, 1, (2, 3))
     assert (HALVES[-1], HALVES[-2], HALVES[1:3]) == ("pass", "4", ("2.5", "3"))
     assert [HALVES.index(x) for x in (2, 4, "3.5", "pass")] == [0, 4, 3, 5]
-    tried: list[Any] = [2, 4.0, "2.5", "pass", 4.5, 1.5, "2.50", "x", None, []]
-    assert [x in HALVES for x in tried] == [True] * 4 + [False] * 6
+    tried: list[Any] = [2, 4.0, "2.5", "pass", 4.5, 1.5, "2.50", "x", None, [], 2.25]
+    assert [x in HALVES for x in tried] == [True] * 4 + [False] * 7
     assert not Amounts(0, 1).has(True) and Amounts(3, 3).levels == 1
     assert repr(HALVES) == "Amounts(2, 4, 0.5, few=(2, 3), also=('pass',))"
     assert len({HALVES, Amounts(2, 4, 0.5, (2, 3), ("pass",)), Amounts(2, 4, 0.5, (2, 3))}) == 2
+    assert Amounts(2, 4, 0.5) != HALVES
     for beyond in (-1, 5):
         with pytest.raises(IndexError):
             HALVES.value(beyond)
