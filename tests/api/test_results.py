@@ -49,6 +49,22 @@ def test_a_long_table_and_a_long_cell_are_cut() -> None:
     )
 
 
+def test_tables_and_cells_are_whole_up_to_their_bounds() -> None:
+    whole, more = html_table([{"a": 1}] * MOST_ROWS), html_table([{"a": 1}, {"b": 2}] * MOST_ROWS)
+    assert whole.count("<tr>") == MOST_ROWS + 1 and "more rows" not in whole
+    assert more.count("<tr>") == MOST_ROWS + 1 and "and 100 more rows" in more and "<th>b</th>" in more
+    assert f"<td>{'x' * 400}</td>" in html_table([{"a": "x" * 400}])
+    assert f"<td>{'x' * 400}…</td>" in html_table([{"a": "x" * 401}])
+    assert "<td>0.1235</td><td>1<br>2</td><td>0</td>" in html_table([{"a": 0.123456, "b": "1\n2", "c": 0}])
+
+
+def test_the_table_of_a_result_is_its_named_list_or_the_first_list_of_rows() -> None:
+    document = {"names": ["a"], "none": [], "first": [{"a": {"b": 1}}], "second": [{"c": 2}, {"c": 3}]}
+    assert CommandResult(document).table.to_dicts() == [{"a.b": 1}]
+    assert CommandResult(document, rows_key="second").table.to_dicts() == [{"c": 2}, {"c": 3}]
+    assert CommandResult({"names": ["a", {"b": 1}]}).table.is_empty()
+
+
 ASKED = {
     "name": "asked",
     "game": "prisoners_dilemma",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ostrom.games import Game, build_game
 from ostrom.games.equilibria import (
+    bargaining_points,
     best_responses,
     dominant_action,
     dominated_actions,
@@ -25,6 +26,7 @@ from ostrom.games.equilibria import (
     pure_equilibria,
     social_optimum,
 )
+from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.tensor import TensorGame, symmetric_2x2
 from ostrom.ground.errors import GameError
 
@@ -263,3 +265,83 @@ def test_a_mixture_that_guarantees_no_more_than_a_pure_action_by_rounding_is_not
     # 0.1 + 0.2 is not 0.3: by the last digit the crossing would lie inside and win.
     game = symmetric_2x2("tie", ("a", "b"), both=0.3, alone=0.1 + 0.2, other=0.1 + 0.2, neither=0.3)
     assert mixed_maximin(game, 0).mixture == (1.0, 0.0)
+
+
+def outcomes(*points: tuple[float, float]) -> Game:
+    """A game whose four profiles pay the points, in order."""
+    return TensorGame("g", (AB, AB), np.array(points, dtype=float).reshape(2, 2, 2))
+
+
+CORNER = outcomes((0, 0), (0, 2), (2, 2), (4, 0))
+BENT = outcomes((0, 6), (3, 5), (5, 3), (6, 0))
+
+
+@pytest.mark.parametrize(
+    ("game", "disagreement", "nash", "even"),
+    [
+        (CORNER, (0, 0), (2, 2), (8 / 3, 4 / 3)),
+        (CORNER, (1, 0), (2.5, 1.5), (2.8, 1.2)),
+        (CORNER, (3, 0), (3.5, 0.5), (3.5, 0.5)),
+        (CORNER, (0, 1), (2, 2), (2.25, 1.75)),
+        (BENT, (0, 0), (4, 4), (4, 4)),
+        (BENT, (0, 3), (3, 5), (3.125, 4.875)),
+        (outcomes((2, 3), (0, 0), (0, 0), (0, 0)), (1, 1), (2, 3), (2, 3)),
+        (outcomes((0.5, 0.25), (0, 0), (0, 0), (0, 0)), (0, 0), (0.5, 0.25), (0.5, 0.25)),
+    ],
+)
+def test_bargains_by_hand(
+    game: Game, disagreement: tuple[float, float], nash: tuple[float, float], even: tuple[float, float]
+) -> None:
+    found = bargaining_points(game, disagreement)
+    assert found is not None and found.disagreement == disagreement
+    assert found.nash == pytest.approx(nash) and found.kalai_smorodinsky == pytest.approx(even)
+
+
+@pytest.mark.parametrize("disagreement", [(4, 0), (5, 0), (0, 2), (0, 3), (4, 2)])
+def test_no_bargain_where_no_agreement_is_better_for_both(disagreement: tuple[float, float]) -> None:
+    assert bargaining_points(CORNER, disagreement) is None
+    assert bargaining_points(build_game("public_goods")) is None
+    assert bargaining_points(outcomes((0, 0), (0, 0), (0, 0), (0, 0))) is None
+
+
+@pytest.mark.parametrize(
+    ("both", "alone", "other", "neither", "punished", "least"),
+    [
+        (3, 0, 5, 1, None, 0.5),
+        (3, 0, 4, 1, None, 1 / 3),
+        (3, 0, 5, 1, 1, 1.0),
+        (3, 0, 5.5, 1, 1, None),
+        (3, 0, 6, 1, 2, (7**0.5 - 1) / 2),
+        (3, 0, 3, 1, None, 0.0),
+        (3, 2, 5, 1, None, None),
+        (3, 1, 5, 1, None, 0.5),
+        (1, 0, 5, 1, None, None),
+        (0, 0, 5, 1, None, None),
+    ],
+)
+def test_the_least_continuation_by_hand(
+    both: float, alone: float, other: float, neither: float, punished: int | None, least: float | None
+) -> None:
+    game = symmetric_2x2("g", AB, both, alone, other, neither, cooperative=(0, 0))
+    found = least_continuation(game, punished)
+    assert found == (None if least is None else pytest.approx(least))
+
+
+def test_the_least_continuation_is_that_of_the_seat_with_the_most_to_gain() -> None:
+    paid = np.array([[[3.0, 3], [0, 4]], [[5, 0], [1, 1]]])
+    assert least_continuation(TensorGame("g", (AB, AB), paid, (0, 0))) == 0.5
+    assert least_continuation(TensorGame("g", (AB, AB), paid[:, :, ::-1].swapaxes(0, 1), (0, 0))) == 0.5
+    for cooperative, defective in (((0, None), ()), ((0, 0), (1, None)), ((0, None), (1, 1))):
+        assert least_continuation(TensorGame("g", (AB, AB), paid, cooperative, defective)) is None
+
+
+@pytest.mark.parametrize(("seat", "others"), [(-1, (0,)), (2, (0,)), (0, ()), (0, (0, 0))])
+def test_best_responses_need_a_seat_and_all_the_others(seat: int, others: tuple[int, ...]) -> None:
+    with pytest.raises(GameError, match="needs a seat below 2 and all the others' actions"):
+        best_responses(build_game("chicken"), seat, others)
+
+
+def test_a_weakly_dominant_action_is_said_to_be_weak() -> None:
+    weak = outcomes((1, 0), (1, 0), (1, 0), (2, 0))
+    assert dominant_action(weak, 0) == (1, False) and dominant_action(weak, 1) is None
+    assert iterated_elimination(weak).passes == () and not iterated_elimination(weak).solved

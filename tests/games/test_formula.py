@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,3 +139,35 @@ def test_the_printed_trust_game_pays_as_the_symmetric_one_and_tells_the_printed_
     assert "Player 2 receives 20 points" in prompt(plain, 0, payoffs="sentences")
     with pytest.raises(GameError, match="seat 1 must be told its own payoffs"):
         replace(table_of(plain), told=np.stack([plain.payoffs * 2, plain.payoffs]))
+
+
+TWO = np.array([[[4.0, 4], [2, 3]], [[3, 2], [1, 1]]])
+CLAIMS = np.array([[[2.0, 2], [3, 1]], [[1, 3], [3, 3]]])
+LINEAR = (Term(0, 2), Term(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("formula", "payoffs", "fits"),
+    [
+        (Formula(0, LINEAR), TWO, True),
+        (Formula(0, LINEAR), TWO + 1e-10, True),
+        (Formula(0, LINEAR), TWO + 1e-6, False),
+        (Formula(0, LINEAR), 1e6 * TWO, False),
+        (Formula(0, (Term(0, 2e6), Term(1e6, 4e6, 2))), 1e6 * TWO + 1e-4, True),
+        (Formula(1, LINEAR), TWO, False),
+        (Formula(2, LINEAR), TWO, False),
+        (Formula(0, LINEAR[::-1]), TWO, False),
+        (Formula(0, LINEAR[:1]), TWO, False),
+        (Formula(0, (*LINEAR, Term(0, 0))), TWO, False),
+        (ClaimFormula((2, 3), 1), CLAIMS, True),
+        (ClaimFormula((2, 3), -1), CLAIMS, False),
+        (ClaimFormula((3, 2), 1), CLAIMS, False),
+        (ClaimFormula((2, 3), 1), CLAIMS + 1e-9, True),
+        (ClaimFormula((2, 3), 1), CLAIMS + 1e-6, False),
+        (ClaimFormula((2, 3, 4), 1), CLAIMS, False),
+    ],
+)
+def test_a_formula_fits_the_payoffs_that_it_gives_and_no_others(
+    formula: Formula | ClaimFormula, payoffs: np.ndarray[Any, Any], fits: bool
+) -> None:
+    assert [formula.fits(payoffs, seat) for seat in (0, 1)] == [fits, fits]

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 import pytest
 
 from ostrom.agents.strategies import strategies
 from ostrom.games import games
 from ostrom.ground.errors import ParameterError, StudyError
-from ostrom.ground.parameters import Ge, Lt, checked, rule_of, rules_of
+from ostrom.ground.parameters import (
+    Amount,
+    Count,
+    Ge,
+    Gt,
+    InWords,
+    Le,
+    Length,
+    Lt,
+    Number,
+    OneOf,
+    PositiveShare,
+    Share,
+    Whole,
+    bounds_in_words,
+    checked,
+    options_of,
+    rule_of,
+    rules_of,
+)
 from ostrom.ground.registry import Registry
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.networks import networks
@@ -106,3 +127,83 @@ def test_a_checked_function_still_says_what_it_misses() -> None:
 
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'k'"):
         part()  # type: ignore[call-arg]
+
+
+INF, NAN = float("inf"), float("nan")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words", "allowed", "refused"),
+    [
+        (Share, "a number from 0 to 1", [0, 1, 0.5], [-0.01, 1.01, NAN, False]),
+        (PositiveShare, "a number above 0 and at most 1", [0.01, 1], [0, 1.01]),
+        (Amount, "a number of at least 0", [0, 7.5], [-0.1, INF, NAN, 10**400]),
+        (Number, "a finite number", [-3, 0.5, np.float64(2)], [INF, -INF, NAN, 10**400, True]),
+        (Count, "a whole number of at least 1", [1, 10**400, np.int64(2)], [0, 1.0, True, np.bool_(True)]),
+        (Annotated[float, Lt(3)], "a number below 3", [2.9], [3]),
+        (Annotated[float, Le(3)], "a number of at most 3", [3], [3.1]),
+        (Annotated[float, Gt(0), Lt(3)], "a number above 0 and below 3", [1], [0, 3]),
+        (Annotated[int, Ge(0), Lt(3)], "a whole number of at least 0 and below 3", [0, 2], [3, -1]),
+        (Annotated[float, Whole()], "a whole number", [3, 3.0], [3.5, INF, NAN, "3"]),
+        (Literal[1, 2], "1 or 2", [1, 2], [1.0, True, 3]),
+        (Literal[1, 2, 3], "one of 1, 2, 3", [3], [0, "1"]),
+        (Annotated[str, OneOf(("a", "b"))], "a or b", ["a"], ["c", None]),
+        (Annotated[list[str], Length(2, "two texts")], "two texts", [["a", "b"]], ["ab", ["a"], ["a", 1], 2]),
+        (Annotated[str | None, InWords("one or none")], "one or none", ["x", None], [1]),
+        (Annotated[str, "a mark of others"], "a text", ["x"], [1]),
+        (bool | None, "true or false or null", [True, None], [1, 0]),
+    ],
+)  # fmt: skip
+def test_bounds_hold_at_their_ends(
+    annotation: Any, words: str, allowed: list[Any], refused: list[Any]
+) -> None:
+    rule = rule_of(annotation)
+    assert rule is not None and rule.words == words
+    assert [value for value in allowed if not rule.fits(value)] == []
+    assert [value for value in refused if rule.fits(value)] == []
+
+
+@pytest.mark.parametrize("annotation", [Any, list, dict[str, int], int | list[int]])
+def test_an_annotation_of_something_else_allows_everything(annotation: Any) -> None:
+    assert rule_of(annotation) is None
+
+
+@dataclass
+class Talk:
+    when: Literal["before", "after"]
+    length: Count = 280
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "first", "line"),
+    [
+        (7, "talk", "when", "talk must be a mapping, found 7 (allowed: when, length)"),
+        ("after", "talk", None, "talk must be a mapping, found 'after' (allowed: when, length)"),
+        ({"length": 3}, "talk", None, "talk needs 'when', found {'length': 3} (allowed: when, length)"),
+        ({"when": "after", "x": 1}, "talk", None, "unknown key 'x' of talk (allowed: when, length)"),
+        ("aftr", "talk", "when", "talk.when must be before or after, found 'aftr', did you mean 'after'?"),
+        ({"when": "after", "length": 0}, "", None, "length must be a whole number of at least 1, found 0"),
+    ],
+)
+def test_options_are_refused_where_they_stand(options: Any, key: str, first: str | None, line: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        options_of(Talk, options, key, first=first)
+    assert str(caught.value) == line
+    assert options_of(Talk, "after", "talk", first="when") == Talk("after")
+
+
+def test_checks_reach_arguments_by_place_and_by_name_and_spare_defaults() -> None:
+    @checked
+    def part(first: Count, *rest: Any, low: Share = 2.0, high: Count = 1, **more: Any) -> Any:
+        return first, rest, low, high, more
+
+    assert part(1, -1, low=2.0, more=-1) == (1, (-1,), 2.0, 1, {"more": -1})
+    for arguments, named in (
+        (((0,), {}), "first"),
+        (((1,), {"low": 3.0}), "low"),
+        (((1,), {"high": 0}), "high"),
+    ):
+        with pytest.raises(ParameterError, match=f"^{named} must be"):
+            part(*arguments[0], **arguments[1])
+    assert set(rules_of(part)) == {"first", "low", "high"}
+    assert bounds_in_words(part) == "first, high: a whole number of at least 1; low: a number from 0 to 1"

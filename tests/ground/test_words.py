@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from ostrom.ground.words import how_many, listed
+from ostrom.ground.words import how_many, listed, scalar
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,19 @@ def test_one_is_not_several(noun: str, many: str) -> None:
 
 def test_names_in_a_sentence() -> None:
     assert [listed("abc"[:n]) for n in range(4)] == ["nothing", "a", "a and b", "a, b and c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("TRUE", True),
+        ("False", False),
+        ("None", None),
+        ("null", None),
+        ("-3", -3),
+        ("1e3", 1000.0),
+        ("3x", "3x"),
+    ],
+)
+def test_a_word_on_a_command_line_is_read_as_what_it_is(text: str, value: Any) -> None:
+    assert scalar(text) == value and type(scalar(text)) is type(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from math import exp, sqrt
+from math import exp, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.catalog.evolution import Evolution, sentences
 from ostrom.mechanisms.protocol import Decision, Outcome
-from ostrom.mechanisms.selection import fermi, next_parents
+from ostrom.mechanisms.selection import draw_index, fermi, next_parents, takeover
 
 PD = build_game("prisoners_dilemma:coopeval")
 KIND, BAD = "Be a cooperator. Be fair.", "Be a defector. Trust nobody."
@@ -289,3 +289,67 @@ def test_what_cannot_evolve_is_refused() -> None:
     ):
         with pytest.raises(StudyError, match=says):
             mechanisms.build({"name": "evolution", "genomes": [KIND], **changes})
+
+
+@pytest.mark.parametrize(
+    ("rule", "strength", "own", "others", "chances"),
+    [
+        ("pairwise", 0.0, 1.0, [0.0, 3.0], [0.25, 0.25]),
+        ("pairwise", log(3), 0.0, [1.0], [0.75]),
+        ("pairwise", log(3), 1.0, [0.0], [0.25]),
+        ("imitation", log(2), 1.0, [0.0], [1 / 3]),
+        ("imitation", log(2), 0.0, [0.0, 1.0], [0.25, 0.5]),
+        ("death-birth", log(2), 9.0, [0.0, 1.0], [1 / 3, 2 / 3]),
+        ("death-birth", 1e6, 0.0, [0.0, 1e6], [0.0, 1.0]),
+        ("imitation", 1.0, 1.0, [], []),
+    ],
+)
+def test_the_chances_of_a_takeover_by_hand(
+    rule: str, strength: float, own: float, others: list[float], chances: list[float]
+) -> None:
+    assert takeover(rule, strength, own, others) == pytest.approx(chances)
+
+
+@pytest.mark.parametrize(
+    ("chances", "u", "place"),
+    [
+        ([0.5, 0.5], 0.0, 0),
+        ([0.5, 0.5], 0.5, 1),
+        ([0.5, 0.25], 0.75, None),
+        ([0.0, 1.0], 0.0, 1),
+        ([], 0.0, None),
+    ],
+)
+def test_a_number_falls_on_the_place_that_ends_above_it(
+    chances: list[float], u: float, place: int | None
+) -> None:
+    assert draw_index(chances, u) == place
+
+
+@pytest.mark.parametrize(
+    ("rule", "payoffs", "change", "parents", "newborn"),
+    [
+        ("proportional", [0.0, 4.0, -1.0], {}, [1, 1, 1], [True] * 3),
+        ("proportional", [2.0, 4.0, 1.0], {"least": 2.0}, [1, 1, 1], [True] * 3),
+        ("tournament", [0.0, 4.0, 1.0], {"size": 60}, [1, 1, 1], [True] * 3),
+        ("moran", [0.0, 4.0, 1.0], {"births": 0}, [0, 1, 2], [False] * 3),
+        ("moran", [0.0, 9.0, 1.0], {"births": 60, "strength": 1e6}, [1, 1, 1], [True] * 3),
+        ("imitation", [0.0, 9.0], {"strength": 1e6}, [1, 1], [True, False]),
+        ("imitation", [9.0, 0.0], {"strength": 1e6}, [0, 0], [False, True]),
+        ("imitation", [0.0], {}, [0], [False]),
+    ],
+)
+def test_who_is_born_of_whom_where_chance_has_no_say(
+    rule: str, payoffs: list[float], change: dict[str, Any], parents: list[int], newborn: list[bool]
+) -> None:
+    found = next_parents(rule, payoffs, np.random.default_rng(0), **{**HOW, **change})
+    assert found == (parents, newborn)
+
+
+def test_parents_are_drawn_evenly_where_nobody_earns_more_than_the_least() -> None:
+    found = {
+        p
+        for seed in range(9)
+        for p in next_parents("proportional", [1, 1], np.random.default_rng(seed), **{**HOW, "least": 1.0})[0]
+    }
+    assert found == {0, 1}

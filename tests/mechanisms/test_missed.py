@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -16,8 +17,8 @@ from ostrom.games import build_game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
-from ostrom.mechanisms.missing import MISSED, Missing
-from ostrom.mechanisms.protocol import Decision, Outcome
+from ostrom.mechanisms.missing import MISSED, Missing, missed_by, missing_of, void_round
+from ostrom.mechanisms.protocol import Decision, History, Outcome
 from ostrom.memory import memories
 from ostrom.testing.check_mechanism import Playing, drive
 
@@ -172,3 +173,77 @@ def test_strategies_see_only_rounds_that_were_played(memory: str) -> None:
     with_gap, whole = outcome(True), outcome(False)
     assert [r.void for r in with_gap.rounds] == [False, True, False, False]
     assert [r.actions for r in with_gap.rounds if not r.void] == [r.actions for r in whole.rounds][:3]
+
+
+@pytest.mark.parametrize(
+    ("rule", "at_most", "late", "by"),
+    [
+        ("mark", None, [0], None),
+        ("mark", 1, [0], [1]),
+        ("mark", 2, [0], None),
+        ("mark", 1, [1], None),
+        ("mark", 0, [1], [2]),
+        ("mark", 1, [0, 1], [1, 2]),
+        ("mark", 0, [], None),
+        ("default:defect", 1, [0], [1]),
+        ("end-visit", None, [1], [2]),
+        ("end-visit", None, [], None),
+    ],
+)
+def test_a_match_ends_when_a_player_has_missed_more_rounds_than_it_may(
+    rule: str, at_most: int | None, late: list[int], by: list[int] | None
+) -> None:
+    times = Counter({0: 1})
+    found = Missing(rule, at_most).ends(times, late)
+    assert found == ({} if by is None else {"ended": "missed", "missed_by": by})
+    assert times[0] == 1 + late.count(0) and times[1] == late.count(1)
+
+
+@pytest.mark.parametrize(
+    ("missed", "at_most", "words"),
+    [
+        (None, 1, "missed_at_most needs a rule"),
+        ("end-visit", 1, "does not go with missed: end-visit"),
+        ("default:", None, "missed must be mark, end-visit or default:<action>, found 'default:'"),
+        ("defaul:x", None, "found 'defaul:x'"),
+        (True, None, "found True"),
+        ("mark", -1, "missed_at_most must be a whole number of at least 0"),
+    ],
+)
+def test_rules_that_say_nothing_are_refused(missed: Any, at_most: int | None, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        missing_of(missed, at_most)
+
+
+def test_what_is_played_for_whoever_misses() -> None:
+    assert missing_of(None) is None and missing_of("end-visit") == Missing("end-visit")
+    rule = missing_of("default:defect", 0)
+    assert rule is not None and (rule.default, rule.voids, rule.at_most) == ("defect", False, 0)
+    assert Missing("mark").voids and Missing("mark").default is None
+    said = [Answer(C, "person"), MISSED, Answer(D, "exact")]
+    assert missed_by(said) == (1,)
+    assert rule.filled(said) == [said[0], Answer("defect", "missed"), said[2]]
+    void = void_round(PD, 3, (1,), (4, 5))
+    assert (void.number, void.actions, void.payoffs, void.players, void.missed) == (
+        3,
+        (),
+        (0.0, 0.0),
+        (4, 5),
+        (1,),
+    )
+    with pytest.raises(GameError, match=r"seat 1 of game prisoners_dilemma has no such action \(found 'run'"):
+        Missing("default:run").check(PD)
+
+
+def test_a_past_is_cut_like_a_list_and_does_not_grow() -> None:
+    rounds = [void_round(PD, number, (0,)) for number in range(1, 6)]
+    past, plain = History(rounds, 3), rounds[:3]
+    cuts = [(None, None, None), (1, None, None), (-2, None, None), (0, -1, 2), (2, 1, None), (None, 9, None)]
+    for start, stop, step in [*cuts, (None, None, -1), (2, 0, -1), (9, None, -2)]:
+        assert past[start:stop:step] == plain[start:stop:step]
+    assert past[-1] is rounds[2] and past[0] is rounds[0] and list(past) == plain and len(past) == 3
+    for beyond in (3, -4):
+        with pytest.raises(IndexError):
+            past[beyond]
+    assert past.listed() == plain and History(rounds).listed() is rounds
+    assert History(rounds, 3, gaps=True).listed() == []

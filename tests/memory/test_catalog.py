@@ -344,3 +344,60 @@ def test_curated_keeps_what_was_chosen_and_never_brings_back_the_rest() -> None:
 def test_wrong_parameters_are_refused(spec: str, reason: str) -> None:
     with pytest.raises(StudyError, match=reason):
         memories.build(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "rounds", "lines", "notes"),
+    [
+        ("full", 9, 9, 0), ("window:3", 9, 3, 0), ("window:3", 2, 2, 0), ("window:0", 2, 0, 0),
+        ("forgetting:0.2", 9, 9, 0), ("forgetting:0.2,most=3", 9, 3, 0), ("forgiving:2,most=3", 2, 2, 0),
+        ("asked:3", 9, 3, 6), ("asked:3", 2, 2, 0), ("curated:3", 4, 3, 1), ("curated:3", 2, 2, 0),
+        ("retrieval:3", 9, 3, 0), ("retrieval:3,by=notes", 9, 3, 9), ("retrieval:3", 2, 2, 0),
+        ("summary:keep=2,every=3,words=20", 30, 9, 9), ("summary:keep=2,every=3,words=20", 5, 5, 1),
+        ("summary:keep=2,every=3,words=20", 4, 4, 0), ("summary:keep=2,every=3,words=20", 1, 1, 0),
+    ],
+)  # fmt: skip
+def test_how_much_a_memory_shows_and_asks_at_most(spec: str, rounds: int, lines: int, notes: int) -> None:
+    memory = memories.build(spec)
+    assert (memory.most_lines(rounds), memory.most_notes(rounds)) == (lines, notes)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "notes", "covers", "shown"),
+    [
+        (4, [], None, []),
+        (5, [], 3, [1, 2, 3]),
+        (7, [Note("old", 3)], None, []),
+        (8, [Note("older", 1), Note("old", 3)], 6, [4, 5, 6]),
+    ],
+)
+def test_a_summary_is_due_when_enough_rounds_have_grown_old(
+    rounds: int, notes: list[Note], covers: int | None, shown: list[int]
+) -> None:
+    game = GAMES[0]
+    view = view_after(game, play_rounds(game, [(0, 0)] * rounds))
+    memory = memories.build("summary:keep=2,every=3,words=20")
+    due = memory.due(view, notes)
+    assert (due.covers if due else None, [r.number for r in due.rounds] if due else []) == (covers, shown)
+    assert due is None or due.old == (notes[-1].text if notes else None)
+    kept = memory.show(view, draws(), notes)
+    assert kept.note == (notes[-1].text if notes else None)
+    assert [r.number for r in kept.rounds] == list(range(notes[-1].covers + 1 if notes else 1, rounds + 1))
+
+
+@pytest.mark.parametrize(
+    ("spec", "seat", "shown"),
+    [
+        ("forgiving:0", 0, [1, 4]),
+        ("forgiving:1", 0, [1, 4, 5]),
+        ("forgiving:3", 0, [1, 3, 4, 5]),
+        ("forgiving:0", 1, [1, 2, 4]),
+        ("forgiving:0,whose=anyone", 0, [1, 4]),
+        ("forgiving:0,whose=anyone", 1, [1, 4]),
+        ("forgiving:3,most=2", 0, [4, 5]),
+    ],
+)
+def test_old_defections_are_forgiven(spec: str, seat: int, shown: list[int]) -> None:
+    game = GAMES[0]
+    past = play_rounds(game, [(0, 0), (0, 1), (1, 1), (0, 0), (1, 1)])
+    assert [r.number for r in show(spec, game, past, seat).rounds] == shown

@@ -1,4 +1,4 @@
-"""TODO."""
+"""How two games differ, and whether they pay the same with their actions in another order."""
 
 from itertools import permutations, product
 
