@@ -30,6 +30,8 @@ UNBOUND = {"words": None}
         {**MODEL, "framing": UNBOUND, "answer": "explained", "style": "direct"},
         {"strategy": "grim", "framing": UNBOUND},
         {"mcp": "seat", "constrain": "never"},
+        {**MODEL, "style": "logprob"},
+        {**MODEL, "constrain": "always"},
     ],
 )
 def test_what_goes_together_is_taken(given: dict[str, Any]) -> None:
@@ -122,4 +124,5 @@ def test_equal_numbers_play_alike_and_tools_are_written_where_there_are_some() -
     served = AgentConfig(**MODEL, tools=["notes", {"mcp": {"command": ["serve"]}}])
     assert served.tools == ["notes", {"name": "mcp", "command": ["serve"]}]
     assert served.commands == [("agent.tools", ["serve"])]
-    assert AgentConfig(mcp="seat").commands == []  # type: ignore[arg-type]  # as it is written in a study
+    assert OutsideSeat(command=["serve"]).command == ["serve"] and OutsideSeat().command is None
+    assert AgentConfig(mcp="seat").commands == []

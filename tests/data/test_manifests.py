@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -15,6 +16,7 @@ from ostrom.data.early_looks import (
     counted_looks,
     early_looks,
     goes_on,
+    record_early_look,
     seeds_missing,
     seeds_of,
 )
@@ -146,3 +148,45 @@ def test_a_sequential_design_goes_on_until_its_last_look_says_stop(
     if text is not None:
         (tmp_path / DECIDED).write_text(text)
     assert goes_on(tmp_path) == on
+
+
+def test_parts_that_a_manifest_lacks_are_empty_and_keys_are_sorted() -> None:
+    bare: dict[str, Any] = {"study": {}, "models": None, "prompts": None, "versions": None, "created": None}
+    full = {**bare, "study": dict.fromkeys("hgfedcba", 1)}
+    assert [key for key, _, _ in changes(full, bare)] == list("abcdefgh")
+    assert study_hash(bare) == study_hash({"study": {}}) and settings_of(bare) == {"model": "", "day": ""}
+
+
+@pytest.mark.parametrize(
+    ("states", "manifest", "shard", "recorded"),
+    [
+        ("ddd", {}, None, (3, 0, 4)),
+        ("dddd", {}, None, None),
+        ("dddf", {}, None, (4, 1, 4)),  # it may be played again
+        ("dddd", {"study": {"seeds": 1}, "registered": {"sample": {"seeds": 2}}}, None, (4, 0, 12)),
+        ("dddd", {"study": {"stop": {"x": 1}}}, None, (4, 0, 5)),
+        ("dddd", {}, "1/2", (4, 0, 8)),
+        ("d", {"registered": None}, None, None),
+    ],
+)
+def test_a_look_at_an_open_registered_run_is_recorded_once(
+    states: str,
+    manifest: dict[str, Any],
+    shard: str | None,
+    recorded: tuple[int, int, int] | None,
+    tmp_path: Path,
+) -> None:
+    class Planned:
+        planned = 4
+
+        def __len__(self) -> int:
+            return 8
+
+    plan: Any = Planned()
+    plan.shard = shard
+    ended = {unit: "failed" if state == "f" else "done" for unit, state in enumerate(states)}
+    rows: Any = SimpleNamespace(plan=plan, journal=SimpleNamespace(states=lambda: ended, entries=9))
+    for _ in range(2):
+        record_early_look(tmp_path, rows, {"study": {}, "registered": {"sha": "x"}, **manifest})
+    looks = [(each.ended, each.failed, each.planned) for each in early_looks(tmp_path)]
+    assert looks == ([] if recorded is None else [recorded])
