@@ -148,22 +148,22 @@ def test_units_that_ended_and_began_stand_in_one_order(
 @pytest.mark.parametrize(
     ("answer", "act", "columns"),
     [
-        (Answer("defect", "strict", {"cooperate": 0.2, "defect": 0.8}), True, {0: "defect", 4: 0.2}),
-        (Answer("defect", "strict", {"cooperate": 0.2, "defect": 0.8}), False, {4: None}),
-        (Answer("defect", "strict", {"cooperate": 0.2, "defect": 0.7, "delegate": 0.1}), True, {4: None}),
-        (Answer("defect", "strict", None, None, {"labels": {"defect": "B"}}), True, {1: "B", 3: None}),
-        (Answer("defect", "strict", None, None, {"labels": {"defect": "B"}}), False, {1: None}),
+        (Answer("defect", "exact", {"cooperate": 0.2, "defect": 0.8}), True, {0: "defect", 4: 0.2}),
+        (Answer("defect", "exact", {"cooperate": 0.2, "defect": 0.8}), False, {4: None}),
+        (Answer("defect", "exact", {"cooperate": 0.2, "defect": 0.7, "delegate": 0.1}), True, {4: None}),
+        (Answer("defect", "exact", None, None, {"labels": {"defect": "B"}}), True, {1: "B", 3: None}),
+        (Answer("defect", "exact", None, None, {"labels": {"defect": "B"}}), False, {1: None}),
         (Answer({"a": 1}, "policy", None, "n"), True, {0: '{"a":1}', 1: None, 5: "policy", 6: 7, 7: "n"}),
-        (Answer("x", "strict", None, None, {"order": ["b", "a"], "rationale": "r", "copied": True}), False,
+        (Answer("x", "exact", None, None, {"order": ["b", "a"], "rationale": "r", "copied": True}), False,
          {2: '["b","a"]', 8: "r", 9: True, 10: None}),
-        (Answer("x", "strict", None, None, {"order": [], "columns": {"k": 1}}), False,
+        (Answer("x", "exact", None, None, {"order": [], "columns": {"k": 1}}), False,
          {2: None, 9: False, 10: '{"k":1}'}),
     ],
 )  # fmt: skip
 def test_an_answer_is_told_in_columns(answer: Answer, act: bool, columns: dict[int, Any]) -> None:
     said = said_of(PRISONERS_DILEMMA, 0, answer, 7, act=act)
     assert {place: said[place] for place in columns} == columns
-    assert said_of(NO_COOPERATION, 0, Answer("J", "strict", {"J": 1.0, "F": 0.0}), 0, act=True)[4] is None
+    assert said_of(NO_COOPERATION, 0, Answer("J", "exact", {"J": 1.0, "F": 0.0}), 0, act=True)[4] is None
 
 
 @pytest.mark.parametrize(
