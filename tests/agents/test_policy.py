@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ostrom.agents.policy import SkipMatch, apply_policy, check_policy
-from ostrom.answers import Choice, Form, Mixture, Record, Text
+from ostrom.answers import Choice, Form, Mixture, Number, Record, Text
 from ostrom.ground.errors import InvalidAnswers, StudyError
 
 OPTIONS = ("a", "b", "c", "d")
@@ -100,3 +100,28 @@ def test_policies_that_exist(policy: str) -> None:
 def test_policies_that_do_not(policy: str) -> None:
     with pytest.raises(StudyError, match="no such policy"):
         check_policy(policy)
+
+
+def test_amounts_are_drawn_and_named_like_options() -> None:
+    amounts = Number(0, 10, 5)
+    assert {drawn(amounts, seed=seed).value for seed in range(30)} == {0, 5, 10}
+    assert drawn(amounts, "default:5").value == 5
+    with pytest.raises(InvalidAnswers, match="and the policy default:4 gives none"):
+        drawn(amounts, "default:4")
+    part = {"n": {"type": "integer", "minimum": 1, "maximum": 3}}
+    record = Record("r", {"type": "object", "properties": part, "required": ["n"]})
+    assert {drawn(record, seed=seed).value["n"] for seed in range(40)} == {1, 2, 3}
+    for bound in ("minimum", "maximum"):
+        loose = {"n": {key: value for key, value in part["n"].items() if key != bound}}
+        with pytest.raises(InvalidAnswers, match="cannot draw"):
+            drawn(Record("r", {"type": "object", "properties": loose, "required": ["n"]}))
+
+
+@pytest.mark.parametrize("policy", ["uniform", "default:a", "fail", "skip-match"])
+def test_a_refusal_is_told_from_an_answer_that_could_not_be_read(policy: str) -> None:
+    try:
+        answer = apply_policy(policy, Choice(OPTIONS), "why", np.random.default_rng(0), refused=True)
+    except (InvalidAnswers, SkipMatch) as error:
+        assert str(error) == "refused: why"
+    else:
+        assert (answer.reading, answer.note) == ("refused", f"{policy}: why")

@@ -335,3 +335,53 @@ def test_a_forecast_counts_calls_of_tools() -> None:
     likely, more = plain.likely["calls"], with_tools.likely["calls"]
     assert likely and more == 2 * likely
     assert (with_tools.at_most["calls"] or 0) >= 9 * likely
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("1 ** 200", "1"), ("1 ** -200", "1"), ("1" * 400 + " - 1 * 0", "1" * 400), ("+3 - -2", "5"),
+        ("6 / 4 * 2", "3"),
+        ("10 ** 200 / 10 ** 199", "10"), (" " * 498 + "11", "11"),
+    ],
+)  # fmt: skip
+def test_arithmetic_goes_up_to_its_bounds(expression: str, value: str) -> None:
+    assert calculated(expression) == value
+
+
+@pytest.mark.parametrize(
+    ("expression", "line"),
+    [("1 ** 201", "power"), ("1 ** -201", "power"), ("4 ** 0.5", "power"), ("10 ** 201", "power"),
+     ("123 ** 134", "digits"),
+     ("(1/100) ** 134", "digits"), ("1 % 2", "only numbers"), ("~1", "only numbers"), ("1j", "only numbers")],
+)  # fmt: skip
+def test_arithmetic_ends_beyond_its_bounds(expression: str, line: str) -> None:
+    with pytest.raises(ToolFailed, match=line):
+        calculated(expression)
+
+
+@pytest.mark.parametrize(
+    ("share", "line"),
+    [
+        ({"A0": 100, "A1": 0}, "player_1: 3, player_2: 3"), ({"A0": 100.5, "A1": -0.5}, "needs percentages"),
+        ({"A0": True, "A1": 99}, "needs percentages"), ({"A0": "50", "A1": 50}, "needs percentages"),
+        ({"A0": 60, "A1": 41}, "add up to 101 and not to 100"), (None, "needs percentages"),
+        ([100], "needs percentages"),
+        ({"A0": 0.1, "A1": 99.9}, "player_1: 4.998, player_2: 0.003"),
+    ],
+)  # fmt: skip
+def test_percentages_are_numbers_from_0_to_100_that_add_up(share: Any, line: str) -> None:
+    assert line in use("calculator", "expected_payoffs", player_1=share, player_2="A0")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "line"),
+    [
+        (1, 100, "round 1: "), (2, 2, "round 2: "), (0, 1, "whole numbers"), (True, 2, "whole numbers"),
+        (1, 2.0, "whole numbers"), (2, 101, "round 2: "), (2, 102, "at most 100"),
+    ],
+)  # fmt: skip
+def test_a_look_back_has_bounds(first: Any, last: Any, line: str) -> None:
+    assert line in use("past", "look_back", first=first, last=last)
+    assert use("notes", "write_note", text="x" * 2000) == "kept as note 1"
+    assert "at most 2000" in use("notes", "write_note", text=7)

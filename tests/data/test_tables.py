@@ -11,7 +11,22 @@ from weakref import finalize
 import pytest
 
 from ostrom.data import tables
-from ostrom.data.tables import BATCH, factor_types, write_csv, write_parquet
+from ostrom.data.tables import (
+    BATCH,
+    _common_type,
+    _even,
+    _series,
+    _size,
+    batches,
+    export_rows,
+    factor_types,
+    safe,
+    safe_rows,
+    write_csv,
+    write_jsonl,
+    write_parquet,
+)
+from ostrom.ground.errors import UsageError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 
@@ -105,3 +120,80 @@ def test_values_stand_under_their_names_in_csv(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [{"a": 1, "b": None}, {"b": "x,y", "a": 2}]
     assert write_csv(path, iter(rows), {}) == 2
     assert path.read_text(encoding="utf-8").splitlines() == ["a,b", "1,", '2,"x,y"']
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1, 2], int), ([1, None, 2.5], float), ([1.0], float), ([True, False], bool), ([True, None], bool),
+        ([True, 1], str), ([1, "a"], str), ([], str), ([None], str),
+    ],
+)  # fmt: skip
+def test_a_column_has_the_type_that_its_levels_share(values: list[Any], kind: type) -> None:
+    assert _common_type(values) is kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "kept"),
+    [
+        (float, ["1.5", "", None, 2], [1.5, None, None, 2.0]),
+        (int, [1, None, 3], [1, None, 3]),
+        (bool, [True, None], [True, None]),
+        (str, ["a", None, 7, True], ["a", None, "7", "True"]),
+    ],
+)
+def test_values_become_those_of_their_column(kind: type, values: list[Any], kept: list[Any]) -> None:
+    assert _series("x", values, {"x": kind}).to_list() == kept
+    assert _series("unlisted", values, {}).dtype == polars.String
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [(f"{first}x", f"'{first}x") for first in "=+-@\t\r＝＋－＠"]
+    + [(" \n=x", "' \n=x"), ("a=1", "a=1"), ("", ""), (-1, -1), (None, None), ("'=", "'=")],
+)
+def test_no_text_begins_a_formula(text: object, kept: object) -> None:
+    assert safe(text) == kept
+    assert list(safe_rows([{"=a": text}])) == [{"'=a": kept}]
+
+
+def test_rows_come_in_lists_and_frames_of_one_size() -> None:
+    assert list(batches(range(5), 2)) == [[0, 1], [2, 3], [4]]
+    assert list(batches(range(4), 2)) == [[0, 1], [2, 3]]
+    for heights, even in (
+        ([3, BATCH - 3], [BATCH]),
+        ([BATCH + 1, 1], [BATCH, 2]),
+        ([2 * BATCH], [BATCH] * 2),
+        ([], []),
+    ):
+        parts = _even(polars.DataFrame({"x": range(n)}) for n in heights)
+        assert [part.height for part in parts] == even
+
+
+def test_the_size_of_a_frame_follows_from_its_rows() -> None:
+    full = polars.DataFrame({"n": [1] * 9, "b": [True] * 9, "t": ["é"] * 9})
+    assert _size(full) == 9 * 8 + 2 + 9 * 2
+    assert _size(full.with_columns(n=polars.Series([None] + [1] * 8))) == 9 * 8 + 2 + 2 + 9 * 2
+    assert _size(full.select("n")) == 72
+
+
+def test_lines_are_counted_in_every_format(tmp_path: Path) -> None:
+    assert (
+        write_jsonl(tmp_path / "t.jsonl", rows(3), TYPES)
+        == 3
+        == write_csv(tmp_path / "t.csv", rows(3), TYPES)
+    )
+    assert len((tmp_path / "t.jsonl").read_bytes().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("format", "safe", "said"),
+    [
+        ("xlsx", False, r"--format 'xlsx' \(allowed: parquet, csv, jsonl\)"),
+        ("jsonl", True, "--safe is for --format csv"),
+    ],
+)
+def test_a_format_that_is_none_is_refused(format: str, safe: bool, said: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=said):
+        export_rows(SimpleNamespace(), format, tmp_path / "out", safe=safe)  # type: ignore[arg-type]
+    assert not (tmp_path / "out").exists()

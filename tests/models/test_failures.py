@@ -19,6 +19,7 @@ from ostrom.engine.retries import RetryPolicy
 from ostrom.ground.errors import (
     AccessRefused,
     ConnectionFailed,
+    ContentRefused,
     ContextExceeded,
     MalformedReply,
     ModelError,
@@ -29,7 +30,15 @@ from ostrom.ground.errors import (
 )
 from ostrom.models import Reply, open_model
 from ostrom.models.base import Message, Request
-from ostrom.models.failures import from_status, one_line, retry_after
+from ostrom.models.failures import (
+    LONGEST,
+    from_error_object,
+    from_status,
+    make,
+    message_in,
+    one_line,
+    retry_after,
+)
 from ostrom.models.openai_wire import decode
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
@@ -300,3 +309,74 @@ class _raw_server:
         self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
         self.thread.join()
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "said", "kind"),
+    [
+        (300, None, "", RequestRefused),
+        (399, None, "", RequestRefused),
+        (400, None, "", RequestRefused),
+        (499, None, "", RequestRefused),
+        (500, None, "", ServerFailed),
+        (409, None, "", ServerFailed),
+        (425, None, "", ServerFailed),
+        (402, None, "", AccessRefused),
+        (408, None, "", TimedOut),
+        (413, None, "", ContextExceeded),
+        (429, None, "", RateLimited),
+        (429, "insufficient_quota", "", AccessRefused),
+        (400, "insufficient_quota", "", RequestRefused),
+        (400, "content_filter", "", ContentRefused),
+        (451, None, "flagged", ContentRefused),
+        (403, None, "flagged", ContentRefused),
+        (404, None, "flagged", RequestRefused),
+        (400, "unsupported_parameter", "moderation is off", RequestRefused),
+        (400, None, "the prompt is too long", ContextExceeded),
+        (422, "context_length_exceeded", "", ContextExceeded),
+        (403, None, "the prompt is too long", AccessRefused),
+        (400, "invalid_value", "the context length", RequestRefused),
+    ],
+)
+def test_a_status_a_code_and_words_decide_the_error(
+    status: int, code: str | None, said: str, kind: type[ModelError]
+) -> None:
+    error = make(status, "m", said, code=code)
+    assert (type(error), error.status) == (kind, status)
+    assert str(error).endswith(f"({status}): {said}" if said else f"({status})")
+    assert ("redirects elsewhere" in str(error)) == (status < 400)
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [(399, 500), (400, 400), (429, 429), (599, 599), (600, 500), ("429", 500), (None, 500)],
+)
+def test_an_error_within_a_reply_has_the_status_it_names(code: object, status: int) -> None:
+    assert from_error_object({"code": code, "message": "no"}, who="m").status == status
+    assert from_error_object("no", who="m").status == 500
+
+
+@pytest.mark.parametrize(
+    ("document", "body", "said"),
+    [
+        (None, b" <html>", "an HTML page"),
+        (None, b" busy ", "busy"),
+        ([], b"[]", "[]"),
+        ({"error": "a", "message": "b"}, b"", "a"),
+        ({"error": {}, "message": "b"}, b"", "b"),
+        ({"error": {"msg": "m", "type": "t", "code": "c"}}, b"", "m"),
+        ({"error": {"type": "t", "code": "c"}}, b"", "t"),
+        ({"error": {"code": 7}}, b"", "7"),
+        ({"errors": [{"message": "first"}, {"message": "second"}]}, b"", "first"),
+        ({"errors": []}, b"x", ""),
+        ({"detail": ["d"]}, b"", "d"),
+    ],
+)
+def test_words_are_taken_from_where_servers_put_them(document: object, body: bytes, said: str) -> None:
+    assert message_in(document, body) == said
+
+
+@pytest.mark.parametrize(("length", "cut"), [(LONGEST, False), (LONGEST + 1, True)])
+def test_a_line_is_cut_where_it_is_too_long(length: int, cut: bool) -> None:
+    line = one_line("x" * length)
+    assert (len(line), line.endswith("…")) == (LONGEST, cut)

@@ -8,9 +8,18 @@ import pytest
 
 from ostrom.ground.errors import AccessRefused, StudyError, UnknownName, UsageError
 from ostrom.models import STARTED, Reply, model_names, open_model
-from ostrom.models.dialects import DIALECTS
+from ostrom.models.dialects import DIALECTS, check_values
 from ostrom.models.grants import say_allowed
-from ostrom.models.services import SERVICES, checked_url
+from ostrom.models.services import (
+    SERVICES,
+    checked_url,
+    first_set,
+    full_name,
+    home_of,
+    is_local,
+    origin,
+    variant_of,
+)
 from ostrom.testing.server import LoopbackServer
 
 Ask = Callable[..., Reply]
@@ -173,3 +182,58 @@ def test_a_missing_package_gets_an_install_hint() -> None:
     except ImportError:
         with pytest.raises(UsageError, match=r"pip install 'ostrom\[inspect\]'"):
             open_model("inspect/google/gemini")
+
+
+@pytest.mark.parametrize(
+    ("setting", "right", "wrong"),
+    [
+        ("scale", [-10, 10, 0.5, None], [-10.1, 10.1, True, "1"]),
+        ("gpu", ["all", "none", 0, 3], [-1, True, False, 1.5, "some"]),
+        ("timeout", [0.1], [0, True, "9"]),
+        ("start", [0.1], [0, -1]),
+        *((name, [1], [0, True, 1.0]) for name in ("connections", "slots", "threads", "gpus", "context")),
+        *((name, ["x"], ["", " ", 3]) for name in ("key_variable", "adapter", "environment")),
+        ("base_url", ["http://h/v1"], ["ftp://h", "http://", "", 3]),
+        ("abilities", ["schema", ["schema"], ()], [3, [3], {"schema": 1}]),
+        ("replicas", [["http://h/v1"], ("http://a/v1", "http://b/v1")],
+         [[], "http://h/v1", ["http://h/v1", "http://h/v1"], ["h"]]),
+    ],
+)  # fmt: skip
+def test_a_setting_has_a_rule(setting: str, right: list[object], wrong: list[object]) -> None:
+    for value in right:
+        check_values({setting: value})
+    for value in wrong:
+        with pytest.raises((StudyError, UsageError), match=f"^{setting}: "):
+            check_values({setting: value})
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [("o3", "openai/o3"), ("o1-mini", "openai/o1-mini"), ("o3x", None), ("olmo-2", "vllm/olmo-2"),
+     ("smollm2-135m", "embedded/smollm2-135m"), ("smollm2-135m-x", "vllm/smollm2-135m-x"),
+     ("Embedded/", "embedded/smollm2-135m"), ("phi-4", "vllm/phi-4"), ("phil", None), ("my-gpt-4", None)],
+)  # fmt: skip
+def test_a_model_is_guessed_by_how_its_name_begins(word: str, name: str | None) -> None:
+    assert full_name(word) == name
+
+
+def test_addresses_are_compared_and_checked_by_their_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert origin("http://H") == ("http", "h", 80) == origin("http://h:80/v1")
+    assert origin("ftp://h") == ("ftp", "h", None)
+    assert [is_local(f"http://{h}/v1") for h in ("127.0.0.2", "[::1]", "10.0.0.1", "127.0.0.1.example.org")] == [
+        True, True, False, False,
+    ]  # fmt: skip
+    assert checked_url(" https://h:1/v1/ ", source="s") == "https://h:1/v1"
+    for wrong in ("ftp://h", "http:///v1", "http://@h", "http://:p@h", "http://h?a", "http://h:x"):
+        with pytest.raises(UsageError, match=r"^s: "):
+            checked_url(wrong, source="s")
+    monkeypatch.setenv("EMPTY_KEY", " ")
+    monkeypatch.setenv("SECOND_KEY", " k ")
+    assert (first_set(("UNSET_KEY", "EMPTY_KEY", "SECOND_KEY")), first_set(("EMPTY_KEY",))) == ("k", None)
+    monkeypatch.setenv("CLOUDFLARE_ACCOUNT_ID", "a/../b")
+    with pytest.raises(
+        UsageError, match=r"^cloudflare/\.\.\.: set the environment variable CLOUDFLARE_ACCOUNT_ID"
+    ):
+        home_of("cloudflare")
+    assert variant_of({"adapter": None, "scale": 0, "threads": 1}, ("adapter", "scale")) == "[scale=0]"
+    assert variant_of({"adapter": None}, ("adapter", "scale")) == ""

@@ -8,7 +8,7 @@ import pytest
 
 from ostrom.ground.errors import StudyError
 from ostrom.models import Usage
-from ostrom.models.prices import Rates, load_prices, price_of, rates_of
+from ostrom.models.prices import NOTHING, Rates, batch_share, load_prices, price_of, price_of_calls, rates_of
 
 CALL = Usage(input=1_000_000, output=1_000_000)
 
@@ -116,3 +116,66 @@ def test_free_is_free_without_token_counts_and_anything_else_is_unknown() -> Non
 def test_a_price_is_a_number_of_at_least_zero(wrong: object) -> None:
     with pytest.raises(StudyError, match=r"m/x\.cached: a price is a number of at least 0"):
         price_of("m/x", CALL, {"m/x": {"input": 1, "output": 1, "cached": wrong}})
+
+
+@pytest.mark.parametrize(
+    ("rates", "usage", "price"),
+    [
+        (Rates(2.0, 8.0, 0.5, kept=2.5), Usage(1_000_000, 0, cached=400_000, kept=600_000), 0.2 + 1.5),
+        (Rates(2.0, 8.0, 0.5, kept=2.5), Usage(1_000_000, 0, cached=700_000, kept=600_000), 0.35 + 0.75),
+        (Rates(2.0, 8.0, 0.5, kept=2.5), Usage(1_000_000, 0, kept=250_000), 1.5 + 0.625),
+        (Rates(2.0, 8.0, 0.5), Usage(1_000_000, 0, kept=250_000), 2.0),  # no rate of its own
+        (Rates(2.0, 8.0, kept=0.0), Usage(1_000_000, 0, kept=250_000), 1.5),
+    ],
+)
+def test_kept_tokens_have_a_rate_and_are_no_more_than_the_rest_of_the_prompt(
+    rates: Rates, usage: Usage, price: float
+) -> None:
+    assert rates.cost(usage) == pytest.approx(price, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("model", "rates", "share"),
+    [
+        ("openai/m", None, 0.5),
+        ("openai/m", Rates(1, 2), 0.5),
+        ("openai/m", Rates(1, 2, batch=0.0), 0.0),
+        ("openai/m", NOTHING, 1.0),
+        ("vllm/m", NOTHING, 1.0),
+        ("lab/m", Rates(1, 2), None),
+    ],
+)
+def test_a_batch_costs_a_share_that_the_table_or_the_service_states(
+    model: str, rates: Rates | None, share: float | None
+) -> None:
+    assert batch_share(model, rates) == share
+    table = {model: Rates(1, 2) if rates is None else rates}
+    usual = price_of(model, CALL, table)
+    assert usual is not None
+    assert price_of(model, CALL, table, batch=True) == usual * (1.0 if share is None else share)
+    assert price_of("openai/unheard-of", CALL, batch=True) is None
+
+
+def test_calls_of_mean_sizes_cost_what_they_cost_one_by_one() -> None:
+    pytest.importorskip("genai_prices")
+    tiered, call = "google/gemini-2.5-pro", Usage(input=1000, output=500)
+    assert rates_of(tiered) is None
+    one = price_of(tiered, call)
+    assert one is not None
+    assert price_of_calls(tiered, 10, 1000, 500) == pytest.approx(10 * one, rel=1e-6)
+    assert price_of_calls(tiered, 10, 0, 500) == pytest.approx(
+        10 * (one - 1000 * (price_of(tiered, Usage(1, 0)) or 0)), rel=1e-6
+    )
+    assert price_of_calls("openai/unheard-of", 10, 1000, 500) is None
+    assert price_of_calls("vllm/m", 10, 1000, 500) == 0.0
+
+
+def test_a_price_may_be_nought_and_every_key_of_a_wrong_one_is_named() -> None:
+    assert rates_of("m/x", {"m/x": {"input": 0, "output": 0, "kept": 0, "batch": 0}}) == Rates(
+        0, 0, None, 0, 0
+    )
+    for missing in ("input", "output"):
+        entry = {"input": 1, "output": 2}
+        del entry[missing]
+        with pytest.raises(StudyError, match="needs a price for input and for output"):
+            rates_of("m/x", {"m/x": entry})

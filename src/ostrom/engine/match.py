@@ -97,7 +97,9 @@ def same(one: Any, other: Any) -> bool:
         return one == other or math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, Sequence) and isinstance(other, Sequence) and not isinstance(one, str):
+    if isinstance(one, str) or isinstance(other, str):
+        return bool(one == other)
+    if isinstance(one, Sequence) and isinstance(other, Sequence):
         return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
     return bool(one == other)
 

@@ -1,0 +1,135 @@
+"""The numbers that a run shows while it goes on, and the bounds of shards and waits behind them."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from ostrom.engine.batching.ledger import JournaledBatch
+from ostrom.engine.plan import Budget, Counted, Tally
+from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.progress import TROUBLE, _duration, _Pace, _units, describe
+from ostrom.engine.shards import CALLS_APART, Shard, holder
+from ostrom.ground.errors import UsageError
+from ostrom.models.base import Usage
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ({}, []),
+        ({"calls": 1, "tokens_in": 1500, "tokens_out": 700, "usd": 0.126}, ["2.2k tokens", "$0.13"]),
+        ({"calls": 1, "unpriced": 1}, ["0.0k tokens", "price unknown"]),
+        ({"batches": 1}, ["1 batch under way"]),
+        ({"in_flight": 3, "invalid": 4, "retries": 5, "refused": 6},
+         ["3 in flight", "4 unreadable", "5 retries", "6 refused"]),
+        ({"failed": 1}, ["1 failed, 0 skipped"]),
+        ({"skipped": 2}, ["0 failed, 2 skipped"]),
+        ({"trouble": "x" * TROUBLE + "y"}, [f"last try: {'x' * TROUBLE}"]),
+    ],
+)  # fmt: skip
+def test_a_line_shows_what_there_is_to_tell(given: dict[str, Any], shown: list[str]) -> None:
+    assert describe(Tally(**given), 1.25, None) == " · ".join(["1.2 decisions/s", *shown])
+
+
+def test_a_line_tells_the_time_left_and_long_waits_alone() -> None:
+    now = time.monotonic()
+    assert describe(Tally(), 0.0, 61.0) == "0.0 decisions/s · 1m01s left"
+    assert "waiting" not in describe(Tally(wait_until=now + 4), 0.0, None)
+    assert "s: server asked" in describe(Tally(wait_until=now + 500), 0.0, None)
+    assert [_units(Tally(preparations=n)) for n in (0, 1)] == ["matches", "matches and designs"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0s"), (59.9, "59s"), (60, "1m00s"), (3599, "59m59s"), (3600, "1h00m"), (90_061, "25h01m")],
+)
+def test_a_duration_is_short(seconds: float, text: str) -> None:
+    assert _duration(seconds) == text
+
+
+def test_the_time_left_follows_from_what_ended_in_this_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    tally = Tally(matches=10, done=2, skipped=1, decisions=50)
+    pace = _Pace(tally)
+    assert pace.tick() == (0.0, None)
+    clock[0], tally.done, tally.skipped, tally.decisions = 110.0, 4, 2, 150
+    rate, left = pace.tick()
+    assert rate == 10.0 and left == pytest.approx(10 / 3 * 4)
+    clock[0], tally.decisions = 120.0, 450
+    assert pace.tick()[0] == pytest.approx(0.7 * 10 + 0.3 * 30)
+    clock[0], tally.decisions = 120.25, 900  # too soon for another rate
+    assert pace.tick()[0] == pytest.approx(16.0)
+
+
+def test_replies_are_added_up_and_preparations_are_no_matches() -> None:
+    tally = Tally(
+        matches=10, done=7, skipped=2, failed=1, preparations=4, prepared=Counter(done=2, skipped=1)
+    )
+    tally.count_reply(Usage(10, 5, cached=4), 0.5)
+    tally.count_reply(Usage(), None)
+    tally.count_reply(Usage(1, 2), 0.0)
+    assert (tally.tokens_in, tally.tokens_out, tally.tokens_cached) == (11, 7, 4)
+    assert (tally.usd, tally.unpriced) == (0.5, 1)
+    assert tally.of_preparations() == Counted(4, 2, 1, 0)
+    assert tally.of_matches() == Counted(6, 5, 1, 1)
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "1/0", "1/4097", "1", "1/2/3", "a/b", "-1/4", "１/4"])
+def test_a_shard_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"^--shard "):
+        Shard.parse(text)
+
+
+def test_shards_have_numbers_calls_and_parts_of_their_own() -> None:
+    assert [Shard.parse(text) for text in ("1/1", "4/4", "4096/4096")] == [
+        Shard(1, 1),
+        Shard(4, 4),
+        Shard(4096, 4096),
+    ]
+    assert [Shard(n, 2).calls_before for n in (1, 2)] == [0, CALLS_APART]
+    assert [holder(call, "ab") for call in (1, CALLS_APART, CALLS_APART + 1, 3 * CALLS_APART)] == list("aabb")
+    assert (
+        Shard.of_manifest({"shard": {"number": 2, "of": 3}}) == Shard(2, 3) and Shard.of_manifest({}) is None
+    )
+    assert Budget(7, 0, 1.5).share(Shard(2, 3)) == Budget(2, 0, 0.5)
+    assert Budget(None, 8).share(Shard(2, 3)) == Budget(None, 3, None)
+
+
+def test_options_are_told_by_their_names() -> None:
+    options = PlayOptions(budget_usd=0.0, budget_tokens=9, executor="ray")
+    assert options.bounds == {"usd": 0.0, "tokens": 9}
+    assert options.budget == Budget(None, 9, 0.0)
+    assert options.on_cluster and not PlayOptions().on_cluster
+    assert options.stated() == {"budget_usd": 0.0, "budget_tokens": 9, "executor": "ray"}
+
+
+def test_a_batch_is_what_its_events_say() -> None:
+    batch = JournaledBatch(1, "m", "k", [b"a", b"b", b"c"], 0.0)
+    assert (batch.state, batch.request_id(b"\x01\xff")) == ("planned", "k-01ff")
+    batch.take("uploaded", {"file": "f", "since": 2.0})
+    assert (batch.state, batch.file, batch.since, batch.id) == ("uploaded", "f", 2.0, None)
+    batch.take("created", {"id": "b1", "found": True})
+    assert (batch.state, batch.id, batch.found) == ("in_progress", "b1", True)
+    batch.take("refuted", {"id": "b1"})
+    assert (batch.state, batch.id, batch.refuted) == ("uploaded", None, {"b1"})
+    batch.take("created", {"id": "b2"})
+    assert not batch.found
+    batch.take("ended", {"how": "expired", "at": 5.0, "why": "late", "silent": [0, 2]})
+    assert (batch.state, batch.ended, batch.why, batch.silent) == (
+        "expired",
+        5.0,
+        "late",
+        frozenset({b"a", b"c"}),
+    )
+    batch.take("void", {})
+    assert (batch.state, batch.settled) == ("void", False)
+    batch.take("settled", {})
+    assert batch.state == "settled"
+    for wrong in ("a/b", "", 3):
+        with pytest.raises(ValueError, match=rf"^{wrong}$"):
+            batch.take("created", {"id": wrong})
