@@ -33,7 +33,7 @@ MOST: dict[str, Size] = {
     "framing": Size(17, 1_971),
     "models": Size(33, 3_840),
     "agents": Size(35, 3_033),
-    "engine": Size(28, 5_189),
+    "engine": Size(28, 5_191),
     "data": Size(5, 602),
     "analysis": Size(34, 4_227),
     "reports": Size(32, 2_660),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=621, statements=59_812)
+WHOLE = Size(files=621, statements=59_814)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
