@@ -82,6 +82,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: Moran(0.1, "cubic"), "unknown fitness mapping 'cubic'"),  # type: ignore[arg-type]
     (lambda: Moran(1.0).log_fitness(np.array([0.0])), r"must be positive \(found 0.0"),
     (lambda: check_size(TABLE, 1), "population of 2 or more"),
+    (lambda: check_size(np.zeros(2), 1), "population of 2 or more"),
     (lambda: check_size(np.zeros((2, 2, 2)), 2), "3 seats needs a population of 3 or more"),
     (lambda: check_counts(TABLE, (-1, 3)), "counts >= 0"),
     (lambda: check_counts(TABLE, (1, 1, 1)), "needs 2 counts"),
@@ -106,7 +107,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: payoff_tensor([ScoredMatch(("a", "a"), (1.0, 1.0))], ["a", "a"]), "names must differ"),
     (lambda: ScoredMatch((), ()), "one score per seat"),
     (lambda: critical_ratio(ring(4), "birth-death"), "allowed: death-birth, imitation"),
-    (lambda: critical_ratio([set()]), "2 to 64 members"),
+    (lambda: critical_ratio([{0}]), "2 to 64 members"),
     (lambda: critical_ratio([set(), set()]), "equally many neighbours"),
     (lambda: critical_ratio([{1}, {0, 2}, {1}]), "equally many neighbours"),
     (lambda: critical_ratio(ring(MOST_MEMBERS + 1)), "2 to 64 members"),

@@ -89,9 +89,9 @@ def test_nothing_stated_is_the_middle_with_the_spread_of_a_uniform_distribution(
     assert assumed_of(layout(0.0, 1.0), 1.0, None, None).share == 1.0
     assert assumed_of(layout(0.0, 1.0), 1.0, 0.0, None).share is None
     assert assumed_of(layout(None, 1.0), 2.0, 0.5, -0.2) == Assumed(2.0, 0.5, -0.2)
-    for stated in ((None, 0.5), (2.0, None)):
+    for baseline, sd in ((None, 0.5), (2.0, None)):
         with pytest.raises(UsageError, match="has no bounds"):
-            assumed_of(layout(0.0, None), *stated, None)
+            assumed_of(layout(0.0, None), baseline, sd, None)
 
 
 def test_a_share_follows_the_baseline_until_an_sd_is_stated() -> None:

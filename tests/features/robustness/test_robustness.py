@@ -264,15 +264,16 @@ def test_the_bounds_of_a_weighted_sum() -> None:
 
 
 def test_scripts_are_left_out_where_somebody_reads() -> None:
-    model, script = {"agent": "m", "strategy": None}, {"agent": "s", "strategy": "grim"}
+    model: Any = {"agent": "m", "strategy": None}
+    script: Any = {"agent": "s", "strategy": "grim"}
     for rows, agents, kept, noted in (
         ([model, script], [], [model], 1), ([script], [], [script], 0), ([model], [], [model], 0),
         ([model, script], ["s"], [script], 0),
     ):  # fmt: skip
         notes: list[str] = []
-        assert list(_readers(rows, agents, notes)) == kept and len(notes) == noted  # type: ignore[arg-type]
+        assert list(_readers(rows, agents, notes)) == kept and len(notes) == noted
     with pytest.raises(UnknownName, match="agent 'x'"):
-        _readers([model], ["x"], [])  # type: ignore[list-item]
+        _readers([model], ["x"], [])
 
 
 @pytest.mark.parametrize(
@@ -284,6 +285,8 @@ def test_scripts_are_left_out_where_somebody_reads() -> None:
         ({"agent.framing.story": {"from": "file"}}, ["agent.framing.story"]),
         ({"a": {"one": {"agent": {"framing": {"story": "x"}}}, "two": {"agent.framing.story": "y"}}}, ["a"]),
         ({"a": {"one": {"agent": {"framing": {"story": "x"}, "style": "direct"}}}}, []),
+        ({"agent.framing.story": {"from": "file", "where": {"a": 1}}}, ["agent.framing.story"]),
+        ({"a": {"one": {"agent": {}}, "two": {"agent.framing.story": "y"}}}, []),
         ({"a": {"one": "x"}}, []),
         (None, []),
     ],
@@ -311,7 +314,7 @@ def test_what_cannot_be_decomposed_is_refused(outcome: Any, factors: Any, more: 
 def test_shares_less_chance_and_balance_by_hand() -> None:
     """A difference of 2 between two levels of two values each: 4 of 5 parts, 1 degree of freedom, 2 left."""
     found = variance_shares([0, 1, 2, 3], {"a": list("xxyy")}, unit="match")
-    assert (found["a"].share, found["a"].df, found["residual"].df) == (pytest.approx(0.8), 1, 2)
+    assert found["a"].share == pytest.approx(0.8) and (found["a"].df, found["residual"].df) == (1, 2)
     assert found["a"].adjusted.value == pytest.approx(0.8 - 0.1)
     assert found["residual"].adjusted.value == pytest.approx(0.3)
     assert found.balanced and found.total_variance == pytest.approx(5 / 3) and found.resamples == 0
