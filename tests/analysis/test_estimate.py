@@ -132,6 +132,34 @@ def test_trends_are_least_squares_slopes(small: RunData) -> None:
     assert trend(small, "cooperation", "k", where={"k": 4}) == []
 
 
+def test_players_of_one_match_count_at_their_own_levels(play_run: PlayedRun) -> None:
+    types = {
+        name: {"strategy": strategy, "attributes": {"size": size}}
+        for name, strategy, size in (
+            ("kind", "cooperator", 1),
+            ("mean", "defector", 3),
+            ("coin", "random:0.5", 4),
+        )
+    }
+    run = play_run(
+        seating="unordered", types=types, vary={"game": ["prisoners_dilemma", "stag_hunt"]}, seeds=2
+    )
+    fixed_ones = {"opponents": ["kind", "mean"], "agent": ["kind", "mean"]}
+    (slope,) = trend(run, "cooperation", "size", where=fixed_ones)
+    assert (slope.value, slope.method) == (-0.5, "exact")
+    (drawn,) = trend(run, "cooperation", "size")
+    share = {key: one.value for key, one in by_agent(estimate(run, "cooperation", ["agent"])).items()}
+    # Each type is in as many matches as the others: least squares by hand over sizes 1, 3, 4.
+    off = {"kind": 1 - 8 / 3, "mean": 3 - 8 / 3, "coin": 4 - 8 / 3}
+    by_hand = sum(off[name] * share[name] for name in off) / sum(x * x for x in off.values())
+    assert drawn.value == pytest.approx(by_hand) and drawn.n == 24
+    # Of kind and kind, kind and mean, mean and mean: half the agents cooperate, whoever sits first.
+    (even,) = estimate(run, "cooperation", where={**fixed_ones, "seat": [1, 2]}, balance=["agent"])
+    assert even.value == 0.5 and even.n == 12
+    with pytest.raises(UsageError, match="players of one match differ in agent"):
+        contrast(run, "cooperation", "game", ("stag_hunt", "prisoners_dilemma"), balance=["agent"])
+
+
 def test_payoffs_have_the_bounds_of_their_game(small: RunData) -> None:
     for one in estimate(small, "payoff", ["agent", "game"]):
         assert one.low is not None and one.high is not None

@@ -21,7 +21,7 @@ from ostrom.testing.random_answers import random_answer
 MARK = re.compile(r"<!-- not run: ([^>]{8,}) -->")
 BLOCK = re.compile(r"^```\w*\n(.*?)^```|((?:^    +\S[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
 REASONS = "We may gain together in the future, but the risk is real: the last round was bad, and trust returns slowly."
-OPTIONAL = re.compile(r" \[[^\]]*\]")
+OPTIONAL = re.compile(r" \[(?=-|[A-Z])[^\]]*\]")
 
 
 @dataclass(frozen=True)

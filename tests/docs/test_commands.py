@@ -39,8 +39,10 @@ SECONDS = {"memories", "prompt-evolution", "evolution"}
 """Pages whose commands take seconds: left out by `make test`, run by `make test-all`."""
 SLOW = ("report", "infer", "compare", "judge")
 NAMES = {
-    "MODEL": "openai/some-model",
-    "M": "openai/some-model",
+    "MODEL": "openai/gpt-4o-mini",
+    "M": "openai/gpt-4o-mini",
+    "NEW": "memory",
+    "OLD": "demo",
     "provider/model": "openai/gpt-4o-mini",
     "other/model": "openai/gpt-4o",
     "gpt": "grim",
@@ -48,11 +50,14 @@ NAMES = {
 """Names on the pages that stand for others."""
 RUNS = {"evolution": "mechanisms", "judge": "memory", "inference": "pd-tournament"}
 """What RUN is on a page; elsewhere it is a run of the memory study with a model that reasons."""
-MODEL = ["openai/some-model"]
+MODEL = ["openai/gpt-4o-mini"]
 PREPARED: dict[str, dict[str, Any]] = {
     "demo": {"source": "memory", "models": MODEL, "changes": ["mechanism.rounds=21"]},
     "memory": {"models": MODEL, "changes": ["mechanism.rounds=6"]},
-    "mechanisms-controls": {"preset": "small", "changes": ["types={tft: tit_for_tat}"]},
+    "mechanisms-controls": {
+        "preset": "small",
+        "changes": ["types={openai/gpt-4o-mini: {strategy: tit_for_tat}}"],
+    },
     "mechanisms": {
         "preset": "small",
         "changes": [
@@ -61,7 +66,7 @@ PREPARED: dict[str, dict[str, Any]] = {
             "half: {strategy: random, attributes: {index: 3, thinking: true}}}"
         ],
     },
-    "personas": {"preset": "small", "changes": ["types={p: {model: openai/some-model}, r: random}"]},
+    "personas": {"preset": "small", "changes": ["types={p: {model: openai/gpt-4o-mini}, r: random}"]},
     "personas-mitigation": {"preset": "small", "models": MODEL},
     "s": {
         "source": {
@@ -125,6 +130,8 @@ def test_the_commands_of_a_page_run(
                 if "--name" not in words:  # runs that pages go on to speak of are whole ones
                     words += ["--runs", "asked"]
         else:
+            if words[0] == "replicate" and "--dry-run" not in words:  # test_replicate.py plays one
+                words.append("--dry-run")
             for name in (word.removeprefix("runs/") for word in words[1:]):
                 known = name in PREPARED or name in builtin_names()
                 if known and not (tmp_path / "runs" / name).exists():
@@ -147,7 +154,8 @@ def _ran(words: list[str]) -> bool:
 
 def _save_files(page: Path, folder: Path) -> None:
     """The files that a page shows (first line: their name) and the folders that its commands name."""
-    shutil.copytree(ROOT / "src" / "ostrom" / "framing" / "prompts", folder / "my-prompts")
+    if "new prompts my-prompts" not in page.read_text("utf-8"):
+        shutil.copytree(ROOT / "src" / "ostrom" / "framing" / "prompts", folder / "my-prompts")
     for name, content in re.findall(
         r"^```yaml\n# (\w+\.yaml)(.*?)^```", page.read_text("utf-8"), re.M | re.S
     ):

@@ -32,10 +32,10 @@ MOST: dict[str, Size] = {
     "memory": Size(9, 496),
     "framing": Size(17, 1_971),
     "models": Size(33, 3_835),
-    "agents": Size(35, 3_038),
+    "agents": Size(35, 3_033),
     "engine": Size(28, 5_189),
     "data": Size(5, 602),
-    "analysis": Size(34, 4_219),
+    "analysis": Size(34, 4_227),
     "reports": Size(32, 2_660),
     "studies": Size(18, 2_237),
     "costs": Size(8, 1_147),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=621, statements=59_804)
+WHOLE = Size(files=621, statements=59_807)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

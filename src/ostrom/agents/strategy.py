@@ -129,12 +129,7 @@ class Strategy(ABC):
         if past is None or view.game is not past.game or view.seat != past.seat:
             past = self._past = Past(view, rounds, self.tolerance)
         else:
-            if rounds is None:
-                history = view.history
-                rounds = history.rounds
-                if history.gaps or len(rounds) != history.length:  # else it is what ``listed`` gives
-                    rounds = history.listed()
-            past.view, past.rounds = view, rounds
+            past.view, past.rounds = view, view.history.listed() if rounds is None else rounds
         if self._by_move and past is self._fitted:
             p = self.move(past)
             return self._pure.get(p) or self._odds_at(past, p)

@@ -352,12 +352,12 @@ def partly_exact_mean(
 def _mean(
     sample: Observations, rows: Sequence[Observation], by: Sequence[str], balance: Sequence[str]
 ) -> tuple[Inference, int, str, str]:
-    units = list(per_match(rows).values())
+    units = _units(rows, balance)
     weights = balanced(units, [unit.weight for unit in units], balance)
     names = [independent(sample.measure, unit) for unit in units]
     unit = "match" if sample.measure.unit == "decision" else sample.measure.unit
     n, note = len(set(names)), "; ".join(filter(None, (_pooled(units, by), _generations(units))))
-    clustered = sample.measure.unit not in ("match", "decision")
+    clustered = sample.measure.unit not in ("match", "decision") or n < len(names)
     inference, fixed_part = partly_exact_mean(
         [u.value for u in units],
         [u.exact for u in units],
@@ -376,11 +376,13 @@ def _mean(
 def _slope(
     sample: Observations, rows: Sequence[Observation], over: str, log: Log, by: Sequence[str]
 ) -> tuple[Inference, int, str, str]:
-    units = list(per_match(rows, apart=True).values())
-    histories = [unit.rows[0].history for unit in units]
-    names = [h or independent(sample.measure, unit) for h, unit in zip(histories, units, strict=True)]
+    units = _units(rows, [over], apart=True)
+    histories = [u.rows[0].history for u in units]
+    names = [h or independent(sample.measure, u) for h, u in zip(histories, units, strict=True)]
     unit = "match" if sample.measure.unit == "decision" else sample.measure.unit
-    clustered = sample.measure.unit not in ("match", "decision") or any(histories)
+    clustered = (
+        sample.measure.unit not in ("match", "decision") or any(histories) or len(set(names)) < len(names)
+    )
     made = slope_of(
         [_number(over, u.rows[0][over]) for u in units],
         [u.value for u in units],
@@ -392,6 +394,14 @@ def _slope(
     )
     inference: Inference = Exact(made.value) if all(u.exact for u in units) else made
     return inference, len(set(names)), unit, ""
+
+
+def _units(rows: Sequence[Observation], columns: Sequence[str], *, apart: bool = False) -> list[UnitValue]:
+    """One value per match and combination of levels: players of one match may differ in a column."""
+    cells: dict[tuple[Any, ...], list[Observation]] = {}
+    for row in rows:
+        cells.setdefault(tuple(row[name] for name in columns), []).append(row)
+    return [unit for of in cells.values() for unit in per_match(of, apart=apart).values()]
 
 
 def _stratum(found: Observations, unit: UnitValue, by: Sequence[str]) -> tuple[Any, ...]:

@@ -429,6 +429,11 @@ def compared(
     """The mean of one side minus that of the other: inference, number of units, unit, and a note."""
     made = comparison(found, first, second, factor, by)
     if balance:
+        rows = [u.rows for side in made.units for of in side for u in of]
+        if name := next((n for n in balance if any(len({row[n] for row in of}) > 1 for of in rows)), None):
+            raise UsageError(
+                f"balance: players of one match differ in {name}; name it in by, or leave it out of balance"
+            )
         counts = [balanced([of[0] for of in side], [1.0] * len(side), balance) for side in made.units]
         made = replace(made, weights=(counts[0], counts[1]))
     return made.inference(), made.n, made.unit, made.note

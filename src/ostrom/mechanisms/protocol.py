@@ -46,17 +46,17 @@ class Round:
 class History(Sequence[Round]):
     """The rounds finished so far, oldest first: a snapshot of a growing list that costs nothing to take."""
 
-    __slots__ = ("gaps", "length", "rounds")
+    __slots__ = ("_length", "_rounds", "gaps")
 
     def __init__(self, rounds: list[Round], length: int | None = None, gaps: bool = False) -> None:
-        self.rounds = rounds
+        self._rounds = rounds
         """The growing list; only its first ``length`` rounds belong to this past."""
-        self.length = len(rounds) if length is None else length
+        self._length = len(rounds) if length is None else length
         self.gaps = gaps
         """Whether some of the rounds are void."""
 
     def __len__(self) -> int:
-        return self.length
+        return self._length
 
     @overload
     def __getitem__(self, index: int) -> Round: ...
@@ -64,12 +64,12 @@ class History(Sequence[Round]):
     def __getitem__(self, index: slice) -> list[Round]: ...
     def __getitem__(self, index: int | slice) -> Round | list[Round]:
         if isinstance(index, slice):
-            start, stop, step = index.indices(self.length)
-            return self.rounds[start:stop:step] if stop > start or step < 0 else []
+            start, stop, step = index.indices(self._length)
+            return self._rounds[start:stop:step] if stop > start or step < 0 else []
         if index < 0:
-            index += self.length
-        if 0 <= index < self.length:
-            return self.rounds[index]
+            index += self._length
+        if 0 <= index < self._length:
+            return self._rounds[index]
         raise IndexError("round out of range")
 
     def listed(self) -> list[Round]:
@@ -77,14 +77,14 @@ class History(Sequence[Round]):
 
         It is a copy only if the match has gone on or has void rounds.
         """
-        rounds = self.rounds
+        rounds = self._rounds
         if self.gaps:
             return [played for played in self if played.actions]
-        return rounds if len(rounds) == self.length else rounds[: self.length]
+        return rounds if len(rounds) == self._length else rounds[: self._length]
 
     def __iter__(self) -> Iterator[Round]:
-        for i in range(self.length):
-            yield self.rounds[i]
+        for i in range(self._length):
+            yield self._rounds[i]
 
 
 EMPTY = History([])
