@@ -12,6 +12,7 @@ import pytest
 from ostrom.games import Game, build_game
 from ostrom.games.tensor import TensorGame, table_of
 from ostrom.testing import check_game
+from ostrom.testing.check_game import check_plain
 
 PD = table_of(build_game("prisoners_dilemma"))
 
@@ -44,6 +45,10 @@ def sourceless(reward: float = 3) -> Game:
     return replace(build(reward), citation="")
 
 
+def silent() -> Game:
+    return replace(build(), params={})
+
+
 def test_a_good_factory_and_a_good_game_pass() -> None:
     check_game(build)
     check_game(PD)
@@ -52,6 +57,7 @@ def test_a_good_factory_and_a_good_game_pass() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
+        (silent, "needs a docstring"),
         (undocumented, "parameter 'reward' is not documented"),
         (forgetful, "parameter 'reward' is not in the game's params"),
         (stubborn, "built again from its own params it differs"),
@@ -60,6 +66,7 @@ def test_a_good_factory_and_a_good_game_pass() -> None:
         (replace(PD, name="my game"), "is not an identifier"),
         (replace(PD, actions=(("c c", "d"),) * 2), "action 'c c' of seat 1 is not an identifier"),
         (replace(PD, roles=("a b", "c")), "role 'a b' is not an identifier"),
+        (replace(PD, title=" "), "the title is empty"),
         (replace(PD, cooperative=(1, 1), defective=(0, 0)), "in sum no more than"),
         (replace(PD, defective=(0, 0)), "cooperates and defects with one action"),
         (replace(PD, cooperative=(None, None), defective=(1, 1)), "can defect but not cooperate"),
@@ -96,3 +103,16 @@ def test_a_description_that_is_not_transposed_for_seat_two_is_found(monkeypatch:
     monkeypatch.setattr(sys.modules["ostrom.testing.check_game"], "describe", untransposed)
     with pytest.raises(AssertionError, match="is told"):
         check_game(build_game("trust"))
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ({"a": {1, 2}}, "no plain data"), ({"a": float("nan")}, "no plain data"),
+        ({"a": (1, 2)}, "survive"), ({1: 2}, "survive"),
+    ],
+)  # fmt: skip
+def test_facts_are_plain_data(facts: Any, says: str) -> None:
+    check_plain({"a": [1, "b", None]}, "the facts")
+    with pytest.raises(AssertionError, match=f"the facts .*{says}"):
+        check_plain(facts, "the facts")

@@ -13,7 +13,7 @@ import pytest
 
 from ostrom.ground.errors import StudyError
 from ostrom.people.schema import Source
-from ostrom.people.sources import Invited, LinkReader
+from ostrom.people.sources import Invited, LinkReader, verified_claims
 
 # A key pair made for these tests alone.
 MODULUS = int(
@@ -105,7 +105,15 @@ def test_another_id_beside_a_signed_one_is_refused(reader: LinkReader) -> None:
         ("mturk", {"workerId": "w", "assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}, None),
         ("sona", {"sona_id": "12"}, Invited("12", "")),
         ("lab", {"seat": "3"}, Invited("3", "")),
+        ("lab", {"seat": "1"}, Invited("1", "")),
+        ("lab", {"seat": "0"}, None),
         ("lab", {"seat": "4"}, None),
+        ("lab", {"seat": "0000003"}, None),
+        ("lab", {}, None),
+        ("sona", {"sona_id": "a" * 128}, Invited("a" * 128, "")),
+        ("sona", {"sona_id": "a" * 129}, None),
+        ("mturk", {"workerId": "w", "assignmentId": "<b>"}, None),
+        ("mturk", {"workerId": "w"}, None),
         ("lab", {"seat": "٣"}, None),
         ("link", {"link": "1.forged"}, None),
     ],
@@ -115,6 +123,19 @@ def test_every_source_reads_its_own_parameters(
 ) -> None:
     made = Source(name=source, places=3 if source in ("lab", "link") else None)
     assert LinkReader(made, b"k" * 32, Path()).invited(given) == who
+
+
+@pytest.mark.parametrize(
+    ("now", "begins", "holds"),
+    [
+        (1060, 0, True), (1061, 0, False), (900, 960, True), (899, 960, False), (1000, "soon", False),
+    ],
+)  # fmt: skip
+def test_a_token_holds_for_its_time_and_a_minute_around_it(now: float, begins: Any, holds: bool) -> None:
+    signed = token({"exp": 1000, "nbf": begins})
+    found = verified_claims(signed, {"k1": (MODULUS, 65537)}, now)
+    assert (found is not None) is holds
+    assert verified_claims(f"{signed}.x", {"k1": (MODULUS, 65537)}, 1000) is None
 
 
 def test_secret_links_work_and_are_all_different() -> None:

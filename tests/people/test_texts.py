@@ -45,6 +45,22 @@ def test_tables_are_tables() -> None:
     assert "<table" not in str(render("| a | b |\n"))
 
 
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("#### a", "<h4>a</h4>"), ("##### a", "<p>##### a</p>"), ("#a", "<p>#a</p>"), ("a\r\nb", "<p>a b</p>"),
+        ("a\n\nb", "<p>a</p>\n<p>b</p>"), ("- a\n  b\nc", "<ul>\n<li>a b</li>\n</ul>\n<p>c</p>"),
+        ("1. a\n- b", "<ol>\n<li>a</li>\n</ol>\n<ul>\n<li>b</li>\n</ul>"),
+        ("a\n- b", "<p>a</p>\n<ul>\n<li>b</li>\n</ul>"),
+        ("**a** *b* 2*3*4", "<p><strong>a</strong> <em>b</em> 2*3*4</p>"), ("1000. a", "<p>1000. a</p>"),
+        ("[a](javascript:x)", "<p>[a](javascript:x)</p>"), ("x ![a](p.png) y", '<p>x <img src="p.png" alt="a"> y</p>'),
+        ("see [a](https://b.c)!", '<p>see <a href="https://b.c" rel="noreferrer">a</a>!</p>'),
+    ],
+)  # fmt: skip
+def test_the_small_markdown_of_texts(text: str, html: str) -> None:
+    assert str(render(text)) == html
+
+
 def test_a_table_of_hostile_lines_is_rendered_in_time() -> None:
     for line in ("|" * 50_000, "| - " * 20_000, "|-" * 50_000 + "x", "-" * 100_000, "![" * 50_000):
         render(f"a|b\n{line}\n{line}")

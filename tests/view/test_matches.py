@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.datastructures import QueryParams
 from tests.view.runs import said, talk
 from tests.view.viewed import Viewed, viewed
 
+from ostrom.ground.errors import UsageError
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.run import open_run
 from ostrom.view import matches, runs
 from ostrom.view.figures import answered
 from ostrom.view.listing import MatchList
-from ostrom.view.matches import choices_of
+from ostrom.view.matches import active_of, choices_of, filters_of
 from ostrom.view.shelf import Shelf
 
 
@@ -169,3 +171,41 @@ def test_a_page_that_was_drawn_too_early_is_drawn_anew_when_all_is_read(
         assert " so far" in first[1] and "8 in all" not in first[1] and "8 in all" in last[1]
         assert last[2]["hx-retarget"] == last[2]["hx-reselect"] == "#main" and "match/7" in last[1]
         assert "hx-retarget" not in server.ask("/run/talk/matches")[2]
+
+
+def test_filters_are_read_from_the_address() -> None:
+    found = filters_of(
+        QueryParams(
+            "level.dose=3&level.arm=&min.score=1&max.score=2.5&min.rounds=&state=done&game=&retries=1&errors=0"
+        )
+    )
+    assert found.levels == {"dose": "3"} and (found.least, found.most) == ({"score": 1.0}, {"score": 2.5})
+    assert (found.state, found.game, found.retries, found.errors) == ("done", None, True, False)
+    bound = filters_of(QueryParams("bound=usd&low=0.5&errors=1"))
+    assert (bound.least, bound.most, bound.errors, bound.retries) == ({"usd": 0.5}, {}, True, False)
+    high = filters_of(QueryParams("bound=usd&high=2"))
+    assert (high.least, high.most) == ({}, {"usd": 2.0})
+    assert filters_of(QueryParams("bound=usd")).least == {} == filters_of(QueryParams("low=1")).least
+    for text in ("x", "nan", "inf"):
+        with pytest.raises(UsageError, match=rf"min\.score={text}: must be a number"):
+            filters_of(QueryParams(f"min.score={text}"))
+
+
+@pytest.mark.parametrize(
+    ("address", "active"),
+    [
+        ("sort=score&desc=1&after=x&state=", []),
+        ("state=done", [("state", "done", ["state"])]),
+        ("level.dose=3", [("dose", "3", ["level.dose"])]),
+        ("min.score=1", [("score", "at least 1", ["min.score"])]),
+        ("max.score=1", [("score", "at most 1", ["max.score"])]),
+        ("retries=1", [("unread replies", "some", ["retries"])]),
+        ("errors=1", [("failed calls", "some", ["errors"])]),
+        ("bound=usd&low=1&high=2", [("usd", "1 to 2", ["bound", "low", "high"])]),
+        ("bound=usd&low=1", [("usd", "1 to …", ["bound", "low", "high"])]),
+        ("bound=usd&high=2", [("usd", "… to 2", ["bound", "low", "high"])]),
+        ("bound=usd", []),
+    ],
+)
+def test_active_filters_say_what_they_leave_and_how_they_are_undone(address: str, active: list[Any]) -> None:
+    assert active_of(QueryParams(address)) == active

@@ -119,3 +119,29 @@ def test_answers_that_name_an_option_or_a_number_stay() -> None:
     assert without_texts({"answer": "C", "options": '["A","B"]', "action": None})["answer"] is None
     long = json.loads(without_texts({"facts": json.dumps({"a": ["x" * 41, "x" * 40], "n": 2})})["facts"])
     assert long == {"a": ["", "x" * 40], "n": 2}
+
+
+@pytest.mark.parametrize(
+    ("row", "kept"),
+    [
+        ({"answer": "B", "options": '["A", "B"]'}, {"answer": "B", "options": '["A", "B"]'}),
+        ({"answer": "C", "options": '["A", "B"]'}, {"answer": None, "options": '["A", "B"]'}),
+        ({"answer": "B", "options": "A,B"}, {"answer": "B", "options": "A,B"}),
+        ({"answer": "B", "options": '{"B": 1}'}, {"answer": None, "options": '{"B": 1}'}),
+        ({"answer": "B", "options": None}, {"answer": None, "options": None}),
+        ({"answer": "words", "action": "defect"}, {"answer": "words", "action": "defect"}),
+        ({"answer": " -1.50 "}, {"answer": " -1.50 "}),
+        ({"answer": "1.50 for you"}, {"answer": None}),
+        ({"reply": "x", "reason": "y", "score": 1}, {"reply": None, "reason": None, "score": 1}),
+        (
+            {"facts": '{"a":["' + "b" * 40 + '","' + "b" * 41 + '"]}'},
+            {"facts": '{"a":["' + "b" * 40 + '",""]}'},
+        ),
+        ({"facts": '{"reasons":["a",1],"who":"a"}'}, {"facts": '{"reasons":["",1],"who":"a"}'}),
+        ({"facts": None}, {"facts": None}),
+    ],
+)
+def test_what_was_chosen_is_shared_and_what_was_written_is_not(
+    row: dict[str, Any], kept: dict[str, Any]
+) -> None:
+    assert without_texts(row) == kept

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import ValidationError
 from tests.cli.in_process import Call, Done, caller
 
 from ostrom.analysis.estimate import Estimate, estimated
@@ -245,3 +246,52 @@ def test_an_approximate_gate_says_so_unless_there_is_no_error_at_all() -> None:
 def test_the_next_look_never_doubles_more_than_once() -> None:
     assert [next_look(8, more, 100) for more in (0.2, 3, 7.5, 8, 900, math.inf)] == [9, 11, 16, 16, 16, 16]
     assert next_look(8, 3, 10) == 10
+
+
+ASKED: dict[str, Any] = {"name": "g", "measure": "cooperation"}
+
+
+@pytest.mark.parametrize(
+    ("bound", "low", "high", "answer"),
+    [
+        ({"at_least": 0.5}, 0.5, 0.9, "pass"), ({"at_least": 0.5}, 0.5 - 1e-6, 0.9, "undecided"),
+        ({"at_least": 0.5}, 0.1, 0.5, "undecided"), ({"at_least": 0.5}, 0.1, 0.5 - 1e-6, "fail"),
+        ({"at_most": 0.5}, 0.1, 0.5, "pass"), ({"at_most": 0.5}, 0.1, 0.5 + 1e-6, "undecided"),
+        ({"at_most": 0.5}, 0.5, 0.9, "undecided"), ({"at_most": 0.5}, 0.5 + 1e-6, 0.9, "fail"),
+        ({"between": (0.2, 0.4)}, 0.2, 0.4, "pass"), ({"between": (0.2, 0.4)}, 0.1, 0.4, "undecided"),
+        ({"between": (0.2, 0.4)}, 0.5, 0.6, "fail"), ({"between": (0.2, 0.4)}, 0.0, 0.1, "fail"),
+        ({"within": 0.1, "contrast": "agent=a-b"}, -0.1, 0.1, "pass"),
+        ({"within": 0.1, "contrast": "agent=a-b"}, -0.2, 0.1, "undecided"),
+        ({"within": 0.1, "contrast": "agent=a-b"}, -0.3, -0.2, "fail"),
+    ],
+)  # fmt: skip
+def test_an_interval_passes_fails_or_leaves_it_open(
+    bound: dict[str, Any], low: float, high: float, answer: str
+) -> None:
+    assert GateRule(**ASKED, **bound).verdict(low, high) == answer
+
+
+@pytest.mark.parametrize(
+    ("bound", "says"),
+    [
+        ({}, "exactly one of at_least, at_most, between, within"),
+        ({"at_least": 0.1, "at_most": 0.2}, r"found at_least and at_most"),
+        ({"within": 0.1}, "within is for a difference"),
+        ({"between": (0.4, 0.2)}, r"in order \(found 0.4 and 0.2\)"),
+        ({"between": (0.4, math.inf)}, "two numbers in order"),
+        ({"between": (math.nan, 0.4)}, "two numbers in order"),
+        ({"within": 0.0, "contrast": "agent=a-b"}, "greater than 0"),
+        ({"at_least": 0.1, "missing": 1.0}, "less than 1"),
+    ],
+)
+def test_a_gate_has_one_bound_that_means_something(bound: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        GateRule(**ASKED, **bound)
+
+
+def test_a_gate_says_what_it_allows() -> None:
+    for bound, words in (
+        ({"at_least": 0.5}, "at least 0.5"), ({"at_most": 0.5}, "at most 0.5"),
+        ({"between": (0.2, 0.2)}, "between 0.2 and 0.2"), ({"within": 0.1, "over": "round"}, "within ±0.1"),
+    ):  # fmt: skip
+        assert GateRule(**ASKED, **bound).statement.endswith(words)

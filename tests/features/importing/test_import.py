@@ -385,6 +385,10 @@ class TestHumans:
         assert "has 9 rounds, the mapping says 10" in said
 
 
+TEXTS = {place: {"player": f"p{place}", "action": f"a{place}"} for place in (1, 2)}
+"""Columns of rows that hold a whole match."""
+
+
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
@@ -398,6 +402,28 @@ class TestHumans:
         ({"encoding": "utf-9"}, "no encoding 'utf-9'"),
         ({"framing": {"colour": "x"}}, "framings have no field 'colour'"),
         ({"game": {"column": "g"}}, "exactly one way"),
+        ({"game": {"column": "g", "spec": "x:{}", "table": "t.csv"}}, "exactly one way"),
+        ({"players": {"player": "p"}}, "either 'seats' .* or 'players'"),
+        ({"rows": "match"}, "whole match have no 'round'"),
+        ({"rows": "match", "round": None}, "have a 'total', not a 'payoff'"),
+        ({"rows": "match", "round": None, "seats": TEXTS, "round_columns": {"x": "y"}}, "no 'round_columns'"),
+        (
+            {"rows": "match", "round": None, "seats": TEXTS, "actions": None, "options": ["a", "b"]},
+            "and no 'options'",
+        ),
+        (
+            {"seats": {1: {"player": "p", "action": "a"}, 3: {"player": "q", "action": "b"}}},
+            r"gaps \(found \[1, 3\]\)",
+        ),
+        ({"seats": {1: {"player": "p", "action": "a", "seat": "s"}}}, "'seat' belongs to 'players'"),
+        (
+            {"factors": {"x": "a"}, "round_columns": {"x": "b"}},
+            "'x' is both in 'factors' and in 'round_columns'",
+        ),
+        ({"round_columns": {"game": "x"}}, "must not be called 'game'"),
+        ({"framing": {"story": ["a", "b"]}}, "only 'labels' is read from several columns, not 'story'"),
+        ({"records": "x.y"}, "'records' is for JSON files"),
+        ({"separator": ";;"}, "separator: must be one character"),
         ({"game": {"column": "g", "spec": "ordinal_2x2"}}, "needs {} where the value goes"),
         ({"actions": {"J": "cooperate", "F": "hide"}}, r"takes 'F' for 'hide', which is no action of seat 2"),
     ],

@@ -274,3 +274,14 @@ def test_results_repeat_with_the_same_generator() -> None:
 def test_unusable_matches_are_named(played: list[PlayedMatch], problem: str) -> None:
     with pytest.raises(BadSample, match=problem):
         strategy_frequencies(played, unit="match", rng=np.random.default_rng(0))
+
+
+def test_fewer_candidates_are_named_from_those_that_are_there() -> None:
+    played = [PlayedMatch(1, "p", [1, 0], {"a": [1, 0], "b": [1, 1], "c": [0, 0]})]
+    table = choice_table(played, unit="match", resample="match")
+    assert table.n_choices == 2 and table.chances.tolist() == [0.0, 1.0]
+    kept = table.only(["c", "a"])
+    assert kept.candidates == ("c", "a") and kept.counts.tolist() == [[[1.0, 1.0], [0.0, 2.0]]]
+    for names, says in ((["x"], r"'x' \(known: a, b, c\)"), ([], "none"), (["a", "a"], "named twice")):
+        with pytest.raises(BadSample, match=says):
+            table.only(names)

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
+from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.statistics import StatisticsError
 from ostrom.data.rundata import RunData, columns, run_data
-from ostrom.features.robustness.robustness import Robustness, robustness, wordings_of
+from ostrom.features.robustness.robustness import (
+    Conclusion,
+    Robustness,
+    _negated,
+    _readers,
+    _same_split,
+    _widest,
+    robustness,
+    wordings,
+    wordings_of,
+)
+from ostrom.features.robustness.variance_shares import EXACT_TERMS, shapley_shares, variance_shares
 from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -212,3 +228,104 @@ def test_labels_that_were_drawn_count_as_a_framing(tmp_path: Path) -> None:
     assert found.framings == ("units", "labels")
     assert found.shares is not None and found.shares["labels"].share > 0.9
     assert found.shares["residual"].share == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("value", "agreeing", "survives", "words"),
+    [
+        (0.2, 3, "yes", "a > b in all 3 framings"), (-0.2, 2, "no", "a < b in 2 of 3 framings"),
+        (1e-13, 3, "no", "a = b in all 3 framings"), (-0.2, 3, None, "a < b in the only framing"),
+    ],
+)  # fmt: skip
+def test_a_conclusion_in_words(value: float, agreeing: int, survives: Any, words: str) -> None:
+    one = Estimate({}, value, value - 0.1, value + 0.3, 9, "match", "t")
+    assert str(Conclusion({}, "agent", "a", "b", one, 3, agreeing, survives, ())) == words
+    turned = _negated(one)
+    assert (turned.value, turned.low, turned.high) == (-value, -value - 0.3, -value + 0.1)
+    assert _negated(replace(one, low=None, high=None)).low is None
+
+
+def test_two_columns_split_rows_alike_only_one_to_one() -> None:
+    assert _same_split(["a", "b", "a"], ["x", "y", "x"])
+    assert not _same_split(["a", "b", "a"], ["x", "y", "z"]) and not _same_split(["a", "b"], ["x", "x"])
+
+
+def row(low: float | None, high: float | None) -> Any:
+    return SimpleNamespace(bounds=(low, high))
+
+
+def test_the_bounds_of_a_weighted_sum() -> None:
+    assert _widest(None, [(2.0, row(0.0, 1.0)), (-1.0, row(0.0, 3.0))]) == (-3.0, 2.0)
+    assert _widest((-5.0, 1.0), [(2.0, row(0.0, 1.0))]) == (-5.0, 2.0)
+    assert _widest((1.0, 9.0), [(2.0, row(0.0, 1.0))]) == (0.0, 9.0)
+    assert (
+        _widest(None, [(2.0, row(0.0, None))]) == (None, None) == _widest((None, 1.0), [(2.0, row(0.0, 1.0))])
+    )
+
+
+def test_scripts_are_left_out_where_somebody_reads() -> None:
+    model: Any = {"agent": "m", "strategy": None}
+    script: Any = {"agent": "s", "strategy": "grim"}
+    for rows, agents, kept, noted in (
+        ([model, script], [], [model], 1), ([script], [], [script], 0), ([model], [], [model], 0),
+        ([model, script], ["s"], [script], 0),
+    ):  # fmt: skip
+        notes: list[str] = []
+        assert list(_readers(rows, agents, notes)) == kept and len(notes) == noted
+    with pytest.raises(UnknownName, match="agent 'x'"):
+        _readers([model], ["x"], [])
+
+
+@pytest.mark.parametrize(
+    ("vary", "found"),
+    [
+        ({"a": {"set": ["agent.framing.story", "agent.framing.labels"], "to": [1]}}, ["a"]),
+        ({"a": {"set": ["agent.framing.story", "game"], "to": [1]}}, []),
+        ({"agent.framing.story": ["x", "y"], "game": ["x"]}, ["agent.framing.story"]),
+        ({"agent.framing.story": {"from": "file"}}, ["agent.framing.story"]),
+        ({"a": {"one": {"agent": {"framing": {"story": "x"}}}, "two": {"agent.framing.story": "y"}}}, ["a"]),
+        ({"a": {"one": {"agent": {"framing": {"story": "x"}, "style": "direct"}}}}, []),
+        ({"agent.framing.story": {"from": "file", "where": {"a": 1}}}, ["agent.framing.story"]),
+        ({"a": {"one": {"agent": {}}, "two": {"agent.framing.story": "y"}}}, []),
+        ({"a": {"one": "x"}}, []),
+        (None, []),
+    ],
+)
+def test_a_wording_sets_nothing_but_framings(vary: Any, found: list[str]) -> None:
+    assert wordings({"vary": vary}) == found
+
+
+@pytest.mark.parametrize(
+    ("outcome", "factors", "more", "says"),
+    [
+        ([1, 1, 1], {"a": "xyx"}, {}, "constant at 1"),
+        ([1, 2], {"a": "xy"}, {}, "outcome"),
+        ([1, 2, 3], {}, {}, r"between 1 and 8 factors .*\(found 0\)"),
+        ([1, 2, 3], {str(i): "xyx" for i in range(9)}, {}, r"\(found 9\)"),
+        ([1, 2, 3], {"a": "xyx"}, {"clusters": [1, 2, 3]}, "give rng together with clusters"),
+        ([1, 2, 3], {"a": "xxx"}, {}, "factor a: has the single level 'x'"),
+    ],
+)
+def test_what_cannot_be_decomposed_is_refused(outcome: Any, factors: Any, more: Any, says: str) -> None:
+    with pytest.raises(StatisticsError, match=says):
+        variance_shares(outcome, {name: list(of) for name, of in factors.items()}, unit="match", **more)
+
+
+def test_shares_less_chance_and_balance_by_hand() -> None:
+    """A difference of 2 between two levels of two values each: 4 of 5 parts, 1 degree of freedom, 2 left."""
+    found = variance_shares([0, 1, 2, 3], {"a": list("xxyy")}, unit="match")
+    assert found["a"].share == pytest.approx(0.8) and (found["a"].df, found["residual"].df) == (1, 2)
+    assert found["a"].adjusted.value == pytest.approx(0.8 - 0.1)
+    assert found["residual"].adjusted.value == pytest.approx(0.3)
+    assert found.balanced and found.total_variance == pytest.approx(5 / 3) and found.resamples == 0
+    assert not variance_shares([0, 1, 2], {"a": list("xxy")}, unit="match").balanced
+    with pytest.raises(StatisticsError, match=r"no source 'b' \(found: a, residual\)"):
+        found["b"]
+
+
+def test_drawn_orders_add_up_to_the_same_sum() -> None:
+    count = EXACT_TERMS + 1
+    shares = shapley_shares(
+        lambda terms: np.array([float(sum(terms)) + 1.0]), count, np.random.default_rng(0)
+    )
+    assert [float(share[0]) for share in shares] == pytest.approx(list(range(count)))

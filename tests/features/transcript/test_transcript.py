@@ -14,7 +14,7 @@ from ostrom.cli.app import app
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.rows import Rows
-from ostrom.features.transcript.transcript import transcript
+from ostrom.features.transcript.transcript import ended_early, transcript, tried, words_of
 from ostrom.ground.errors import UsageError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
@@ -147,3 +147,45 @@ def test_the_command_prints_it_for_people(tmp_path: Path) -> None:
     assert "=== round 2, player 1 (model): act" in done.output and "=== round 1" not in done.output
     assert "R1: You=A1, P2=A0 -> 5" in done.output and "=> defect (exact, paid 1)" in done.output
     assert "=== round 2, player 2 (tft): act\n\n=> defect (scripted, paid 1)" in done.output
+
+
+RING = {"ring": ((0, 2), "secret"), "all": ((0, 1, 2), "no")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "player", "words"),
+    [
+        ("act", '{"message": "x"}', 1, '{"message": "x"}'),
+        ("message", None, 1, None),
+        ("message", "no JSON", 1, "no JSON"),
+        ("message", '{"text": "x"}', 1, '{"text": "x"}'),
+        ("message", '{"message": 3}', 1, '{"message": 3}'),
+        ("message", '{"message": " "}', 1, "no message"),
+        ("message", '{"message": "x"}', 2, "on all (players 1, 2, 3): x"),
+        ("message", '{"message": "x"}', 3, "on ring (players 1, 3, observers): x"),
+        ("message", '{"message": "x"}', 4, "x"),
+        ("message", '{"message": "x", "to": "all"}', 1, "on all (players 1, 2, 3): x"),
+        ("message", '{"message": "x", "to": "player_2"}', 1, "to player 2: x"),
+        ("tool_list", '{"server": "s", "tools": [{"name": "a"}], "left_out": ["b"]}', 1, "s\na\nb"),
+    ],
+)
+def test_an_answer_as_people_read_it(kind: str, answer: str | None, player: int, words: str | None) -> None:
+    assert words_of(kind, answer, player, RING) == words
+
+
+@pytest.mark.parametrize(
+    ("part", "source", "number", "words"),
+    [
+        ("try0", "live", 1, "try 1"), ("try1", "live", 2, "asked again, try 2"),
+        ("try0.end", "live", 2, "forced end, try 2"),
+        ("my_note.try0", "live", 1, "my note, try 1"), ("odd", "live", 1, "odd, try 1"),
+        ("try0", "cache", 0, "from the cache"),
+        ("try1.end", "cache", 0, "asked again, forced end, from the cache"),
+    ],
+)  # fmt: skip
+def test_which_try_at_a_call_it_was(part: str, source: str, number: int, words: str) -> None:
+    assert tried({"part": part, "source": source, "try": number}) == words
+
+
+def test_a_match_that_did_not_end_early_says_nothing() -> None:
+    assert ended_early(None) is None and ended_early({}) is None and ended_early({"over_round": 5}) is None

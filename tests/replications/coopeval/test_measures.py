@@ -22,6 +22,7 @@ from ostrom.replications.coopeval.conduct import action_shares, conduct_rates, t
 from ostrom.replications.coopeval.scores import (
     Point,
     Scale,
+    _bounded,
     design_of,
     normalised_mean,
     normalised_means,
@@ -316,3 +317,21 @@ def test_tallies_by_hand() -> None:
         "wins": {(0, 1): [0, 1], (0, 2): [1, 1]}, "signs": {(0, 1): [1, 1], (0, 2): [0, 1]},
         "in_force": {(0, 1): [0, 1], (0, 2): [0, 1]},
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("score", "bounds", "kept"),
+    [
+        (0.0, (0.0, 5.0), True), (5.0, (0.0, 5.0), True), (5.1, (0.0, 5.0), False), (-0.1, (0.0, 5.0), False),
+        (1.0, (None, 5.0), False), (1.0, (0.0, None), False),
+    ],
+)  # fmt: skip
+def test_a_score_beyond_its_bounds_takes_them_from_its_cell_alone(
+    score: float, bounds: Any, kept: bool
+) -> None:
+    sure = Point("none", "pd", "a", 0.5, 1, 1, "match 1", 1, 2.0, bounds=(0.0, 1.0), score_bounds=(0.0, 5.0))
+    tried = replace(sure, match=2, score=score, score_bounds=bounds)
+    other = replace(sure, game="other")
+    ends = [(p.bounds, p.score_bounds) for p in _bounded([sure, tried, other])]
+    whole = ((0.0, 1.0), (0.0, 5.0))
+    assert ends == ([whole] * 3 if kept else [((None, None), (None, None))] * 2 + [whole])

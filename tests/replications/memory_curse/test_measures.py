@@ -53,6 +53,14 @@ def test_most_cursed_settings_of_the_paper_are_memory_bounded_and_one_is_flat() 
         ({0: 0.1, 2: 0.2, 80: 0.6}, "rising"),
         ({2: 0.3, 20: 0.9, 80: 0.3}, "undecided"),
         ({2: 0.5}, "undecided"),
+        ({2: 0.5, 80: 0.55}, "flat"),
+        ({2: 0.5, 80: 0.551}, "rising"),
+        ({2: 0.55, 80: 0.499}, "decaying"),
+        ({0: 0.1, 5: 0.6, 6: 0.2}, "memory-bounded"),
+        ({0: 0.1, 2: 0.6, 5: 0.2}, "decaying"),
+        ({0: 0.1, 1: 0.7, 2: 0.6, 80: 0.6}, "memory-bounded"),
+        ({0: 0.6, 2: 0.65, 80: 0.2}, "decaying"),
+        ({0: 0.1, 2: 0.6, 80: 0.58}, "flat"),
     ],
 )  # fmt: skip
 def test_what_is_not_immune_is_told_apart(rates: dict[int, float], name: str) -> None:

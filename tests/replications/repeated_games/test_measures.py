@@ -20,7 +20,16 @@ from ostrom.ground.errors import UnknownName
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.repeated_games.contests import match_test, published_test
 from ostrom.replications.repeated_games.figures import first_right_rounds
-from ostrom.replications.repeated_games.moves import favourite_of
+from ostrom.replications.repeated_games.moves import (
+    BOS,
+    PD,
+    Match,
+    Side,
+    always,
+    facing,
+    favourite_of,
+    together,
+)
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
@@ -223,3 +232,41 @@ def test_forgiveness_and_coordination_are_measured_against_the_right_script(tmp_
 def test_a_seat_with_two_best_actions_has_no_favourite() -> None:
     assert favourite_of(build_game("battle_of_the_sexes:8,8"), 1) is None
     assert favourite_of(build_game("battle_of_the_sexes"), 1) == "opera"
+
+
+def side(agent: str, *actions: str, model: str | None = None, strategy: str | None = None) -> Side:
+    cooperative = tuple(action == "cooperate" for action in actions)
+    return Side(agent, 1, None, strategy, model, actions, cooperative)
+
+
+@pytest.mark.parametrize(
+    ("actions", "alternates", "defects_once"),
+    [
+        ("cd", False, False), ("cdc", True, False), ("dcd", True, False), ("cdd", False, False), ("dcc", False, True),
+        ("dc", False, True), ("d", False, False), ("ddc", False, False), ("ccc", False, False),
+    ],
+)  # fmt: skip
+def test_a_script_is_known_by_its_conduct(actions: str, alternates: bool, defects_once: bool) -> None:
+    played = [{"c": "cooperate", "d": "defect"}[action] for action in actions]
+    script, model = side("s", *played), side("m", *played, model="some/model")
+    assert (script.alternates(), script.defects_once()) == (alternates, defects_once)
+    assert not model.alternates() and not model.defects_once()
+
+
+def test_a_script_must_do_it_in_every_match_of_the_game() -> None:
+    once, never = side("s", "defect", "cooperate"), side("s", "cooperate", "cooperate")
+    sure = side("t", "defect", "cooperate", strategy="t")
+    me, scripted = (
+        side("m", "cooperate", "defect", model="some/model"),
+        side("u", "cooperate", "cooperate", strategy="u"),
+    )
+    found = [
+        Match(1, PD, (once, me)), Match(2, PD, (me, never)), Match(3, PD, (me, sure)), Match(4, PD, (sure, scripted)),
+        Match(5, BOS, (me, sure)), Match(6, BOS, (me, once)),
+    ]  # fmt: skip
+    assert always(found, PD, Side.defects_once) == {"t"}
+    assert [(match.number, one, other) for match, one, other in facing(found, PD, Side.defects_once)] == [
+        (3, me, sure)
+    ]
+    assert always(found, BOS, Side.defects_once) == {"t", "s"}
+    assert together(me, never) == [True, False] == together(never, me)
