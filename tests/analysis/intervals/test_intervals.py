@@ -50,9 +50,9 @@ def test_intervals_follow_the_scale(values: list[float], shift: int, factor: flo
     data = np.array(values)
     low, high = ends(mean_of(data, bounds=UNIT).limits())
     moved = mean_of(data * factor + shift, bounds=(float(shift), shift + factor)).limits()
-    assert ends(moved) == pytest.approx((low * factor + shift, high * factor + shift), abs=1e-8 * factor)
+    assert ends(moved) == pytest.approx((low * factor + shift, high * factor + shift), abs=1e-9 * factor)
     mirrored = mean_of(1 - data, bounds=UNIT).limits()
-    assert ends(mirrored) == pytest.approx((1 - high, 1 - low), abs=1e-8)
+    assert ends(mirrored) == pytest.approx((1 - high, 1 - low), abs=1e-9)
 
 
 @given(numbers, st.integers(-3, 3))
@@ -100,26 +100,26 @@ def test_more_confidence_is_a_wider_interval(first: list[float], second: list[fl
 @given(shares, shares)
 def test_a_difference_turned_round_is_its_mirror_image(first: list[float], second: list[float]) -> None:
     low, high = ends(difference_of(first, second, bounds=UNIT).limits())
-    assert ends(difference_of(second, first, bounds=UNIT).limits()) == pytest.approx((-high, -low), abs=1e-8)
+    assert ends(difference_of(second, first, bounds=UNIT).limits()) == pytest.approx((-high, -low), abs=1e-9)
     assert -1 <= low < high <= 1
     n = min(len(first), len(second))
     paired = paired_difference_of(first[:n], second[:n], bounds=UNIT).limits()
     turned = paired_difference_of(second[:n], first[:n], bounds=UNIT).limits()
-    assert ends(turned) == pytest.approx((-ends(paired)[1], -ends(paired)[0]), abs=1e-8)
+    assert ends(turned) == pytest.approx((-ends(paired)[1], -ends(paired)[0]), abs=1e-9)
 
 
 @given(shares, shares)
 def test_a_slope_over_two_levels_is_a_difference(first: list[float], second: list[float]) -> None:
     slope = slope_of([1] * len(first) + [3] * len(second), [*first, *second], bounds=UNIT).limits()
     half = difference_of(second, first, bounds=UNIT).limits()
-    assert ends(slope) == pytest.approx(tuple(end / 2 for end in ends(half)), abs=1e-8)
+    assert ends(slope) == pytest.approx(tuple(end / 2 for end in ends(half)), abs=1e-9)
 
 
 @given(st.integers(2, 200), st.data())
 def test_a_share_is_the_mean_of_zeros_and_ones(n: int, data: st.DataObject) -> None:
     k = data.draw(st.integers(0, n))
     written = mean_of([1.0] * k + [0.0] * (n - k), bounds=UNIT).limits()
-    assert ends(share_of(k, n).limits()) == pytest.approx(ends(written), abs=1e-8)
+    assert ends(share_of(k, n).limits()) == pytest.approx(ends(written), abs=1e-9)
 
 
 def test_all_alike_is_the_exact_limit_of_clopper_and_pearson() -> None:
@@ -131,8 +131,7 @@ def test_all_alike_is_the_exact_limit_of_clopper_and_pearson() -> None:
 
 @given(shares)
 def test_the_same_values_seen_more_often_narrow_the_interval(values: list[float]) -> None:
-    # Not for every step: where a pile at a bound begins to count as one, the interval widens with it.
-    made = [ends(mean_of(values * times, bounds=UNIT).limits()) for times in (1, 3, 40)]
+    made = [ends(mean_of(values * times, bounds=UNIT).limits()) for times in (1, 3, 10)]
     widths = [high - low for low, high in made]
     assert widths == sorted(widths, reverse=True)
 
@@ -261,7 +260,7 @@ def test_a_mean_near_a_bound_reaches_further_away_from_it() -> None:
 def test_pairs_that_all_differ_alike_are_no_surer_than_the_sign_test(n: int) -> None:
     found = paired_difference_of([1.0] * n, [0.0] * n, bounds=UNIT)
     p = 2 * 0.5**n
-    assert found.limits(1 - p).low == pytest.approx(0.0, abs=1e-8)
+    assert found.limits(1 - p).low == pytest.approx(0.0, abs=1e-9)
     assert ends(found.limits(1 - p / 2))[0] < 0
 
 
