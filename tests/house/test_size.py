@@ -40,7 +40,7 @@ MOST: dict[str, Size] = {
     "studies": Size(18, 2_237),
     "costs": Size(8, 1_147),
     "api": Size(5, 552),
-    "cli": Size(15, 1_275),
+    "cli": Size(15, 1_276),
     "web": Size(5, 303),
     "features": Size(140, 11_717),
     "people": Size(27, 3_363),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=621, statements=59_814)
+WHOLE = Size(files=621, statements=59_815)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

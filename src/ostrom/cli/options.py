@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ostrom.studies.run import Run
 
 BUDGET = ("budget_usd", "budget_calls", "budget_tokens")
+CALLS = ("prices", "cache", "batch", "batch_waves", "allow_key", "allow_command")
 Command = Callable[..., Any]
 
 RunName = Annotated[str, typer.Argument(help="A run: its name or folder.")]

@@ -11,6 +11,7 @@ import typer
 
 from ostrom.cli.options import (
     BUDGET,
+    CALLS,
     Json,
     Models,
     Presets,
@@ -40,12 +41,7 @@ CODES = {"pass": 0, "fail": 1, "undecided": 3}
     *BUDGET,
     "max_connections",
     "prompts",
-    "prices",
-    "cache",
-    "batch",
-    "batch_waves",
-    "allow_key",
-    "allow_command",
+    *CALLS,
 )
 def gate(
     run: Annotated[str, typer.Argument(metavar="RUN|STUDY", help="A run, or a study that is played first.")],

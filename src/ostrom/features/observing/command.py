@@ -11,7 +11,16 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.cli.commands.run import forecast_plan, play_and_tell, refuse_unused
-from ostrom.cli.options import BUDGET, DryRun, Runs, WriteReport, say_allowed, standing_of, with_play_options
+from ostrom.cli.options import (
+    BUDGET,
+    CALLS,
+    DryRun,
+    Runs,
+    WriteReport,
+    say_allowed,
+    standing_of,
+    with_play_options,
+)
 from ostrom.engine.folder import check_name
 from ostrom.engine.plan import Unit
 from ostrom.engine.play_options import PlayOptions
@@ -27,12 +36,7 @@ from ostrom.studies.run import Run, open_run
     "prompts",
     *BUDGET,
     "max_connections",
-    "prices",
-    "cache",
-    "batch",
-    "batch_waves",
-    "allow_key",
-    "allow_command",
+    *CALLS,
 )
 def observe(
     run: Annotated[str, typer.Argument(help="A run, played or imported: its name or folder.")],

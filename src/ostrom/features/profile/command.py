@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ostrom.cli.batteries import show_sizes
-from ostrom.cli.options import DryRun, Json, say_allowed, with_play_options
+from ostrom.cli.options import CALLS, DryRun, Json, say_allowed, with_play_options
 from ostrom.cli.output import print_answer, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
@@ -26,12 +26,7 @@ if TYPE_CHECKING:
     "out",
     "max_connections",
     "prompts",
-    "prices",
-    "cache",
-    "batch",
-    "batch_waves",
-    "allow_key",
-    "allow_command",
+    *CALLS,
 )
 def profile(
     model: Annotated[list[str], typer.Option("--model", help="A model; may be given several times.")],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.batteries import show_sizes
-from ostrom.cli.options import DryRun, Json, say_allowed, with_play_options
+from ostrom.cli.options import CALLS, DryRun, Json, say_allowed, with_play_options
 from ostrom.cli.output import print_answer, print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
@@ -31,12 +31,7 @@ RECORD = "replicate.json"
     "out",
     "max_connections",
     "prompts",
-    "prices",
-    "cache",
-    "batch",
-    "batch_waves",
-    "allow_key",
-    "allow_command",
+    *CALLS,
 )
 def replicate(
     paper: Annotated[str | None, typer.Argument(help="A paper, as --list names it.")] = None,
