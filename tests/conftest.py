@@ -69,6 +69,7 @@ def known_parts() -> Iterator[None]:
     for one, (added, found) in before.items():
         one._added = added
         if found_by(one) != found:  # also when first looked for: the package may be gone by now
+            registry._entry_points.cache_clear()
             registry._installed.cache_clear()
             one.forget()
             one.names()

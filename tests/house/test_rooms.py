@@ -188,13 +188,16 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_a_list_of_games_loads_neither_the_engine_nor_prompts() -> None:
+    """Nor do those of mechanisms, networks and memories."""
     rooms = ("studies", "framing", "agents", "analysis", "models")
     code = (
-        "import sys; sys.argv = ['ostrom', 'list', 'games']\n"
+        "import sys\n"
         "from ostrom.cli import main\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "for kind in ('games', 'mechanisms', 'networks', 'memories'):\n"
+        "    sys.argv = ['ostrom', 'list', kind]\n"
+        "    try:\n        main()\n    except SystemExit:\n        pass\n"
         f"rooms = [r for r in {rooms!r} if f'ostrom.{{r}}' in sys.modules]\n"
-        f"heavy = [m for m in {(*HEAVY, 'ostrom.engine.runner', 'jinja2')!r} if m in sys.modules]\n"
+        f"heavy = [m for m in {(*HEAVY, 'ostrom.engine.runner', 'jinja2', 'numpy')!r} if m in sys.modules]\n"
         "assert not rooms + heavy, rooms + heavy"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

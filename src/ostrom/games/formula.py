@@ -5,11 +5,14 @@ in which all have the same two actions it is read off the payoffs where these ar
 (``describe.formula_of``). The Traveler's Dilemma is told by the lower of two claims.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 NEAR = 1e-9
 """Payoffs that differ by less, relative to the largest, are the same number."""
@@ -41,6 +44,8 @@ class Formula:
 
     def fits(self, payoffs: NDArray[np.float64], seat: int) -> bool:
         """Whether it gives what a seat is paid at every profile of a payoff tensor."""
+        import numpy as np
+
         shape = payoffs.shape[:-1]
         if len(self.terms) != shape[seat] or any(self.counted >= count for count in shape):
             return False
@@ -66,6 +71,8 @@ class ClaimFormula:
 
     def fits(self, payoffs: NDArray[np.float64], seat: int) -> bool:
         """Whether it gives what a seat is paid at every profile of a payoff tensor."""
+        import numpy as np
+
         if payoffs.shape[:-1] != (len(self.claims),) * 2:
             return False
         claims = np.array(self.claims)

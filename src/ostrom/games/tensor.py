@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import product
 from math import prod
-from typing import Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ostrom.games.formula import ClaimFormula, Formula
 from ostrom.games.game import Due, End, Game, Now, Profile, Stages
 from ostrom.games.words import Words
 from ostrom.ground.errors import GameError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_SEATS = 30
 """More dimensions than this, and numpy gives up."""
@@ -77,6 +78,8 @@ class TensorGame(Game):
     formerly: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        import numpy as np
+
         seats = len(self.actions)
         if seats == 0 or any(len(names) == 0 for names in self.actions):
             raise GameError(f"game {self.name}: every seat needs at least one action")
@@ -124,6 +127,7 @@ class TensorGame(Game):
     def as_journaled(self, questions: Iterable[str]) -> Game:
         """The game in the names in which the questions of a journal asked about it.
 
+        >>> import numpy as np
         >>> pd = TensorGame("pd", (("c", "d"),) * 2, np.zeros((2, 2, 2)), formerly=("up", "down"))
         >>> pd.as_journaled(['["act","Choice",{"options":["up","down"]}]']).actions[0], pd.as_journaled([]) is pd
         (('up', 'down'), True)
@@ -135,6 +139,8 @@ class TensorGame(Game):
 
     def _checked_told(self, told: NDArray[np.float64]) -> NDArray[np.float64]:
         """What seats are told: finite, and never wrong about the reader's own payoffs."""
+        import numpy as np
+
         if told.shape != (self.seats, *self.payoffs.shape) or not np.isfinite(told).all():
             raise GameError(
                 f"game {self.name}: told must hold a full tensor of finite payoffs for every seat"
@@ -198,9 +204,12 @@ def averaged(values: NDArray[np.float64], shares: Sequence[float]) -> NDArray[np
 
     A product of matrices would leave the order of its sums to the library that numpy was built with.
 
+    >>> import numpy as np
     >>> averaged(np.array([[0.0, 4.0], [2.0, 0.0]]), [0.5, 0.5]).tolist()
     [1.0, 2.0]
     """
+    import numpy as np
+
     return reduce(np.add, (float(share) * part for share, part in zip(shares, values, strict=True)))
 
 
@@ -214,6 +223,8 @@ def interchangeable(
     >>> interchangeable((("c", "d"), ("c", "d")), pd, 0, 1)
     True
     """
+    import numpy as np
+
     if tuple(actions[seat]) != tuple(actions[other]):
         return False
     order = list(range(len(actions)))
@@ -238,6 +249,8 @@ def bimatrix(
     >>> game.payoff((1, 0))
     (5.0, 6.0)
     """
+    import numpy as np
+
     return TensorGame(name, actions, np.array(matrix, dtype=np.float64), **facts)
 
 

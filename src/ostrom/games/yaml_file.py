@@ -22,14 +22,13 @@
       kinds: [economic, social]          # what sort of player sits there, for analysis only
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from ostrom.games.game import Game
 from ostrom.games.tensor import MAX_SEATS, TensorGame, check_size
@@ -37,6 +36,10 @@ from ostrom.games.text_file import rational, read_text
 from ostrom.games.words import Words
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.words import how_many
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 KEYS = (
     "name",
@@ -238,6 +241,8 @@ class _Reader:
         )
 
     def payoffs(self, value: Any, actions: tuple[tuple[str, ...], ...]) -> NDArray[np.float64]:
+        import numpy as np
+
         tensor = np.full((*(len(names) for names in actions), len(actions)), np.nan)
         if isinstance(value, Mapping):
             self._by_outcome(value, actions, tensor)
@@ -259,6 +264,8 @@ class _Reader:
             self._nested(part, actions, tensor, (*at, i))
 
     def _by_outcome(self, value: Mapping[Any, Any], actions: Any, tensor: NDArray[np.float64]) -> None:
+        import numpy as np
+
         for outcome, payoffs in value.items():
             names = [name.strip() for name in str(outcome).split(",")]
             if len(names) != len(actions):

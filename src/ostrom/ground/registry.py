@@ -42,11 +42,17 @@ OWN_REPLICATIONS = "ostrom.replications"
 
 
 @lru_cache(maxsize=1)
+def _entry_points() -> Any:
+    """Those of all installed packages; looking for them reads a file of every package."""
+    return entry_points()
+
+
+@lru_cache(maxsize=1)
 def _installed() -> tuple[dict[str, str], dict[str, str]]:
     """The packages of replications that can be used, and what is wrong with the others."""
     usable = {name: f"{OWN_REPLICATIONS}.{name}" for name in _modules(OWN_REPLICATIONS)}
     broken: dict[str, str] = {}
-    points = grouped((point.name, point) for point in entry_points(group=OWN_REPLICATIONS))
+    points = grouped((point.name, point) for point in _entry_points().select(group=OWN_REPLICATIONS))
     for name, found in points.items():
         owners = sorted({owner(point) for point in found})
         if name in usable or len({point.value for point in found}) > 1:
@@ -173,6 +179,7 @@ _registries: WeakSet[Any] = WeakSet()
 def refresh() -> None:
     """Look for installed packages again: a process that runs for days meets what was installed meanwhile."""
     invalidate_caches()
+    _entry_points.cache_clear()
     _installed.cache_clear()
     for registry in list(_registries):
         registry.forget()
@@ -242,7 +249,7 @@ class Registry(Generic[T]):
     @cached_property
     def _foreign(self) -> dict[str, EntryPoint]:
         found: dict[str, EntryPoint] = {}
-        for point in entry_points(group=self.group):
+        for point in _entry_points().select(group=self.group):
             first = found.setdefault(point.name, point)
             known = self._files.get(point.name, first.value)
             if point.value.partition(":")[0] != known.partition(":")[0]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @lru_cache(maxsize=16384)
@@ -38,6 +40,8 @@ class Streams:
 
     def at(self, step: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
         """A fresh generator for one draw site; ``purpose`` separates several draws at the same place."""
+        import numpy as np
+
         words = [self.seed & _MASK, self.match & _MASK, step, seat]
         if purpose:
             words.append(key_of(purpose))
@@ -70,9 +74,12 @@ def chances(roots: NDArray[np.uint64], step: int, seat: int) -> NDArray[np.float
     """``Streams.chance`` for many matches at once, from their roots.
 
     >>> one = Streams(5, 9)
+    >>> import numpy as np
     >>> float(chances(np.array([one.root("x")], dtype=np.uint64), 3, 1)[0]) == one.chance(3, 1, "x")
     True
     """
+    import numpy as np
+
     return _numbers(roots + np.uint64(_GOLDEN * ((step << 16) + seat + 1) & _MASK))
 
 
@@ -80,14 +87,19 @@ def chances_along(root: int, steps: NDArray[np.int64], seat: int) -> NDArray[np.
     """``Streams.chance`` at many steps of one match, from its root.
 
     >>> one = Streams(5, 9)
+    >>> import numpy as np
     >>> float(chances_along(one.root("x"), np.array([3]), 1)[0]) == one.chance(3, 1, "x")
     True
     """
+    import numpy as np
+
     places = (steps.astype(np.uint64) << np.uint64(16)) + np.uint64(seat + 1)
     return _numbers(places * np.uint64(_GOLDEN) + np.uint64(root))
 
 
 def _numbers(x: NDArray[np.uint64]) -> NDArray[np.float64]:
+    import numpy as np
+
     x = (x ^ (x >> np.uint64(30))) * np.uint64(_FIRST)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(_SECOND)
     x ^= x >> np.uint64(31)

@@ -6,8 +6,6 @@ Made for games that a mechanism induces; gains up to a tolerance count as none (
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame, table_of
 
@@ -37,6 +35,8 @@ def is_weakly_dominant(game: Game, seat: int, action: int, tolerance: float = TO
     >>> is_weakly_dominant(build_game("prisoners_dilemma"), 0, 1)
     True
     """
+    import numpy as np
+
     paid = np.moveaxis(game.payoffs[..., seat], seat, 0).reshape(len(game.actions[seat]), -1)
     for other in range(len(paid)):
         gain = paid[action] - paid[other]
@@ -58,6 +58,8 @@ def lasting_game(game: Game, continuation: float | None) -> Game | None:
     >>> made.payoff((0, 0)), made.payoff((1, 0))
     ((2.0, 2.0), (1.4, 0.8))
     """
+    import numpy as np
+
     good = tuple(action for action in game.cooperative if action is not None)
     bad = tuple(action for action in game.defective if action is not None)
     if len(good) < game.seats or len(bad) < game.seats or continuation is None:

@@ -4,15 +4,18 @@ Fitness is exp(strength x payoff): positive for every payoff, and for weak selec
 theory (Ohtsuki et al. 2006; Nowak et al. 2004).
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from math import exp, fsum
-from typing import Annotated, Any, Self
-
-import numpy as np
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from ostrom.ground.parameters import Amount, Count, OneOf, Share, options_of
 from ostrom.ground.values import value
 from ostrom.mechanisms.societies import Life
+
+if TYPE_CHECKING:
+    import numpy as np
 
 RULES = ("death-birth", "imitation", "pairwise")
 
@@ -92,9 +95,12 @@ def next_parents(
     in proportion to fitness, and takes the place of anybody. ``imitation``: everybody looks at another member and takes
     over with chance 1 / (1 + exp(-strength x difference)); the others stay as they are.
 
+    >>> import numpy as np
     >>> next_parents("moran", [1.0], np.random.default_rng(0), strength=1.0, size=2, births=1, least=0.0)
     ([0], [True])
     """
+    import numpy as np
+
     count = len(payoffs)
     if rule == "proportional":
         above = np.maximum(np.asarray(payoffs, dtype=np.float64) - least, 0.0)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from ostrom.answers import Answer, Form, Text
 from ostrom.games.game import Game
 from ostrom.ground.values import value
 from ostrom.mechanisms.protocol import Round, View
 
-Draw: TypeAlias = Callable[[int, str], np.random.Generator]
+if TYPE_CHECKING:
+    import numpy as np
+
+Draw: TypeAlias = "Callable[[int, str], np.random.Generator]"
 """A keyed stream of the match for a round number and a purpose; the same arguments, the same draws."""
 
 

@@ -35,11 +35,12 @@ def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], 
         check_plain(source, "study")
         return deepcopy(dict(source)), "study"
     text = str(source)
-    return _parse(_builtin().text(text), text), text
+    known = _builtin()
+    return _parse(known.text(text), text, compiled=text in known), text
 
 
-def _parse(text: str, file: str) -> dict[str, Any]:
-    data = read_yaml(text, file)
+def _parse(text: str, file: str, *, compiled: bool = False) -> dict[str, Any]:
+    data = read_yaml(text, file, compiled=compiled)
     if not isinstance(data, dict):
         raise StudyError(f"a study is a mapping of keys to values (found {in_words(data)})", file=file)
     return data
@@ -165,7 +166,11 @@ def _mapping(value: Any, file: str, key: str) -> Mapping[str, Any]:
 
 def presets_of(source: str | Path | Mapping[str, Any]) -> list[str]:
     """The names of a study's presets."""
-    data, file = read_study(source)
+    return presets_in(*read_study(source))
+
+
+def presets_in(data: Mapping[str, Any], file: str) -> list[str]:
+    """The names of the presets in the content of a study."""
     return sorted(str(name) for name in _mapping(data.get("presets"), file, "presets"))
 
 

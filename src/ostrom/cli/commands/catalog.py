@@ -168,11 +168,11 @@ def family_rows(family: str) -> list[dict[str, Any]]:
 
 def _study_row(name: str) -> dict[str, Any]:
     """The row of a study in a list; if the study cannot be read, its title is the reason."""
-    from ostrom.studies.load import presets_of, read_study
+    from ostrom.studies.load import presets_in, read_study
 
     try:
-        data = read_study(name)[0]
-        presets = ", ".join(presets_of(name))
+        data, file = read_study(name)
+        presets = ", ".join(presets_in(data, file))
     except OstromError as error:
         return {"name": name, "title": str(error), "presets": "", "after": ""}
     return {

@@ -8,8 +8,6 @@ from itertools import product
 from math import floor, fsum
 from typing import Annotated, Any
 
-import numpy as np
-
 from ostrom.games.amounts import Amounts
 from ostrom.games.formula import Formula, Term
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages, at_once
@@ -33,6 +31,8 @@ def public_goods(
     >>> public_goods().payoff((0, 0, 1))
     (1.0, 1.0, 2.0)
     """
+    import numpy as np
+
     seats, factor, stake = int(n), float(multiplier), float(endowment)
     if strict:
         found = f"multiplier={shown(factor)}, n={seats}"
@@ -200,6 +200,8 @@ def volunteers_dilemma(n: Seats = 3, benefit: Number = 10, cost: Number = 4) -> 
     >>> volunteers_dilemma().payoff((0, 1, 1)), volunteers_dilemma().payoff((1, 1, 1))
     ((6.0, 10.0, 10.0), (0.0, 0.0, 0.0))
     """
+    import numpy as np
+
     seats, good, price = int(n), float(benefit), float(cost)
     found = f"benefit={shown(good)}, cost={shown(price)}"
     require(
@@ -233,6 +235,8 @@ def coordination(
     >>> coordination(left=2).payoff((0, 0))
     (2.0, 2.0)
     """
+    import numpy as np
+
     at_left, at_right, apart, seats = float(left), float(right), float(miss), int(n)
     if strict:
         found = f"left={shown(at_left)}, right={shown(at_right)}, miss={shown(apart)}"

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from ostrom.games.game import Game
 from ostrom.games.parameters import require, shown
 from ostrom.games.tensor import symmetric_2x2, table_of
@@ -33,6 +31,8 @@ def build(
     >>> build().payoff((0, 1))
     (2.0, 20.0)
     """
+    import numpy as np
+
     name = "trust_symmetric"
     t, r, p, s = map(float, (T, R, P, S))
     if strict:

@@ -6,8 +6,6 @@ Manoranjan & Gaikwad 2026 count them); it is strict when every such change loses
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ostrom.games.scenarios.scenario import Canonical, Claim, Profile, Scenario
 
 
@@ -116,6 +114,8 @@ def prove(scenario: Scenario) -> Proof:
 
 
 def _equilibrium_profiles(scenario: Scenario) -> list[Profile]:
+    import numpy as np
+
     tensor = scenario.payoff_tensor()
     stable = np.ones(scenario.shape, dtype=bool)
     for seat in range(len(scenario.roles)):

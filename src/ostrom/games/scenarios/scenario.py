@@ -1,16 +1,19 @@
 """A scenario in memory: a short story, the people in it, and what every profile is worth to each of them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Literal, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
 from ostrom.games.words import Words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Profile: TypeAlias = tuple[str, ...]
 ScenarioClass = Literal["economic", "environmental", "mixed"]
@@ -96,10 +99,14 @@ class Scenario:
 
     def payoffs_at(self, profile: Profile) -> tuple[float, ...]:
         """What one profile pays, in the order of the roles."""
+        import numpy as np
+
         return self.payoffs[int(np.ravel_multi_index(self.indices(profile), self.shape))]
 
     def payoff_tensor(self) -> NDArray[np.float64]:
         """All payoffs as an array of shape (actions of role 1, ..., actions of role n, n)."""
+        import numpy as np
+
         return np.array(self.payoffs, dtype=np.float64).reshape(*self.shape, len(self.roles))
 
     def game(self) -> Game:

@@ -6,8 +6,6 @@ from functools import lru_cache
 from math import floor, ulp
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
-
 from ostrom.answers import Record
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame, table_of
@@ -80,6 +78,8 @@ def contracted_game(game: Game, contract: Sequence[int]) -> Game:
 
 @lru_cache(maxsize=1024)
 def _contracted(game: Game, contract: tuple[int, ...]) -> Game:
+    import numpy as np
+
     payoffs = np.empty_like(game.payoffs)
     for profile in game.profiles():
         payoffs[profile] = contracted_payoffs(game, contract, profile)

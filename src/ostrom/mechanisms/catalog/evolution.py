@@ -10,9 +10,7 @@ import re
 from collections.abc import Generator, Mapping, Sequence
 from copy import copy
 from math import ceil
-from typing import Annotated, Any, ClassVar, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ostrom.answers import Answer, Text
 from ostrom.games.game import Game
@@ -24,6 +22,9 @@ from ostrom.mechanisms.base import UnderRules
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 from ostrom.mechanisms.recognition import Recognised
 from ostrom.mechanisms.selection import POPULATION_RULES, next_parents
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Genome = list[str]
 """The sentences of an instruction."""
@@ -52,6 +53,7 @@ def tidy(sentence: str) -> str:
 def chosen(genome: Sequence[str], share: float, rng: np.random.Generator) -> list[int]:
     """The places of the sentences that are said in other words: a share of them, at least one if the share is not 0.
 
+    >>> import numpy as np
     >>> len(chosen(["a", "b", "c", "d", "e"], 0.4, np.random.default_rng(0)))
     2
     """
@@ -61,6 +63,7 @@ def chosen(genome: Sequence[str], share: float, rng: np.random.Generator) -> lis
 def crossed(one: Sequence[str], other: Sequence[str], rng: np.random.Generator) -> Genome:
     """The beginning of one genome and the rest of another, cut at a place that both have.
 
+    >>> import numpy as np
     >>> crossed(["a", "b"], ["c", "d"], np.random.default_rng(3)) in (["c", "d"], ["a", "d"], ["a", "b"])
     True
     """

@@ -5,8 +5,6 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ostrom.answers import Answer, Choice, Record
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
@@ -45,6 +43,8 @@ def mediated_game(game: Game, mediator: Sequence[int]) -> Game:
 
 @lru_cache(maxsize=1024)
 def _mediated(game: Game, mediator: tuple[int, ...]) -> Game:
+    import numpy as np
+
     actions = tuple((*names, DELEGATE) for names in game.actions)
     payoffs = np.empty((*(len(names) for names in actions), game.seats))
     for profile in product(*(range(len(names)) for names in actions)):

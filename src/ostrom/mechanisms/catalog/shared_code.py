@@ -7,8 +7,6 @@ Similarity in the extreme (Oesterheld et al. 2023), as decision making under imp
 from functools import lru_cache
 from typing import ClassVar
 
-import numpy as np
-
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame, table_of
 from ostrom.ground.errors import GameError
@@ -76,6 +74,8 @@ def shared_game(game: Game, chance: float) -> Game:
     >>> [is_equilibrium(shared_game(pd, chance), (0, 0)) for chance in (0.6, 2 / 3, 0.9)]
     [False, True, True]
     """
+    import numpy as np
+
     payoffs = np.empty_like(game.payoffs)
     for profile in game.profiles():
         alike = [np.array(game.payoff((action,) * game.seats)) for action in profile]

@@ -5,8 +5,6 @@ from functools import lru_cache
 from itertools import product
 from typing import ClassVar
 
-import numpy as np
-
 from ostrom.answers import Choice
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
@@ -104,6 +102,8 @@ def compared_game(game: Game, error: float) -> Game:
     >>> [is_equilibrium(compared_game(pd, error), (2, 2)) for error in (0.1, 0.4)]
     [True, False]
     """
+    import numpy as np
+
     actions = tuple((*names, IF_ALIKE) for names in game.actions)
     payoffs = np.zeros((*(len(names) for names in actions), game.seats))
     for picked in product(*(range(len(names)) for names in actions)):

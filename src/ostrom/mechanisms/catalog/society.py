@@ -1,10 +1,10 @@
 """Society: many agents on a network who meet their neighbours, watch them, imitate them and choose them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
@@ -30,6 +30,9 @@ from ostrom.mechanisms.societies import (
     record_of,
 )
 from ostrom.mechanisms.statements import StatementForm
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_MEMBERS = 2000
 
@@ -87,6 +90,8 @@ class Society(SocietyRules):
 
     def check(self, game: Game) -> None:
         """Neighbours can change places: the game has to be the same from every seat."""
+        import numpy as np
+
         super().check(game)
         if game.seats < 2 or not symmetric(game.actions, game.payoffs):
             raise GameError(f"mechanism {self.name}: game {game.name} is not the same from every seat")

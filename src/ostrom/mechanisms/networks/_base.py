@@ -4,10 +4,13 @@ The generators are our own: a network has to stay the same for as long as a run 
 library is installed, and none of them takes more than a few lines.
 """
 
-from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Links: TypeAlias = list[set[int]]
 """The neighbours of every member; always both ways, never oneself."""

@@ -1,12 +1,15 @@
 """Communities: groups with many links inside and few between them."""
 
-from itertools import pairwise
-from typing import Annotated
+from __future__ import annotations
 
-import numpy as np
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated
 
 from ostrom.ground.parameters import Count, Ge, Share, checked
 from ostrom.mechanisms.networks._base import Links, lattice, linked, rewire
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Communities:

@@ -1,8 +1,13 @@
 """Complete: everybody is a neighbour of everybody."""
 
-import numpy as np
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ostrom.mechanisms.networks._base import Links
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Complete:

@@ -1,11 +1,14 @@
 """Ring: everybody is linked to the nearest members on a circle."""
 
-from typing import Annotated
+from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING, Annotated
 
 from ostrom.ground.parameters import Ge, checked
 from ostrom.mechanisms.networks._base import Links, lattice, linked
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Ring:

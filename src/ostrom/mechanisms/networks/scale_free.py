@@ -1,9 +1,14 @@
 """Scale-free: newcomers link to those who have many links already (Barabási and Albert 1999)."""
 
-import numpy as np
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ostrom.ground.parameters import Count, checked
 from ostrom.mechanisms.networks._base import Links, linked
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class ScaleFree:

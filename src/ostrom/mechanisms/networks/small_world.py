@@ -1,11 +1,14 @@
 """Small world: a ring some of whose links lead anywhere (Watts and Strogatz 1998)."""
 
-from typing import Annotated
+from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING, Annotated
 
 from ostrom.ground.parameters import Ge, Share, checked
 from ostrom.mechanisms.networks._base import Links, lattice, linked, rewire
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class SmallWorld:

@@ -21,17 +21,20 @@ which points into the rounds played so far, and moves with them. Before the firs
 played, and a combination is drawn evenly among all.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ostrom.games.game import Game
 from ostrom.ground.parameters import Count, Ge, checked
 from ostrom.mechanisms.protocol import Round, View
 from ostrom.memory.base import Draw, Memory, Note, Shown, no_cooperation
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Sanitized(Memory):
@@ -170,6 +173,7 @@ def _by_game(shares: Any) -> dict[str, dict[str, float]]:
 def _pushed(action: int, count: int, rng: np.random.Generator) -> int:
     """The nearer end of a scale of so many actions.
 
+    >>> import numpy as np
     >>> [_pushed(a, 4, np.random.default_rng(0)) for a in range(4)]
     [0, 0, 3, 3]
     """
