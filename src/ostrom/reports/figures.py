@@ -3,10 +3,15 @@
 On a page a chart stands twice, drawn for a wide screen and for a phone; the style of the page shows one of them.
 """
 
+import os
 import re
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
+from xml.sax.saxutils import escape
 
 import orjson
 from markupsafe import Markup
@@ -48,6 +53,10 @@ LONG = re.compile(r"-?\d+\.\d{2,}")
 ROLES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 BACKGROUND = re.compile(r'<rect width="[\d.]+" height="[\d.]+" fill="white"\s*/>')
 
+FONT_FILE = "FONTCONFIG_FILE"
+EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"><text y="1">x</text></svg>'
+"""A drawing with a letter."""
+
 HINT = "a report needs {}: pip install 'ostrom[report]'"
 
 
@@ -66,12 +75,53 @@ def render(chart: Any) -> tuple[str, bytes]:
     return svg, _png(svg)
 
 
+def _converter() -> Any:
+    """The renderer."""
+    import vl_convert
+
+    return with_own_fonts(vl_convert)
+
+
+@lru_cache(2)
+def with_own_fonts(converter: Any) -> Any:
+    """The renderer, with the Liberation Sans that it brings in place of an installed one.
+
+    It maps a font that is a file into memory again for every letter that it measures, one of its own never.
+    """
+    home = Path(os.environ.get("HOME") or "/")
+    roots = [
+        Path("/usr/share/fonts"),
+        Path("/usr/local/share/fonts"),
+        home / ".fonts",
+        home / ".local/share/fonts",
+    ]
+    folders = [folder for root in roots for folder in other_fonts(root)]
+    if sys.platform != "linux" or FONT_FILE in os.environ or folders == roots:
+        return converter
+    with NamedTemporaryFile("w", suffix=".conf", encoding="utf-8") as file:
+        named = "".join(f"<dir>{escape(str(folder))}</dir>" for folder in folders)
+        file.write(f'<?xml version="1.0"?><fontconfig>{named}</fontconfig>')
+        file.flush()
+        os.environ[FONT_FILE] = file.name
+        try:
+            converter.svg_to_png(EMPTY)  # fonts are looked for with the first drawing
+        finally:
+            del os.environ[FONT_FILE]
+    return converter
+
+
+def other_fonts(folder: Path) -> list[Path]:
+    """The largest folders in a folder of fonts that hold no Liberation Sans."""
+    if not any(folder.rglob("LiberationSans-*")):
+        return [folder]
+    inside = sorted(path for path in folder.iterdir() if path.is_dir())
+    return [found for path in inside for found in other_fonts(path)]
+
+
 @lru_cache(2)
 def _png(svg: str) -> bytes:
     """The pixels of a drawing."""
-    import vl_convert
-
-    png: bytes = vl_convert.svg_to_png(svg, scale=SCALE)
+    png: bytes = _converter().svg_to_png(svg, scale=SCALE)
     return png
 
 
@@ -111,10 +161,9 @@ def _svg(spec: dict[str, Any], room: int) -> str:
 def _drawn(spec: str) -> str:
     """A specification drawn as it is; both widths of one chart are kept, since a page often has it twice in a row."""
     import altair as alt
-    import vl_convert
 
     major, minor, *_ = alt.SCHEMA_VERSION.lstrip("v").split(".")
-    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=f"{major}.{minor}")
+    svg: str = _converter().vegalite_to_svg(spec, vl_version=f"{major}.{minor}")
     return svg
 
 
