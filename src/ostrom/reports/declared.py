@@ -20,13 +20,13 @@ the file. Values are expressions and texts are templates of Jinja: in both, ``da
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from itertools import product
 from operator import attrgetter
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined, TemplateError
+from jinja2 import Environment, StrictUndefined, Template, TemplateError
 from markupsafe import Markup
 
 from ostrom.analysis.estimate import Estimate, fixed, keyed
@@ -116,14 +116,26 @@ def expression(text: Any) -> Expression:
     """A value of a declaration: an expression where it is a text, else itself."""
     if not isinstance(text, str):
         return lambda _: text
-    compiled = PLAIN.compile_expression(text, undefined_to_none=False)
+    compiled = _compiled(text)
     return lambda scope: compiled(dict(scope))
 
 
 def text_of(source: str, page: Environment = PLAIN) -> Expression:
     """A text of a declaration, filled in."""
-    template = page.from_string(" ".join(source.split()) if page is PLAIN else source)
+    template = _template(" ".join(source.split()) if page is PLAIN else source, page)
     return lambda scope: template.render(dict(scope)).strip()
+
+
+@lru_cache(maxsize=2048)
+def _compiled(text: str) -> Callable[..., Any]:
+    """An expression, compiled once: panels are made when a study is checked, and again when they are drawn."""
+    return PLAIN.compile_expression(text, undefined_to_none=False)
+
+
+@lru_cache(maxsize=2048)
+def _template(text: str, page: Environment) -> Template:
+    """A template, compiled once."""
+    return page.from_string(text)
 
 
 class Column:

@@ -44,14 +44,14 @@ def import_altair() -> Any:
 
 
 class InlineRows:
-    """Rows that Altair takes as they are: it walks through a list again for every layer, and checks every row."""
+    """Rows, or names, that Altair takes as they are: it walks through a list again for every layer and checks it."""
 
     _schema: ClassVar[dict[str, str]] = {"type": "array"}
 
-    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, rows: Iterable[Any]) -> None:
         self._rows = list(rows)
 
-    def to_dict(self) -> list[Mapping[str, Any]]:
+    def to_dict(self) -> list[Any]:
         """The rows, for the specification of the chart."""
         return self._rows
 
@@ -127,7 +127,7 @@ def dots(
             "title": axis + cut if domain and place + columns >= len(groups) else None if domain else axis,
             "axis": {"values": list(ticks.values), "format": ticks.format},
         }
-        y = alt.Y("label:N", sort=labels, title=None, axis={"grid": lanes > 1, "tickBand": "extent"})
+        y = alt.Y("label:N", sort=InlineRows(labels), title=None, axis={"grid": lanes > 1, "tickBand": "extent"})
         key = {"title": None} if legend and len(names) > 1 else None
         colour = alt.Color("series:N", scale={"domain": names, "range": list(series.values())}, legend=key)
         base = alt.Chart(inline(_plain(rows)))
