@@ -16,7 +16,7 @@ from ostrom.data.tables import (
     _common_type,
     _even,
     _series,
-    _size,
+    _sizes,
     batches,
     export_rows,
     factor_types,
@@ -167,14 +167,16 @@ def test_rows_come_in_lists_and_frames_of_one_size() -> None:
         ([], []),
     ):
         parts = _even(polars.DataFrame({"x": range(n)}) for n in heights)
-        assert [part.height for part in parts] == even
+        assert [part.height for part, _ in parts] == even
 
 
 def test_the_size_of_a_frame_follows_from_its_rows() -> None:
     full = polars.DataFrame({"n": [1] * 9, "b": [True] * 9, "t": ["é"] * 9})
-    assert _size(full) == 9 * 8 + 2 + 9 * 2
-    assert _size(full.with_columns(n=polars.Series([None] + [1] * 8))) == 9 * 8 + 2 + 2 + 9 * 2
-    assert _size(full.select("n")) == 72
+    assert _sizes(full) == [9 * 8 + 2 + 9 * 2]
+    assert _sizes(full.with_columns(n=polars.Series([None] + [1] * 8))) == [9 * 8 + 2 + 2 + 9 * 2]
+    assert _sizes(full.select("n")) == [72] and _sizes(full.head(0)) == []
+    two = polars.DataFrame({"n": [1] * BATCH + [None], "t": ["é"] * BATCH + [None]})
+    assert _sizes(two) == [BATCH * 8 + BATCH * 2, 8 + 1]
 
 
 def test_lines_are_counted_in_every_format(tmp_path: Path) -> None:

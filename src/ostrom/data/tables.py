@@ -144,10 +144,10 @@ def write_frames(path: Path, tables: Iterable[Any]) -> int:
     parts: list[Path] = []
     count = size = total = 0
     with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-        for frame in _even(tables):
+        for frame, held in _even(tables):
             frames.append(frame)
             count += frame.height
-            size += _size(frame)
+            size += held
             if size >= PART_BYTES:
                 parts.append(Path(folder) / f"{len(parts):06d}.parquet")
                 polars.concat(frames, rechunk=False).write_parquet(
@@ -223,28 +223,26 @@ def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) ->
     columns["step"] = polars.Series("step", np.concatenate([table.rows.steps for table in units]))
     columns["round"] = polars.Series("round", np.concatenate([table.rows.rounds for table in units]))
     parts = [rows.expanded(table) for table in units]
-    sources: dict[str, Any] = {}
+    said: dict[str, Any] = {}
     for place, codes in enumerate(("asked_codes", "said_codes", "came_codes")):
         entries = [entry for part in parts for entry in part[place]]
         starts = np.cumsum([0, *(len(part[place]) for part in parts[:-1])])
         taken = np.concatenate(
             [getattr(t.rows, codes) + start for t, start in zip(units, starts, strict=True)]
         )
-        sources |= dict.fromkeys(entries[0] if entries else (), (entries, taken))
-    for name in rows.decision_columns:
-        entries, taken = sources[name]
-        columns |= _taken(entries, [name], taken, types)
-    return polars.DataFrame(columns)
+        names = [name for name in (entries[0] if entries else ()) if name in rows.decision_columns]
+        said |= _taken(entries, names, taken, types)
+    return polars.DataFrame(columns | {name: said[name] for name in rows.decision_columns})
 
 
 def _taken(
     entries: Sequence[Row], names: Sequence[str], numbers: Any, types: Mapping[str, type]
 ) -> dict[str, Any]:
     """Columns of entries, each as often and in the order that the numbers say."""
-    return {
-        name: _series(name, [entry.get(name) for entry in entries], types).gather(numbers).alias(name)
-        for name in names
-    }
+    polars = import_polars()
+    held = polars.DataFrame([_series(name, [entry.get(name) for entry in entries], types) for name in names])
+    made: dict[str, Any] = held[polars.Series(numbers, dtype=polars.UInt32)].to_dict() if names else {}
+    return made
 
 
 def _calls(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
@@ -259,30 +257,37 @@ def _calls(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
         yield polars.DataFrame(made).with_columns(player=polars.col("player") + 1)
 
 
-def _even(tables: Iterable[Any]) -> Iterator[Any]:
-    """The same rows in frames of ``BATCH`` rows each."""
+def _even(tables: Iterable[Any]) -> Iterator[tuple[Any, int]]:
+    """The same rows in frames of ``BATCH`` rows each, with the bytes of each frame."""
     polars = import_polars()
     rest = None
     for table in tables:
         frame = table if rest is None else polars.concat([rest, table])
         whole = frame.height // BATCH * BATCH
-        for start in range(0, whole, BATCH):
-            yield frame.slice(start, BATCH)
+        for start, size in zip(range(0, whole, BATCH), _sizes(frame.head(whole)), strict=True):
+            yield frame.slice(start, BATCH), size
         rest = frame.slice(whole) if whole < frame.height else None
     if rest is not None:
-        yield rest
+        yield rest, _sizes(rest)[0]
 
 
-def _size(frame: Any) -> int:
-    """Bytes of a frame in memory as they follow from its rows: texts, numbers, and a bit each where some are null."""
+def _sizes(frame: Any) -> list[int]:
+    """Bytes of each ``BATCH`` rows as they follow from the rows: texts, numbers, and a bit each where some are null."""
     polars = import_polars()
-    nulls = frame.null_count().row(0)
-    size, bits = 0, -(-frame.height // 8)
-    for (_, kind), missing in zip(frame.schema.items(), nulls, strict=True):
-        if kind != polars.String:
-            size += (bits if kind == polars.Boolean else 8 * frame.height) + (bits if missing else 0)
-    texts = frame.select(polars.col(polars.String).str.len_bytes().sum())
-    return size + (sum(texts.row(0)) if texts.width else 0)
+    import numpy as np
+
+    starts = np.arange(0, frame.height, BATCH)
+    heights = np.diff(starts, append=frame.height)
+    sizes, bits = np.zeros(len(starts), dtype=np.int64), -(-heights // 8)
+    for column in frame.iter_columns() if len(starts) else ():
+        if column.dtype == polars.String:
+            sizes += np.add.reduceat(column.str.len_bytes().fill_null(0).to_numpy(), starts, dtype=np.int64)
+            continue
+        sizes += bits if column.dtype == polars.Boolean else 8 * heights
+        if column.null_count():
+            sizes += bits * np.logical_or.reduceat(column.is_null().to_numpy(), starts)
+    found: list[int] = sizes.tolist()
+    return found
 
 
 def _merge(parts: list[Path], path: Path, group_rows: int) -> None:
