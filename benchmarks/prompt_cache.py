@@ -11,7 +11,8 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import OstromError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.load import builtin_names, load_study
+from ostrom.studies.files import builtin_names
+from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.replies import answer
 

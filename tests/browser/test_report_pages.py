@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ostrom.reports import build_report
-from ostrom.studies.load import builtin_names
+from ostrom.studies.files import builtin_names
 
 from ..replications.golden_runs import play_any
 from ..reports.conftest import opened

@@ -21,7 +21,8 @@ from tests.cli.conftest import ostrom  # noqa: F401
 from tests.docs.commands import blocks_of, stand_in, words_of
 from tests.replications.golden_runs import play_any
 
-from ostrom.studies.load import builtin_names, load_study
+from ostrom.studies.files import builtin_names
+from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]

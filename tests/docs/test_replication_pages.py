@@ -15,7 +15,7 @@ from ostrom.analysis.references import doubts_in, published_rows
 from ostrom.cli.app import app
 from ostrom.reports.declared import panels
 from ostrom.reports.exhibits.declared import exhibits_of
-from ostrom.studies.load import builtin_names, presets_of
+from ostrom.studies.files import builtin_names, presets_of
 
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "replications").glob("*.md"))
 

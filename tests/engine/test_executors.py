@@ -23,7 +23,8 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import BudgetSpent, OstromError, RunError, StudyError, UnknownName, UsageError
 from ostrom.models.base import Usage
 from ostrom.models.pending_call import NO_SIZE, CallSize
-from ostrom.studies.load import builtin_names, load_study
+from ostrom.studies.files import builtin_names
+from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import play
 from ostrom.testing.server import LoopbackServer

@@ -188,14 +188,16 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_a_list_of_games_loads_neither_the_engine_nor_prompts() -> None:
-    """Nor do those of mechanisms, networks and memories."""
-    rooms = ("studies", "framing", "agents", "analysis", "models")
+    """Nor do those of other parts that need neither; studies are read as plain data."""
+    rooms = ("framing", "agents", "analysis", "models")
+    kinds = ("games", "mechanisms", "networks", "memories", "replications", "studies")
     code = (
         "import sys\n"
         "from ostrom.cli import main\n"
-        "for kind in ('games', 'mechanisms', 'networks', 'memories'):\n"
+        f"for kind in {kinds!r}:\n"
         "    sys.argv = ['ostrom', 'list', kind]\n"
         "    try:\n        main()\n    except SystemExit:\n        pass\n"
+        "    assert kind in ('replications', 'studies') or 'ostrom.studies' not in sys.modules\n"
         f"rooms = [r for r in {rooms!r} if f'ostrom.{{r}}' in sys.modules]\n"
         f"heavy = [m for m in {(*HEAVY, 'ostrom.engine.runner', 'jinja2', 'numpy')!r} if m in sys.modules]\n"
         "assert not rooms + heavy, rooms + heavy"

@@ -11,7 +11,7 @@ from ostrom.analysis.claims import references
 from ostrom.data.rundata import run_data
 from ostrom.features.reporting.as_paper import write_as_paper
 from ostrom.reports.exhibits.declared import check_exhibits, exhibits_of
-from ostrom.studies.load import builtin_names
+from ostrom.studies.files import builtin_names
 from ostrom.studies.run import open_run
 
 

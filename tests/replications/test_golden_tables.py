@@ -22,7 +22,7 @@ from ostrom.features.comparing import compare_run
 from ostrom.reports.build import chosen_panels
 from ostrom.reports.declared import panel_name, panel_of
 from ostrom.reports.panel import Table
-from ostrom.studies.load import builtin_names
+from ostrom.studies.files import builtin_names
 from ostrom.studies.run import open_run
 
 from .golden_runs import PLAYED_ELSEWHERE, RUNS, play_golden

@@ -8,7 +8,8 @@ import pytest
 
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.studies.baselines import split_baselines
-from ostrom.studies.load import apply_preset, merged, presets_of, split_change, with_options
+from ostrom.studies.files import presets_of
+from ostrom.studies.load import apply_preset, merged, split_change, with_options
 from ostrom.studies.short_names import with_addresses
 
 RAW: dict[str, Any] = {

@@ -12,7 +12,8 @@ import pytest
 from tests.cli.in_process import caller
 
 from ostrom.framing.library import OWN
-from ostrom.studies.load import builtin_names, load_study, presets_of
+from ostrom.studies.files import builtin_names, presets_of
+from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.testing.replies import answer

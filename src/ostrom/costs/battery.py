@@ -20,7 +20,7 @@ from ostrom.engine.runner import Result
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import read_plain, write_whole
 from ostrom.studies.factors import Factor
-from ostrom.studies.load import builtin_names
+from ostrom.studies.files import builtin_names
 from ostrom.studies.resolve import Resolved, resolve
 from ostrom.studies.run import check_commands
 

@@ -275,7 +275,7 @@ def serve(
     from ostrom.engine.folder import check_name
     from ostrom.people.pilot import host_plan
     from ostrom.people.server import listening, serve_people
-    from ostrom.studies.load import folder_of
+    from ostrom.studies.files import folder_of
     from ostrom.studies.resolve import resolve
 
     say_allowed(options.allow_key, None, set_)
@@ -333,7 +333,7 @@ def pilot(
     from ostrom.engine.folder import check_name
     from ostrom.people.pilot import Crowd, pilot_agent
     from ostrom.people.pilot import pilot as play
-    from ostrom.studies.load import folder_of, read_study
+    from ostrom.studies.files import folder_of, read_study
     from ostrom.studies.resolve import resolve
 
     say_allowed(options.allow_key, [model] if model else None, set_)

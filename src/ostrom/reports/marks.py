@@ -127,7 +127,9 @@ def dots(
             "title": axis + cut if domain and place + columns >= len(groups) else None if domain else axis,
             "axis": {"values": list(ticks.values), "format": ticks.format},
         }
-        y = alt.Y("label:N", sort=InlineRows(labels), title=None, axis={"grid": lanes > 1, "tickBand": "extent"})
+        y = alt.Y(
+            "label:N", sort=InlineRows(labels), title=None, axis={"grid": lanes > 1, "tickBand": "extent"}
+        )
         key = {"title": None} if legend and len(names) > 1 else None
         colour = alt.Color("series:N", scale={"domain": names, "range": list(series.values())}, legend=key)
         base = alt.Chart(inline(_plain(rows)))

@@ -1,49 +1,22 @@
 """From a file, a name or a mapping to a study, with presets and changes from the command line."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.python_files import bind
-from ostrom.ground.registry import NamedFiles, replication_files
 from ostrom.ground.validation import validate
-from ostrom.ground.yaml import check_plain, in_words, read_yaml
+from ostrom.ground.yaml import read_yaml
 from ostrom.studies.baselines import BASELINES, FROM, setting_of
 from ostrom.studies.factors import merge, set_path
+from ostrom.studies.files import folder_of, mapping_at, read_study
 from ostrom.studies.plan import with_files
 from ostrom.studies.schema import StudyFile
 from ostrom.studies.short_names import with_addresses
 
 WITH_CODE = ("game", "mechanism", "agent", "types", "seats", "variants", "vary")
 """Parts of a study that may name Python files."""
-
-
-def builtin_names() -> list[str]:
-    """The studies that installed replications bring."""
-    return sorted(_builtin())
-
-
-def _builtin() -> NamedFiles:
-    return replication_files("studies", ".yaml", "study")
-
-
-def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """The raw content of a study and what to call its source in messages."""
-    if isinstance(source, Mapping):
-        check_plain(source, "study")
-        return deepcopy(dict(source)), "study"
-    text = str(source)
-    known = _builtin()
-    return _parse(known.text(text), text, compiled=text in known), text
-
-
-def _parse(text: str, file: str, *, compiled: bool = False) -> dict[str, Any]:
-    data = read_yaml(text, file, compiled=compiled)
-    if not isinstance(data, dict):
-        raise StudyError(f"a study is a mapping of keys to values (found {in_words(data)})", file=file)
-    return data
 
 
 def load_study(
@@ -71,10 +44,10 @@ def with_options(
     """The content of a study with the models, the seeds and the budget of the command line."""
     if models:
         data["types"] = {
-            **_scripted(_mapping(data.get("types"), file, "types"), data.get("models") or ()),
+            **_scripted(mapping_at(data.get("types"), file, "types"), data.get("models") or ()),
             **dict(_asked(models, data.get("variants"), file)),
         }
-    stop = _mapping(data.get("stop"), file, "stop")
+    stop = mapping_at(data.get("stop"), file, "stop")
     if stop and seeds is not None:
         raise StudyError(
             "a study with stop plays stop.at_least to stop.at_most seeds", file=file, key="--seeds"
@@ -84,16 +57,8 @@ def with_options(
     elif isinstance(stop.get("at_most"), int):
         data["seeds"] = stop["at_most"]
     if budget:
-        data["budget"] = {**_mapping(data.get("budget"), file, "budget"), **budget}
+        data["budget"] = {**mapping_at(data.get("budget"), file, "budget"), **budget}
     return data
-
-
-def folder_of(source: str | Path | Mapping[str, Any]) -> Path:
-    """The folder that the files of a study lie in."""
-    if isinstance(source, Mapping):
-        return Path()
-    known = _builtin().named(str(source))
-    return Path(str(source if known is None else known)).parent
 
 
 def merged(
@@ -139,10 +104,10 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
         return merge(data, {})
     if preset not in presets:
         raise UnknownName("preset", preset, presets)
-    over = dict(_mapping(presets[preset], file, f"presets.{preset}"))
+    over = dict(mapping_at(presets[preset], file, f"presets.{preset}"))
     dotted = {path: over.pop(path) for path in list(over) if isinstance(path, str) and "." in path}
-    own = _mapping(data.get("vary"), file, "vary")
-    vary = {**own, **_mapping(over.pop("vary", None), file, f"presets.{preset}.vary")}
+    own = mapping_at(data.get("vary"), file, "vary")
+    vary = {**own, **mapping_at(over.pop("vary", None), file, f"presets.{preset}.vary")}
     merged = merge(data, over)
     merged["vary"] = {name: levels for name, levels in vary.items() if levels is not None}
     if isinstance(merged.get("types"), Mapping):
@@ -156,29 +121,11 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
     return merged
 
 
-def _mapping(value: Any, file: str, key: str) -> Mapping[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise StudyError("must map names to changes", file=file, key=key, found=value)
-    return value
-
-
-def presets_of(source: str | Path | Mapping[str, Any]) -> list[str]:
-    """The names of a study's presets."""
-    return presets_in(*read_study(source))
-
-
-def presets_in(data: Mapping[str, Any], file: str) -> list[str]:
-    """The names of the presets in the content of a study."""
-    return sorted(str(name) for name in _mapping(data.get("presets"), file, "presets"))
-
-
 def _asked(models: Sequence[str], variants: Any, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The types that models on the command line stand for: themselves, and the variants of the study."""
     over = {
-        name: dict(_mapping(spec, file, f"variants.{name}"))
-        for name, spec in _mapping(variants, file, "variants").items()
+        name: dict(mapping_at(spec, file, f"variants.{name}"))
+        for name, spec in mapping_at(variants, file, "variants").items()
         if spec is not None
     }
     of = {

@@ -31,7 +31,8 @@ from ostrom.memory import memories
 from ostrom.models import Abilities, check_model
 from ostrom.studies.effects import check_effects
 from ostrom.studies.extensions import plan_class
-from ostrom.studies.load import load_study, read_study
+from ostrom.studies.files import read_study
+from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan, plan_of
 from ostrom.studies.prompts import home_of, library_of_run, try_prompts
 from ostrom.studies.run import check_same, find_run

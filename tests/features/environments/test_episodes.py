@@ -14,7 +14,7 @@ import ostrom
 from ostrom.features.environments import Environment, Episode, EpisodeClosed, OutsideQuestion, environment
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Reply
-from ostrom.studies.load import builtin_names, presets_of
+from ostrom.studies.files import builtin_names, presets_of
 from ostrom.studies.run import open_run
 from ostrom.testing.replies import answer
 

@@ -19,7 +19,8 @@ from ostrom.features.profile.battery import check_figures, read_battery
 from ostrom.ground.errors import ModelError
 from ostrom.models.providers import scripted
 from ostrom.studies.factors import read_factors
-from ostrom.studies.load import builtin_names, load_study
+from ostrom.studies.files import builtin_names
+from ostrom.studies.load import load_study
 from ostrom.testing.replies import answer, openai_document
 from ostrom.testing.server import LoopbackServer
 

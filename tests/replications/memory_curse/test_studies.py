@@ -14,7 +14,8 @@ from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
 from ostrom.memory.recent import Window
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.load import load_study, presets_of
+from ostrom.studies.files import presets_of
+from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import play
 

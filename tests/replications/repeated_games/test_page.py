@@ -12,7 +12,8 @@ import typer
 
 from ostrom.cli.app import app
 from ostrom.ground.errors import OstromError
-from ostrom.studies.load import builtin_names, load_study, presets_of
+from ostrom.studies.files import builtin_names, presets_of
+from ostrom.studies.load import load_study
 
 PAGE = Path(__file__).parents[3] / "docs" / "replications" / "repeated-games.md"
 COMMAND = re.compile(r"`(ostrom [^`]+)`")

@@ -16,7 +16,8 @@ from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.declared import panel_of
-from ostrom.studies.load import load_study, presets_of
+from ostrom.studies.files import presets_of
+from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.studies.sources.ordinal_2x2 import build

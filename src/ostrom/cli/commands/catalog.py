@@ -122,7 +122,7 @@ def _rows(kind: str) -> list[dict[str, Any]]:
 
         return [{"name": name} for name in model_names()]
     if kind == "studies":
-        from ostrom.studies.load import builtin_names
+        from ostrom.studies.files import builtin_names
 
         return [_study_row(name) for name in builtin_names()]
     if kind == "prompts":
@@ -168,7 +168,7 @@ def family_rows(family: str) -> list[dict[str, Any]]:
 
 def _study_row(name: str) -> dict[str, Any]:
     """The row of a study in a list; if the study cannot be read, its title is the reason."""
-    from ostrom.studies.load import presets_in, read_study
+    from ostrom.studies.files import presets_in, read_study
 
     try:
         data, file = read_study(name)
@@ -218,7 +218,7 @@ def show(
 def _show_file(kind: str, name: str, json: bool) -> None:
     """A study or a mapping as it is written."""
     from ostrom.studies.extensions import FileKind, file_kinds
-    from ostrom.studies.load import read_study
+    from ostrom.studies.files import read_study
 
     data = read_study(name)[0] if kind == "study" else file_kinds.part(kind, FileKind).as_written(name)
     if json:
@@ -348,7 +348,7 @@ def _reference(registry: Any, name: str) -> dict[str, Any]:
 
 
 def _replications() -> list[dict[str, Any]]:
-    from ostrom.studies.load import builtin_names
+    from ostrom.studies.files import builtin_names
 
     studies = replication_files("studies", ".yaml", "study").owners
     return [

@@ -41,7 +41,7 @@ def _first(parameters: list[Any]) -> str | None:
 
 
 def _studies() -> list[str]:
-    from ostrom.studies.load import builtin_names
+    from ostrom.studies.files import builtin_names
 
     return builtin_names()
 

@@ -34,7 +34,7 @@ def validate_file(
 
     A study is checked as `ostrom run` with the same options checks it, alone and with each of its presets.
     """
-    from ostrom.studies.load import builtin_names
+    from ostrom.studies.files import builtin_names
 
     say_allowed(options.allow_key, model, set_)
     given: dict[str, Any] = {
@@ -60,7 +60,7 @@ def validate_file(
 def _study(file: str, preset: str | None, content: dict[str, Any]) -> dict[str, Any]:
     from ostrom.agents.commands import written
     from ostrom.agents.config import NO_MODEL
-    from ostrom.studies.load import presets_of
+    from ostrom.studies.files import presets_of
     from ostrom.studies.resolve import resolve
 
     facts: dict[str, Any] = {"file": file, "kind": "study"}

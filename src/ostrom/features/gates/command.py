@@ -234,7 +234,7 @@ def _play_on(
 
 def is_study(name: str, runs: Path, content: dict[str, Any]) -> bool:
     """Whether a name is a study to be played: a file, or a built-in name that is no run or comes with options."""
-    from ostrom.studies.load import builtin_names
+    from ostrom.studies.files import builtin_names
 
     if Path(name).is_file():
         return True

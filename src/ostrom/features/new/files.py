@@ -44,7 +44,7 @@ def _study(template: str, name: str, like: str | None) -> dict[str, str]:
     if like is None:
         return {f"{name}.yaml": filled(template, name, f"{name}.yaml")}
     from ostrom.ground.registry import replication_files
-    from ostrom.studies.load import builtin_names, folder_of
+    from ostrom.studies.files import builtin_names, folder_of
 
     if like not in builtin_names():
         raise UnknownName("built-in study", like, builtin_names())

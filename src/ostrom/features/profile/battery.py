@@ -29,7 +29,7 @@ from ostrom.ground.registry import replication_files
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.factors import Factor
-from ostrom.studies.load import folder_of
+from ostrom.studies.files import folder_of
 from ostrom.studies.run import open_run
 
 STANDARD = "standard"

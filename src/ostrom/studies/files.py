@@ -1,0 +1,64 @@
+"""The files of studies: found by name or path, and read as plain data, which ``ostrom.studies.load`` interprets."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from ostrom.ground.errors import StudyError
+from ostrom.ground.registry import NamedFiles, replication_files
+from ostrom.ground.yaml import check_plain, in_words, read_yaml
+
+
+def builtin_names() -> list[str]:
+    """The studies that installed replications bring."""
+    return sorted(builtin_studies())
+
+
+def builtin_studies() -> NamedFiles:
+    """The files of these studies."""
+    return replication_files("studies", ".yaml", "study")
+
+
+def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The raw content of a study and what to call its source in messages."""
+    if isinstance(source, Mapping):
+        check_plain(source, "study")
+        return deepcopy(dict(source)), "study"
+    text = str(source)
+    known = builtin_studies()
+    return _parse(known.text(text), text, compiled=text in known), text
+
+
+def _parse(text: str, file: str, *, compiled: bool = False) -> dict[str, Any]:
+    data = read_yaml(text, file, compiled=compiled)
+    if not isinstance(data, dict):
+        raise StudyError(f"a study is a mapping of keys to values (found {in_words(data)})", file=file)
+    return data
+
+
+def folder_of(source: str | Path | Mapping[str, Any]) -> Path:
+    """The folder that the files of a study lie in."""
+    if isinstance(source, Mapping):
+        return Path()
+    known = builtin_studies().named(str(source))
+    return Path(str(source if known is None else known)).parent
+
+
+def mapping_at(value: Any, file: str, key: str) -> Mapping[str, Any]:
+    """A mapping at a key of a study; an empty one where there is nothing."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise StudyError("must map names to changes", file=file, key=key, found=value)
+    return value
+
+
+def presets_of(source: str | Path | Mapping[str, Any]) -> list[str]:
+    """The names of a study's presets."""
+    return presets_in(*read_study(source))
+
+
+def presets_in(data: Mapping[str, Any], file: str) -> list[str]:
+    """The names of the presets in the content of a study."""
+    return sorted(str(name) for name in mapping_at(data.get("presets"), file, "presets"))
