@@ -15,7 +15,8 @@ from zlib import crc32
 
 from chaos.finding import Finding, verdict
 from chaos.player import StallingServer, answered, processes, start
-from ostrom.studies.load import builtin_names, load_study, presets_of
+from ostrom.studies.files import builtin_names, presets_of
+from ostrom.studies.load import load_study
 from ostrom.testing.replies import answer, prompt_of
 from ostrom.testing.small_run import tables
 

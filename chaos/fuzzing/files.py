@@ -25,7 +25,8 @@ from ostrom.games.nfg import parse_nfg
 from ostrom.games.scenarios import load_cast, load_scenario
 from ostrom.games.yaml_file import game_from_mapping, parse_yaml
 from ostrom.models.prices import load_prices
-from ostrom.studies.load import load_study, read_study
+from ostrom.studies.files import read_study
+from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 
 SHM = Path("/dev/shm")
