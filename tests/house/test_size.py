@@ -25,19 +25,19 @@ class Size(NamedTuple):
 
 
 MOST: dict[str, Size] = {
-    "ground": Size(17, 1_208),
-    "games": Size(41, 2_628),
+    "ground": Size(17, 1_217),
+    "games": Size(41, 2_648),
     "answers": Size(13, 907),
-    "mechanisms": Size(40, 3_049),
-    "memory": Size(9, 496),
+    "mechanisms": Size(40, 3_071),
+    "memory": Size(9, 499),
     "framing": Size(17, 1_971),
     "models": Size(33, 3_840),
     "agents": Size(35, 3_033),
     "engine": Size(28, 5_191),
-    "data": Size(5, 602),
+    "data": Size(5, 609),
     "analysis": Size(34, 4_227),
-    "reports": Size(32, 2_660),
-    "studies": Size(18, 2_237),
+    "reports": Size(32, 2_692),
+    "studies": Size(19, 2_246),
     "costs": Size(8, 1_147),
     "api": Size(5, 552),
     "cli": Size(15, 1_276),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=621, statements=59_815)
+WHOLE = Size(files=622, statements=59_917)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
