@@ -165,3 +165,19 @@ def test_a_move_by_a_rule_is_the_cooperative_or_the_defective_amount() -> None:
     assert good is not None and bad is not None
     chosen = strategies.build("cooperator").choose(past, Number(0, 100))
     assert isinstance(chosen, dict) and {v: p for v, p in chosen.items() if p} == {game.value(0, good): 1.0}
+
+
+@pytest.mark.parametrize(("most", "fine"), [(10, 2), (2, 2), (1, 0)])
+def test_the_smallest_fine_makes_cooperation_dominant(most: int, fine: int) -> None:
+    """Defecting pays 5 in place of 3, and 1 in place of 0."""
+    part = {"type": "integer", "minimum": -most, "maximum": most}
+    form = record("contract", cooperate=part, defect=part)
+    assert stable_design(view_of(PD, []), form) == {"cooperate": 0, "defect": -fine}
+    assert unfriendly_design(view_of(PD, []), form) == {"cooperate": 0, "defect": 0}
+
+
+def test_a_mediator_defects_unless_all_delegate() -> None:
+    form = record("mediator", one={"type": "string"}, all={"type": "string"})
+    assert stable_design(view_of(PD, []), form) == {"one": "defect", "all": "cooperate"}
+    assert unfriendly_design(view_of(PD, []), form) == {"one": "defect", "all": "defect"}
+    assert stable_design(view_of(NO_COOPERATION, []), form) == {"one": "J", "all": "J"}
