@@ -17,8 +17,9 @@ from ostrom.agents.person import _by_number
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategy import Strategy, within
 from ostrom.answers import Answer, Choice, Mixture, Number, Record, Text
+from ostrom.games import games
 from ostrom.ground.errors import OstromError
-from ostrom.mechanisms.protocol import View
+from ostrom.mechanisms.protocol import History, Round, View
 from ostrom.testing.check_strategy import NO_COOPERATION, PRISONERS_DILEMMA, THREE_PLAYERS, view_of
 
 PD, GOOD_FIRST = PRISONERS_DILEMMA, PRISONERS_DILEMMA.actions[0]
@@ -157,8 +158,6 @@ def test_a_person_may_type_the_number_of_an_option(line: str, labels: list[str],
 
 
 def test_a_move_by_a_rule_is_the_cooperative_or_the_defective_amount() -> None:
-    from ostrom.games import games
-
     game = games.build("public_goods_amounts:3")
     past = Past(View(game, 0, "none", facts={"stage": "give"}), ())
     good, bad = game.cooperative[0], game.defective[0]
@@ -181,3 +180,54 @@ def test_a_mediator_defects_unless_all_delegate() -> None:
     assert stable_design(view_of(PD, []), form) == {"one": "defect", "all": "cooperate"}
     assert unfriendly_design(view_of(PD, []), form) == {"one": "defect", "all": "defect"}
     assert stable_design(view_of(NO_COOPERATION, []), form) == {"one": "J", "all": "J"}
+
+
+MOVES = [{"seat": 0, "stage": "offer", "value": 30}, {"seat": 1, "stage": "reply", "value": "reject"}]
+
+
+@pytest.mark.parametrize(
+    ("played", "target", "stage", "form", "expected"),
+    [
+        ([MOVES], 1, "reply", Choice(("accept", "reject")), "reject"),
+        ([MOVES], 1, "reply", Choice(("accept", "wait")), "accept"),
+        ([MOVES], 0, "offer", Number(0, 100), 30),
+        ([MOVES], 0, "offer", Number(0, 20), 20),
+        ([MOVES, [{"seat": 0, "stage": "offer", "value": 50}]], 0, "offer", Number(0, 100), 50),
+        ([], 1, "offer", Number(7, 100), 7),
+    ],
+)
+def test_a_move_at_a_stage_is_expected_to_be_made_again(
+    played: Any, target: int, stage: str, form: Any, expected: Any
+) -> None:
+    game = games.build("ultimatum")
+    assert game.cooperative[1] is None
+    history = History(
+        tuple(Round(n, (), (0, 0), facts={"moves": moves}) for n, moves in enumerate(played, 1))
+    )
+    view = View(game, 1 - target, "none", 3, history, {"target": target, "target_stage": stage})
+    assert CONDUCT["predict"](strategies.build("random"), view, form) == expected
+
+
+@pytest.mark.parametrize(
+    ("advice", "trust", "chance"), [(None, 1.0, 0.0), (0, 1.0, 1.0), (0, 0.25, 0.25), (1, 1.0, 0.0)]
+)
+def test_advice_is_taken_as_far_as_it_is_trusted(advice: int | None, trust: float, chance: float) -> None:
+    strategy = strategies.build({"name": "advised", "trust": trust})
+    told = {} if advice is None else {"advice": advice}
+    past = Past(View(PD, 0, "none", facts=told), ())
+    assert strategy.move(past) == chance and strategy.mix(past)[0] == chance
+    assert strategy.stochastic == (0 < trust < 1)
+    assert strategies.build({"name": "advised", "otherwise": "random"}).stochastic
+
+
+@pytest.mark.parametrize(
+    ("instruction", "chance"),
+    [(None, 1.0), ("Play defector now.", 0.0), ("instructed, then defector", 0.0), ("Be nice.", 1.0)],
+)
+def test_an_instruction_is_followed_where_it_names_a_strategy(instruction: str | None, chance: float) -> None:
+    told = {} if instruction is None else {"instruction": instruction}
+    assert strategies.build("instructed").move(Past(View(PD, 0, "none", facts=told), ())) == chance
+    with pytest.raises(
+        OstromError, match=r"^strategy instructed: strategy cooperator needs a cooperative action"
+    ):
+        strategies.build("instructed").mix(Past(View(NO_COOPERATION, 0, "none"), ()))

@@ -14,6 +14,7 @@ from ostrom.analysis.estimate import combined, estimate, estimated, minus
 from ostrom.analysis.intervals import Exact
 from ostrom.analysis.intervals.betting import least_multiple
 from ostrom.analysis.intervals.limits import t_quantile
+from ostrom.analysis.stopping import StopRule
 from ostrom.analysis.units import Observations
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.replications.memory_curse.results import Penalty, turned, worst_penalties
@@ -138,3 +139,45 @@ def test_a_contradiction_is_told_with_its_figures() -> None:
     assert told({**item, "figures": []}) == "A. But: B."
     assert all(told(each) for each in contradictions())
     assert selects({"k": "1"}, {"k": 1, "j": 2}) and not selects({"k": "1", "j": "3"}, {"k": 1, "j": 2})
+
+
+def test_an_interval_is_at_ninety_five_per_cent_unless_told_otherwise() -> None:
+    part = played().measure
+    (usual,), (same,), (wide,) = (estimate(played(), part, level=level) if level else estimate(played(), part)
+                                  for level in (None, 0.95, 0.99))  # fmt: skip
+    assert (usual.low, usual.high) == (same.low, same.high) and usual.low is not None and wide.low is not None
+    assert wide.low < usual.low
+
+
+@pytest.mark.parametrize(
+    ("at_least", "at_most", "every", "looks"),
+    [(5, 20, 5, [5, 10, 15, 20]), (5, 12, 5, [5, 10, 12]), (2, 2, 1, [2]), (4, 5, 9, [4, 5])],
+)
+def test_looks_of_a_stopping_rule(at_least: int, at_most: int, every: int, looks: list[int]) -> None:
+    base = {
+        "measure": "cooperation",
+        "contrast": "k=a-b",
+        "at_least": at_least,
+        "at_most": at_most,
+        "every": every,
+    }
+    assert StopRule(**base, width=0.1).looks == looks
+    assert StopRule(**base, width=0.1).rule == "interval at most 0.1 wide (0.95)"
+    assert StopRule(**base, bayes_factor=3).rule == "Bayes factor at least 3 for or against a difference"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"contrast": ""}, "needs a contrast"), ({"by": ["game"]}, "without by"), ({"balance": ["game"]}, "without by"),
+        ({"bayes_factor": 3}, "exactly one of width"), ({"width": None}, "exactly one of width"),
+        ({"at_least": 21}, "at_least must not be more than at_most"), ({"at_least": 1}, "greater than or equal to 2"),
+        ({"every": 0}, "greater than or equal to 1"), ({"level": 0.4}, "0.5"), ({"level": 1}, "less than 1"),
+        ({"width": 0}, "greater than 0"), ({"at_most": 1}, "greater than or equal to 2"),
+    ],
+)  # fmt: skip
+def test_a_stopping_rule_without_sense_is_refused(change: dict[str, Any], message: str) -> None:
+    good = {"measure": "cooperation", "contrast": "k=a-b", "at_most": 20, "width": 0.1}
+    assert (StopRule(**good).at_least, StopRule(**good).every) == (5, 5)
+    with pytest.raises(ValueError, match=message):
+        StopRule(**{**good, **change})

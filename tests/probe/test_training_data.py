@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.probe.conftest import trace
+from tests.probe.conftest import collected, trace
 
 from ostrom.ground.errors import ModelError, UsageError
 from ostrom.models.base import Message, Request
-from ostrom.probe.files import agreement
-from ostrom.probe.scores import _answer, scored
+from ostrom.probe.files import agreement, dataset_card, summary
+from ostrom.probe.funnel import Rules, build
+from ostrom.probe.scores import _answer, score_form, scored
 from ostrom.probe.trace import Scores
 from ostrom.probe.training.base import Tokens, find_base, versions
 from ostrom.probe.training.data import Encoded, Truncate, batches, corpus_hash, encode, read_examples
@@ -194,3 +195,22 @@ def test_the_judge_that_counts_words_reads_the_shipped_prompt_alone() -> None:
     assert json.loads(reply) == {"forward": 0, "quality": 5, "specificity": 6}
     with pytest.raises(ModelError, match="reads the shipped prompt of judges only"):
         _answer(Request((Message("user", '"one line"'),)))
+
+
+def test_the_card_says_when_the_judge_only_counts_words() -> None:
+    made = build(collected(trace(1), trace(2)), "forward", Rules(), lambda some: some, 1)
+    said = [dataset_card(summary(made, Rules(), ["r"], [judge])) for judge in ("scripted/lexicon", "m")]
+    assert ["counts words and understands nothing" in card for card in said] == [True, False]
+    assert "from `r`, scored by `m`." in said[1]
+
+
+def test_scores_are_whole_numbers_from_0_to_10() -> None:
+    schema = score_form().schema
+    assert schema["properties"]["quality"] == {"type": "integer", "minimum": 0, "maximum": 10}
+    assert schema["required"] == ["forward", "quality", "specificity"] and not schema["additionalProperties"]
+
+
+def test_a_game_that_is_left_out_is_a_stage_of_its_own() -> None:
+    made = build(collected(trace(1), trace(2, game="trust")), "forward", Rules(leave_out=("trust",)), list, 1)
+    stage = next(stage for stage in made.stages if stage.name == "leave out")
+    assert (stage.rule, len(stage.kept), stage.reasons) == ("not of trust", 1, {"game trust": 1})
