@@ -13,9 +13,12 @@ import pytest
 
 from ostrom.engine.folder import ShardPart, kind_of, read_manifest, undivided
 from ostrom.engine.gate import Spending
+from ostrom.engine.match import same
 from ostrom.engine.plan import Budget, Tally
+from ostrom.engine.shared import SharedJournal, shared_heights
 from ostrom.engine.unit_rows import FEW_ROWS, NOTHING_CAME, UnitRows
-from ostrom.ground.errors import BudgetSpent, RunError
+from ostrom.ground.errors import BudgetSpent, RunError, UsageError
+from ostrom.ground.files import digest
 from ostrom.models.pending_call import CallSize
 
 ASKED = [(seat, seat, seat, "act", "", None) for seat in (0, 1)]
@@ -152,3 +155,36 @@ def test_a_call_that_was_sent_before_counts_among_the_calls() -> None:
         spending.reserve("m", TEN)
     spending.free("m", TEN)
     assert spending.reserve("m", TEN)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        (True, True, True), (True, 1, False), (0, False, False), (1, 1.0, True), (1.0, 1.0 + 1e-10, True),
+        (1.0, 1.0 + 1e-8, False), (0.0, 1e-13, True), (0.0, 1e-11, False), ({"a": 1}, {"a": 1.0}, True),
+        ({"a": 1}, {"b": 1}, False), ({"a": 1}, {"a": 1, "b": 2}, False), ({"a": 1}, [1], False),
+        ([1, 2], (1, 2), True),
+        ([1, 2], [1], False), ([1], [2], False), ("a", "a", True), ("a", ["a"], False), ("ab", ["a", "b"], False),
+        (None, None, True), (None, 0, False),
+    ],
+)  # fmt: skip
+def test_plain_data_is_the_same_but_for_last_bits(one: Any, other: Any, alike: bool) -> None:
+    assert same(one, other) == alike and same(other, one) == alike
+
+
+def test_a_shared_run_holds_the_tables_that_were_shared_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "matches.parquet").write_bytes(b"rows")
+    table = {"digest": digest(b"rows"), "rows": 7}
+    assert shared_heights(tmp_path, {}) is None
+    assert shared_heights(tmp_path, {"shared": {"tables": {"matches": table}}}) == {"matches": 7}
+    for name, wrong, message in (
+        ("matches", {**table, "digest": digest(b"other")}, "is not the table that was shared"),
+        ("calls", table, r"calls\.parquet: cannot be read"),
+    ):
+        with pytest.raises(RunError, match=message):
+            shared_heights(tmp_path, {"shared": {"tables": {name: wrong}}})
+    journal = SharedJournal(tmp_path / "journal.db")
+    journal.close()
+    assert (journal.entries, journal.questions, hasattr(journal, "__len__")) == (0, (), False)
+    with pytest.raises(UsageError, match="is a shared run: it holds tables without texts"):
+        journal.answers(0)
