@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import orjson
 import pytest
 
+from ostrom.engine.executors.local import batch_endpoint, connections_left
 from ostrom.engine.folder import ShardPart, kind_of, read_manifest, undivided
 from ostrom.engine.gate import Spending
 from ostrom.engine.match import same
@@ -20,6 +22,7 @@ from ostrom.engine.unit_rows import FEW_ROWS, NOTHING_CAME, UnitRows
 from ostrom.ground.errors import BudgetSpent, RunError, UsageError
 from ostrom.ground.files import digest
 from ostrom.models.pending_call import CallSize
+from ostrom.models.providers.scripted import ScriptedModel
 
 ASKED = [(seat, seat, seat, "act", "", None) for seat in (0, 1)]
 SAID = [("C", None, None, None, p, "scripted", 0, None, None, False, None) for p in (1.0, 0.5)]
@@ -188,3 +191,29 @@ def test_a_shared_run_holds_the_tables_that_were_shared_and_nothing_else(tmp_pat
     assert (journal.entries, journal.questions, hasattr(journal, "__len__")) == (0, (), False)
     with pytest.raises(UsageError, match="is a shared run: it holds tables without texts"):
         journal.answers(0)
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "left"),
+    [(1024, 1024, 976), (1024, 4096, 4048), (1024, 9999, 4048), (9000, 9999, 8952), (49, 49, 1), (-1, -1, 4096),
+     (100, -1, 4048)],
+)  # fmt: skip
+def test_connections_are_what_files_are_left(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, left: int
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
+    assert connections_left() == left
+
+
+def test_too_few_files_are_said_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (48, 48))
+    with pytest.raises(
+        RunError, match=r"only 48 files may be open at a time, .* more than 48: raise the limit"
+    ):
+        connections_left()
+
+
+def test_models_without_batches_are_refused_by_name() -> None:
+    with pytest.raises(UsageError, match="--batch: scripted/first has no batch endpoint"):
+        batch_endpoint(ScriptedModel("scripted/first", lambda _: "x"))

@@ -16,6 +16,7 @@ from ostrom.models.base import Message, Request
 from ostrom.probe.files import agreement, dataset_card, summary
 from ostrom.probe.funnel import Rules, build
 from ostrom.probe.scores import _answer, score_form, scored
+from ostrom.probe.terms import copied_passages
 from ostrom.probe.trace import Scores
 from ostrom.probe.training.base import Tokens, find_base, versions
 from ostrom.probe.training.data import Encoded, Truncate, batches, corpus_hash, encode, read_examples
@@ -214,3 +215,19 @@ def test_a_game_that_is_left_out_is_a_stage_of_its_own() -> None:
     made = build(collected(trace(1), trace(2, game="trust")), "forward", Rules(leave_out=("trust",)), list, 1)
     stage = next(stage for stage in made.stages if stage.name == "leave out")
     assert (stage.rule, len(stage.kept), stage.reasons) == ("not of trust", 1, {"game trust": 1})
+
+
+@pytest.mark.parametrize(
+    ("reply", "prompt", "copied"),
+    [
+        ("Cooperate.", "You may cooperate. Or not.", ["Cooperate"]),
+        ("I cooperate.", "You may cooperate. Or not.", []),
+        ("Yes. Cooperate. No", "You may cooperate.", ["Cooperate"]),
+        ("So it is\ncooperate", "You may cooperate.", ["cooperate"]),
+        ("We see all future rounds count now.", "all future rounds count", ["all future rounds count"]),
+    ],
+)
+def test_a_sentence_of_the_prompt_is_copied_and_a_word_of_it_is_not(
+    reply: str, prompt: str, copied: list[str]
+) -> None:
+    assert [reply[a:b] for a, b in copied_passages(reply, prompt)] == copied
