@@ -52,7 +52,7 @@ class Desk(BatchEndpoint):
         self.says: dict[str, list[Any]] = {}
         self.asked: list[str] = []
         self.sent: list[list[BatchRequest]] = []
-        self.listed: list[BatchStatus] = []
+        self.shelf: list[BatchStatus] = []
 
     def _next(self, method: str, usual: Any) -> Any:
         self.asked.append(method)
@@ -84,7 +84,7 @@ class Desk(BatchEndpoint):
         after: str | None = None,
         count: int = 100,
     ) -> tuple[list[BatchStatus], str | None]:
-        return self._next("page", self.listed), None
+        return self._next("page", self.shelf), None
 
     async def retrieve(self, batch: str) -> BatchStatus:
         found: BatchStatus = self._next("retrieve", BatchStatus(batch, True, "completed", outputs=("out",)))
@@ -169,7 +169,7 @@ def test_a_batch_is_made_once(
 
     monkeypatch.setattr(asyncio, "sleep", at_once)
     desk, batch = Desk(), ledger.plan("m", [key(1)])
-    desk.says["create"], desk.listed = list(errors), listed
+    desk.says["create"], desk.shelf = list(errors), listed
     service = served(ledger, desk)
     pauses: list[float] = []
     service.on_retry_after = pauses.append
@@ -189,7 +189,7 @@ def test_a_batch_whose_file_is_not_taken_is_void(ledger: Bench) -> None:
 def test_without_a_file_the_newest_batch_that_was_there_before_is_noted(ledger: Bench) -> None:
     desk, batch = Desk(), ledger.plan("m", [key(1)])
     desk.says["upload"] = [None]
-    desk.listed = [BatchStatus("x", True, "ended", created=at) for at in (3.0, 5.0, None, 4.0)]
+    desk.shelf = [BatchStatus("x", True, "ended", created=at) for at in (3.0, 5.0, None, 4.0)]
     ledger.run(served(ledger, desk).make(batch, []))
     assert (batch.since, batch.file) == (5.0, None)
 
@@ -205,7 +205,7 @@ def test_a_listed_batch_is_taken_unless_it_is_another_of_the_run_or_refuted(
     for name in others:
         ledger.tell(ledger.plan("m", [key(2)]), "created", id=name)
     batch.refuted.update(refuted)
-    desk.listed = [BatchStatus("b6", False, "in_progress", input="other"), LISTED]
+    desk.shelf = [BatchStatus("b6", False, "in_progress", input="other"), LISTED]
     assert ledger.run(served(ledger, desk).find(batch)) is (id is not None)
     assert batch.id == id and batch.found is (id is not None)
 
@@ -412,7 +412,7 @@ def test_a_batch_of_an_earlier_session_is_looked_for_before_its_calls_are_sent_a
     desk, batch = Desk(), ledger.plan("m", [key(1)])
     if how == "uploaded":
         ledger.tell(batch, "uploaded", file="file", since=None)
-    desk.listed = listed
+    desk.shelf = listed
     desk.says["results"] = [[ResultLine(batch.request_id(key(1)), "reply", "earlier")]] if not sent else []
     assert ledger.run(Wave(ledger, desk).ask("new")) == ["new" if sent else "earlier"]
     assert len(desk.sent) == sent and [b.state for b in ledger.batches.values()] == states
@@ -429,7 +429,7 @@ def test_a_key_that_was_asked_again_belongs_to_its_last_batch(ledger: Bench) -> 
 
 def test_a_batch_that_was_another_is_looked_for_anew_and_else_sent_again(ledger: Bench) -> None:
     desk = Desk()
-    desk.says["create"], desk.listed = [BROKEN], [LISTED]
+    desk.says["create"], desk.shelf = [BROKEN], [LISTED]
     desk.says["results"] = [[ResultLine("strange", "reply", "no")] for _ in range(2)]
     assert ledger.run(Wave(ledger, desk).ask("a")) == ["a"]
     assert ledger.batches[1].refuted == {"b7"} and [b.state for b in ledger.batches.values()] == [

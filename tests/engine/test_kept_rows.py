@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from ostrom.engine.shared import SharedJournal, shared_heights
 from ostrom.engine.unit_rows import FEW_ROWS, NOTHING_CAME, UnitRows
 from ostrom.ground.errors import BudgetSpent, RunError, UsageError
 from ostrom.ground.files import digest
+from ostrom.models.base import Usage
 from ostrom.models.pending_call import CallSize
 from ostrom.models.providers.scripted import ScriptedModel
 
@@ -55,6 +57,12 @@ def test_rows_differ_by_any_number_or_value_that_both_have() -> None:
     assert made != other and made != rows(4) and made == rows(6) and made != 7
     assert rows(6, 1, None) == made
     assert made != rows(6, 1, [SAID[1], SAID[0]])
+    for table in ("asked", "came", "players"):
+        other_table: dict[str, Any] = {table: [*getattr(made, table)][::-1]}
+        assert made != replace(made, **other_table), table
+    for codes in ("steps", "rounds", "asked_codes", "came_codes", "said_codes"):
+        other_codes: dict[str, Any] = {codes: getattr(made, codes) + 1}
+        assert made != replace(made, **other_codes), codes
 
 
 def changed(place: int, change: Callable[[Any], Any]) -> bytes:
@@ -130,7 +138,7 @@ def test_what_is_no_manifest_is_told_from_one_that_was_changed() -> None:
 
 
 def test_a_shard_is_one_of_those_there_are() -> None:
-    part = {"playing": "a", "trees": None}
+    part: dict[str, Any] = {"playing": "a", "trees": None}
     assert ShardPart(number=2, of=2, **part).number == 2
     with pytest.raises(ValueError, match="there is no shard 3 of 2"):
         ShardPart(number=3, of=2, **part)
@@ -149,6 +157,16 @@ def test_what_is_no_longer_under_way_is_free_again(budget: Budget, how: str) -> 
     assert spending.reserved == 1 and not spending.reserve("m", TEN)
     spending.free("m", TEN)
     assert spending.reserved == 0 and spending.reserve("m", TEN)
+
+
+@pytest.mark.parametrize(
+    ("usage", "second"), [(Usage(6, 40), False), (Usage(), True), (Usage(6, None), True)]
+)
+def test_only_what_a_server_reports_raises_what_calls_may_take(usage: Usage, second: bool) -> None:
+    """A call took 46 tokens where 10 were the most: reported, the next ones may take as much; guessed, they may not."""
+    spending = Spending(Tally(), Budget(tokens=100))
+    spending.count("m", TEN, usage, None, 40)
+    assert spending.reserve("m", TEN) and spending.reserve("m", TEN) is second
 
 
 def test_a_call_that_was_sent_before_counts_among_the_calls() -> None:

@@ -31,7 +31,7 @@ def endpoints(monkeypatch: pytest.MonkeyPatch) -> dict[str, BatchEndpoint]:
     return {wire: model.batches() for wire, model in models.items() if isinstance(model, HasBatches)}
 
 
-BODY = {"choices": []}
+BODY: dict[str, list[str]] = {"choices": []}
 
 
 @pytest.mark.parametrize(
