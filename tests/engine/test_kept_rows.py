@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import resource
+import sqlite3
 import zlib
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import numpy as np
 import orjson
 import pytest
 
+from ostrom.engine import integrity
 from ostrom.engine.executors.local import batch_endpoint, connections_left
 from ostrom.engine.folder import ShardPart, kind_of, read_manifest, undivided
 from ostrom.engine.gate import Spending
@@ -235,3 +238,23 @@ def test_too_few_files_are_said_with_what_to_do(monkeypatch: pytest.MonkeyPatch)
 def test_models_without_batches_are_refused_by_name() -> None:
     with pytest.raises(UsageError, match="--batch: scripted/first has no batch endpoint"):
         batch_endpoint(ScriptedModel("scripted/first", lambda _: "x"))
+
+
+def test_a_query_is_bounded_until_the_structure_is_known_to_be_sound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("EVERY", 100), ("STEPS", 2000), ("STEPS_PER_BYTE", 0)):
+        monkeypatch.setattr(integrity, name, value)
+    count = (
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT max(i) FROM n"
+    )
+    with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
+        made = integrity.guard(connection, tmp_path / "a.db")
+        assert connection.execute(count.format(9)).fetchone() == (9,)
+        with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+            connection.execute(count.format(9000)).fetchone()
+        made.renew()
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            connection.execute("CREATE TABLE a (b)")
+        integrity.lift(connection)
+        assert connection.execute(count.format(9000)).fetchone() == (9000,)

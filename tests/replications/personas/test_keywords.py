@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from ostrom.analysis.claims import references
+from ostrom.analysis.claims import DeclaredReference, references
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.references import Games
 from ostrom.data.rundata import RunData, run_data
@@ -106,7 +106,7 @@ def test_mentions_are_compared_where_there_are_as_many_rationales_as_the_paper_h
     data: RunData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     personas = references.build("personas")
-    assert type(personas).__name__ == "Personas"
+    assert isinstance(personas, DeclaredReference)
     games = Games(data.game, {})
     usual = personas.more(data, games)
     assert usual and not any(own.cell[-1].endswith("_mentions") for own in usual)
