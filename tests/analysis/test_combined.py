@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ostrom.analysis.intervals import Exact
 from ostrom.analysis.intervals.betting import least_multiple
 from ostrom.analysis.intervals.limits import t_quantile
 from ostrom.analysis.stopping import StopRule
-from ostrom.analysis.units import Observations
+from ostrom.analysis.units import Observations, comparison
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.replications.memory_curse.results import Penalty, turned, worst_penalties
 from ostrom.replications.personas.reference import contradictions, selects, told
@@ -181,3 +182,9 @@ def test_a_stopping_rule_without_sense_is_refused(change: dict[str, Any], messag
     assert (StopRule(**good).at_least, StopRule(**good).every) == (5, 5)
     with pytest.raises(ValueError, match=message):
         StopRule(**{**good, **change})
+
+
+def test_the_bounds_of_a_comparison_are_those_of_both_sides() -> None:
+    first = [replace(one(0.5, n, k="a", seed=n), bounds=(0.0, 2.0)) for n in range(2)]
+    second = [replace(one(0.5, 9 + n, k="b", seed=n), bounds=(-1.0, 1.0)) for n in range(2)]
+    assert comparison(sample(*first, *second), first, second, "k", ()).bounds == (-1.0, 2.0)
