@@ -11,6 +11,8 @@ from tests.sizes import size
 from ostrom.agents.strategies import strategies
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.journal import Journal
+from ostrom.engine.match import ReplayDiffers
+from ostrom.engine.plan import Unit
 from ostrom.engine.play_options import PlayOptions
 from ostrom.games import build_game
 from ostrom.studies.plan import StudyPlan
@@ -87,3 +89,48 @@ def test_what_is_no_plain_repetition_of_machines_is_played_one_by_one(
     journal = Journal(runs / "small" / "journal.db")
     assert journal.play(0) is None and journal.answers(0)
     journal.close()
+
+
+def first(small: Small, **rules: object) -> Unit:
+    mechanism = {"name": "repetition", "rounds": 3, **rules}
+    study = small(game="prisoners_dilemma", types={"t": "tit_for_tat"}, vary={}, mechanism=mechanism)
+    return next(iter(StudyPlan(study).units()))
+
+
+def test_packed_moves_are_answers_and_rows(small: Small) -> None:
+    unit = first(small)
+    answers = ArrayPlayer().answers(unit, 3, b"\xfc")
+    good = unit.game.actions[0][0]
+    assert {place: answer.value for place, (answer, _, _) in answers.items()} == {
+        (step, seat, ""): good for step in range(3) for seat in (0, 1)
+    }
+    rows, scores = ArrayPlayer().rows(unit, 3, b"\xfc")
+    reward = unit.game.payoff((0, 0))[0]
+    assert scores == [3 * reward] * 2 or scores == [reward] * 2
+    assert rows.steps.tolist() == [0, 0, 1, 1, 2, 2] and rows.rounds.tolist() == [1, 1, 2, 2, 3, 3]
+    assert [row[0] for row in rows.players] == [3, 3] and [row[3] for row in rows.players] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("work", "rounds", "moves", "message"),
+    [
+        ("answers", 3, b"\xfc\x00", "match 0: 2 bytes of moves do not make 3 rounds"),
+        ("answers", -1, b"", "0 bytes of moves do not make -1 rounds"),
+        ("answers", 3, b"\x7c", "match 0, step 0, player 1: the strategy decides otherwise than it did"),
+        ("answers", 3, b"\xe4", "step 1, player 2: the strategy decides otherwise"),
+        ("rows", 3, b"\xec", "step 2, player 1: the strategy decides otherwise"),
+        ("rows", 2, b"\xf0", "match 0: is journaled with 2 rounds, and its rules play 3"),
+        ("rows", 0, b"", "match 0: 0 rounds are none that its rules play"),
+        ("rows", 3, b"\xfc\x00", "2 bytes of moves do not make 3 rounds"),
+    ],
+)
+def test_packed_moves_that_cannot_be_are_refused(
+    small: Small, work: str, rounds: int, moves: bytes, message: str
+) -> None:
+    with pytest.raises(ReplayDiffers, match=message):
+        getattr(ArrayPlayer(), work)(first(small), rounds, moves)
+
+
+def test_moves_of_what_is_no_machine_any_more_are_refused(small: Small) -> None:
+    with pytest.raises(ReplayDiffers, match="player 1: was journaled as moves of a finite-state strategy"):
+        ArrayPlayer().answers(first(small, predict="players"), 3, b"\xfc")

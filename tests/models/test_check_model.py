@@ -173,3 +173,30 @@ def test_a_check_sees_that_a_tool_is_called(server: LoopbackServer) -> None:
             await model.close()
 
     assert asyncio.run(ask()) == "called"
+
+
+class Once(ScriptedModel):
+    """Counts how often it is closed."""
+
+    closed = 0
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize(("close", "times"), [(True, 2), (False, 0)])
+def test_a_model_is_closed_twice_unless_it_is_to_stay_open(close: bool, times: int) -> None:
+    model = Once("scripted/obedient", obedient, abilities=EVERYTHING)
+    made = asyncio.run(check_model(model, close=close))
+    assert model.closed == times and ("close" in made) == close
+
+
+def refuses_choices(request: Request) -> Reply:
+    if request.constraint and request.constraint.choices:
+        raise RequestRefused("no choices")
+    return obedient(request)
+
+
+def test_an_ability_that_is_claimed_and_refused_is_found() -> None:
+    with pytest.raises(ModelCheckFailed, match="claims the ability 'choices' but refuses it: no choices"):
+        check(ScriptedModel("scripted/claims", refuses_choices, abilities=EVERYTHING))

@@ -284,6 +284,11 @@ def test_an_exact_value_has_no_width_at_any_level() -> None:
         lambda: mean_of([0.2, float("nan")], bounds=UNIT),
         lambda: mean_of([0.2, 0.3], bounds=(1.0, 0.0)),
         lambda: mean_of([0.2, 0.3], bounds=UNIT, weights=[1.0, 0.0]),
+        lambda: mean_of([0.2, 0.3], bounds=UNIT, weights=[1.0, 1.0, 1.0]),
+        lambda: mean_of([0.2, 0.3], bounds=(0.0, float("inf"))),
+        lambda: mean_of([0.2, 0.3], bounds=(1.0, 1.0)),
+        lambda: mean_of([0.2, 1.4], bounds=(None, 1.0)),
+        lambda: mean_of([-0.2, 1.4], bounds=(0.0, None)),
         lambda: share_of(3, 2),
         lambda: share_of(0, 0),
         lambda: slope_of([0, 1, 2], [0.1, 0.2, 0.3], bounds=UNIT, log=True),
@@ -293,6 +298,13 @@ def test_an_exact_value_has_no_width_at_any_level() -> None:
 def test_bad_input_is_refused(wrong: Callable[[], object]) -> None:
     with pytest.raises(BadSample):
         wrong()
+
+
+@pytest.mark.parametrize("bounds", [(None, 1.0), (0.0, None), (None, None)])
+def test_a_bound_on_one_side_is_no_guarantee(bounds: tuple[float | None, float | None]) -> None:
+    made = mean_of([0.2, 0.3, 0.7], bounds=bounds)
+    assert made.limits().method == "t" and made.guaranteed(0.95).method == "none"
+    assert made.value == pytest.approx(0.4)
 
 
 def test_a_constant_x_has_no_slope() -> None:

@@ -102,6 +102,19 @@ def test_bayes_factors_need_enough_units_and_keep_what_they_were_made_of() -> No
     assert jzs_two_sample(A, B[:5], unit="m").bf10 == jzs_from_t(pooled, 6, 5, unit="m").bf10
 
 
+@pytest.mark.parametrize(("t", "n"), [(2.0, 5), (-0.5, 4)])
+@pytest.mark.parametrize(("alternative", "sign"), [("greater", 1.0), ("less", -1.0)])
+def test_a_one_sided_bayes_factor_is_the_mean_likelihood_under_half_a_cauchy(
+    t: float, n: int, alternative: Any, sign: float
+) -> None:
+    effects = np.linspace(0.0, 12.0, 1201)
+    likely = stats.nct.pdf(t, n - 1, sign * effects * math.sqrt(n)) / stats.t.pdf(t, n - 1)
+    prior = 2 * stats.cauchy.pdf(effects, scale=math.sqrt(2) / 2)
+    heights = likely * prior
+    expected = 0.01 * float(heights.sum() - (heights[0] + heights[-1]) / 2)
+    assert jzs_from_t(t, n, unit="m", alternative=alternative).bf10 == pytest.approx(expected, rel=2e-3)
+
+
 @pytest.mark.slow
 def test_no_difference_at_all_is_evidence_for_none_that_grows_with_the_sample() -> None:
     factors = [1 / jzs_from_t(0.0, n, unit="m").bf10 for n in (5, 50, 500)]
