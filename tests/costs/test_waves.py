@@ -143,6 +143,10 @@ def test_what_is_likely_follows_an_earlier_run(tmp_path: Path) -> None:
         plan = study(server.model, invalid={"retries": 5, "policy": "fail"})
         play(plan.study, runs=tmp_path)
         found = measure("waves", tmp_path)
+        with open_run("waves", tmp_path) as run:
+            rows = [row for row in run.journal.call_rows(run.name) if row["tokens_in"]]
+            texts = [len(text) for row in rows for _, text in run.journal.prompt(row["id"]) or []]
+    assert found.characters == pytest.approx(sum(texts) / sum(row["tokens_in"] for row in rows))
     usual, told = forecast(study()), forecast(study(), measured=found)
     assert found.again == pytest.approx(1.25, abs=0.05)
     assert found.reply(plan.agents[0]) == pytest.approx(0.8 * 40 + 0.2 * 2, abs=1.5)
