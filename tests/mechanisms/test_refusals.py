@@ -17,7 +17,7 @@ from ostrom.mechanisms.societies import Rewiring
 
 
 def _alone() -> FunctionGame:
-    def play(now: Now) -> Stages:  # noqa: ARG001
+    def play(now: Now) -> Stages:
         (done,) = yield [Due(0, "x", ("a", "b"))]
         return End((float(done == "a"),))
 
