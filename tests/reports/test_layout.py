@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.estimate import estimate
+from ostrom.reports.answers import asked_factors
 from ostrom.reports.cells import (
     agents,
     agents_are_told_by_factors,
@@ -70,3 +71,18 @@ def test_a_run_in_which_nothing_is_finished_says_so(played: Played) -> None:
     data = played(limit=0, seeds=1)
     assert unfinished(data) == why_nothing(data) == why_nothing(data, "score")
     assert unfinished(data).endswith("so there is nothing to show.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "factors"),
+    [
+        ({"vary": {}}, ["agent"]),
+        ({"vary": {}, "types": {"coin": "random:0.5"}, "seating": "self"}, []),
+        ({"vary": GAMES}, ["game"]),
+        ({}, ["k", "game"]),
+    ],
+)
+def test_an_answer_is_about_what_varied_then_who_then_where(
+    played: Played, changes: dict[str, Any], factors: list[str]
+) -> None:
+    assert asked_factors(played(seeds=1, **changes)) == factors
