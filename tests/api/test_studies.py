@@ -86,3 +86,27 @@ def test_work_in_a_thread_gives_its_value_its_error_and_the_handler_of_interrupt
     with pytest.raises(ZeroDivisionError):
         in_a_thread(lambda: 1 / 0, lambda _: None)
     assert in_a_thread(lambda: in_a_thread(lambda: 2, lambda _: None), lambda _: None) == 2
+
+
+def test_a_run_is_asked_for_its_tables_state_and_files(tmp_path: Path) -> None:
+    run = ostrom.play({**STUDY, "seating": "ordered", "seeds": 1}, runs=tmp_path, progress=False, limit=3)
+    assert (run.name, run.path, run.registered) == ("duel", tmp_path / "duel", None)
+    assert repr(run) == "<Run duel: 3 of 4 matches played>"
+    assert run.matches.height == 6 and run.calls.height == 0
+    first = run.sql("SELECT match, round, player FROM decisions ORDER BY match, round, player LIMIT 3")
+    assert first.columns == ["match", "round", "player"] and first["player"].to_list() == [1, 2, 1]
+    estimates = run.estimate("cooperation", by=["agent"])
+    assert estimates["agent"].to_list() == ["tft", "all_d"]
+    assert all("3 of 4" in note for note in estimates["note"]), "an unfinished run says so"
+    told = run.transcript(1, round=2, player=2)
+    assert [(one["round"], one["player"]) for one in told] == [(2, 2)]
+    files = run.export(format="jsonl", out=tmp_path / "a" / "b")
+    assert files["matches"] == tmp_path / "a" / "b" / "matches.jsonl"
+    assert len(files["matches"].read_text(encoding="utf-8").splitlines()) == 6
+    with pytest.raises(UsageError, match="as_ and reference need as_paper=True"):
+        run.report(reference="x")
+    whole = ostrom.play({**STUDY, "seating": "ordered", "seeds": 1}, runs=tmp_path, progress=False)
+    assert repr(whole) == "<Run duel: 4 of 4 matches played>" and str(whole.path) == whole.__fspath__()
+    assert all("of 4" not in (note or "") for note in whole.estimate("cooperation", by=["agent"])["note"])
+    slope = whole.contrast("cooperation", "agent", "tft - all_d")
+    assert slope["value"].to_list() == [pytest.approx(slope["value"][0])] and slope["value"][0] > 0
