@@ -86,3 +86,31 @@ def test_files_that_cannot_be_read_say_what_they_should_be(tmp_path: Path) -> No
     assert read_text(tmp_path / "good", what="table") == "ab"
     with pytest.raises(OstromError, match="write FAMILY/NAME"):
         build_game("scenario:lake")
+
+
+def test_offers_that_were_rejected_are_told_in_their_order() -> None:
+    stages = build_game({"name": "alternating_offers", "offers": 3, "discount": 0.5}).begin()
+    told = [next(stages)[0]]
+    for answer in (10, "reject", 20, "reject", 40):
+        told.append(stages.send([answer])[0])
+    first, second = {"seat": 0, "offer": 10}, {"seat": 1, "offer": 20}
+    assert [due.facts["rejected"] for due in told] == [
+        [],
+        [],
+        [first],
+        [first],
+        [first, second],
+        [first, second],
+    ]
+    assert [(due.seat, due.facts["turn"], due.facts["left"], due.facts["worth"]) for due in told[::2]] == [
+        (0, 1, 2, 100), (1, 2, 1, 50), (0, 3, 0, 25),
+    ]  # fmt: skip
+    with pytest.raises(StopIteration) as ended:
+        stages.send(["accept"])
+    assert (tuple(ended.value.value.payoffs), ended.value.value.facts) == ((15, 10), {"agreed": 3})
+
+
+def test_an_ordinal_game_says_where_it_stands_in_the_table() -> None:
+    assert build_game("ordinal_2x2:23").params == {
+        "number": 23, "row": 2, "col": 11, "family": build_game("ordinal_2x2:23").params["family"], "label": "Battle",
+    }  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ostrom.ground.errors import StudyError, UnknownName
-from ostrom.ground.registry import NamedFiles, Registry, parse_spec, write_spec
+from ostrom.ground.registry import NamedFiles, Registry, own_holders, parse_spec, write_spec
 
 
 def _registry() -> Registry[Any]:
@@ -109,6 +109,12 @@ def test_words_of_a_specification_are_read_and_written() -> None:
         "window", [3], {"real": 0.5, "flag": True, "word": "a"},
     )  # fmt: skip
     assert write_spec({"name": "my.py:recent@1a2b3c4d5e6f", "k": 3, "m": "x"}) == "my.py:recent:k=3,m=x"
+
+
+def test_rooms_beside_the_features_hold_parts_too() -> None:
+    people, probe, *features = own_holders()
+    assert (people, probe) == ("ostrom.people", "ostrom.probe") and features == sorted(features)
+    assert "ostrom.features.power" in features and not any("__" in name for name in features)
 
 
 def test_files_of_one_name_in_two_packages_are_refused_when_asked_for(tmp_path: Path) -> None:

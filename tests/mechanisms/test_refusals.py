@@ -13,6 +13,7 @@ from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError, OstromError
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.catalog.contracting import Contracting
+from ostrom.mechanisms.selection import Imitation
 from ostrom.mechanisms.societies import Rewiring
 
 
@@ -85,6 +86,21 @@ def test_a_game_with_an_action_called_like_the_policy_is_refused() -> None:
 
     with pytest.raises(GameError, match=f"game toy has an action called {IF_ALIKE}"):
         mechanisms.build("similarity").fit(_called(IF_ALIKE))
+
+
+def test_an_action_called_like_delegating_is_refused_at_any_seat() -> None:
+    game = TensorGame("toy", (("a", "b"), ("a", "delegate")), np.zeros((2, 2, 2)))
+    with pytest.raises(GameError, match="game toy has an action of its own named delegate"):
+        mechanisms.build("mediation").fit(game)
+
+
+def test_imitation_by_default_lets_one_member_change_over_after_every_round() -> None:
+    how = Imitation.of("pairwise")
+    assert how is not None
+    assert (how.rule, how.strength, how.members, how.every, how.mutation) == ("pairwise", 1.0, 1, 1, 0.0)
+    assert Imitation.of(None) is None and Imitation.of({}) == Imitation()
+    links = Rewiring()
+    assert (links.every, links.share, links.offers, links.seen) == (1, 0.1, 3, 12)
 
 
 def test_a_contract_turns_on_the_cooperative_action() -> None:

@@ -84,7 +84,8 @@ def _many(count: int, **more: Any) -> list[Any]:
         "value": f"none if r == {count} else r", "axis": "a", "caption": "{{ drawn | length }}", "alt": "Dots.", **more,
     }  # fmt: skip
     panel = panel_factory("many", "ostrom.reports", {"many": {"title": "t", "figures": [figure]}})()
-    return list(panel.draw(SimpleNamespace(agents=(), types=(), plan=None, manifest={}, rows=None)).figures)
+    data: Any = SimpleNamespace(agents=(), types=(), plan=None, manifest={}, rows=None)
+    return list(panel.draw(data).figures)
 
 
 def _drawn(figure: Any) -> list[tuple[str, str, float]]:
