@@ -110,6 +110,8 @@ def test_more_series_than_colours_join_the_labels_or_make_figures_of_their_own(
     (ordered,) = _many(3, order="['s2', 's9', 's0']")
     assert sorted(row[1] for row in _drawn(ordered)) == ["s0", "s1", "s2"]
     assert _many(0) == []
+    (blocks,) = _many(2, facet="block {{ r }}")
+    assert "block 0" in str(blocks.chart.to_dict()) and "block 1" in str(blocks.chart.to_dict())
 
 
 def test_the_panel_of_the_documentation_says_its_verdict(played: Played) -> None:

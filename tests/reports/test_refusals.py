@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from ostrom.analysis.estimate import estimate
+from ostrom.data.rundata import kept_result
 from ostrom.ground.errors import UsageError
 from ostrom.reports.card import headline, made_of, reproduce, warnings
 from ostrom.reports.chart import chart_spec, is_chart
@@ -101,3 +103,20 @@ def test_an_unfinished_run_says_what_is_left(played: Played) -> None:
     (line,) = warnings(data)
     whole = data.planned
     assert line.startswith(f"The run is not complete: 3 of {whole} matches are done ({whole - 3} not begun).")
+
+
+def test_a_scatter_has_the_whole_scale_of_shares_and_a_colour_for_each_level(played: Played) -> None:
+    data = played(seeds=1, vary={})
+    found = estimate(data, "cooperation", ["agent"])
+    spec = Scatter("cooperation", "score", "agent", "agent").chart(data, found, [1.5, 2.5]).to_dict()
+    sides = spec["encoding"]
+    assert (sides["y"]["scale"], sides["x"]["scale"]) == ({"domain": [0, 1]}, {"zero": False})
+    turned = Scatter("score", "cooperation", "agent").chart(data, found, [0.5, 1.0]).to_dict()["encoding"]
+    assert (turned["x"]["scale"], turned["y"]["scale"]) == ({"domain": [0, 1]}, {"zero": False})
+    assert "value" in turned["color"] and sides["color"]["scale"]["domain"] == ["kind", "coin"]
+    assert [(row["x"], row["series"]) for row in spec["data"]["values"]] == [(1.5, "kind"), (2.5, "coin")]
+    data.parquet("matches")
+    data.keep_result("YES")
+    assert (
+        kept_result(data.folder, data.entries) == "YES" and kept_result(data.folder, data.entries + 1) == ""
+    )
