@@ -11,7 +11,9 @@ import pytest
 
 import ostrom
 from ostrom.api.threads import in_a_thread
+from ostrom.data.tables import export_rows
 from ostrom.ground.errors import OstromError, UsageError
+from ostrom.studies.run import open_run as open_folder
 
 STUDY: dict[str, Any] = {
     "name": "duel",
@@ -104,6 +106,12 @@ def test_a_run_is_asked_for_its_tables_state_and_files(tmp_path: Path) -> None:
     files = run.export(format="jsonl", out=tmp_path / "a" / "b")
     assert files["matches"] == tmp_path / "a" / "b" / "matches.jsonl"
     assert len(files["matches"].read_text(encoding="utf-8").splitlines()) == 6
+    with run.data() as data, open_folder(run.path) as opened:
+        written = export_rows(opened.rows, "csv", tmp_path / "c" / "d", tables=["matches"])
+        assert {name: (path.name, count) for name, (path, count) in written.items()} == {
+            "matches": ("matches.csv", 6)
+        }
+        assert data.planned == 4
     with pytest.raises(UsageError, match="as_ and reference need as_paper=True"):
         run.report(reference="x")
     whole = ostrom.play({**STUDY, "seating": "ordered", "seeds": 1}, runs=tmp_path, progress=False)

@@ -135,6 +135,26 @@ def test_questions_are_counted_by_player(game: Any, around: dict[str, Any], each
     assert rules.most_decisions(built) == sum(each)
 
 
+def test_an_added_observer_takes_no_share_of_the_questions_of_the_rules() -> None:
+    game, spec = build_game(PD), {"name": "punishment", "rounds": 3}
+    bare, watched = mechanisms.build(spec), mechanisms.build({**spec, "predict": "observer"})
+    assert [watched.decisions_of(game, p, 3) for p in (0, 1)] == [
+        bare.decisions_of(game, p, 2) for p in (0, 1)
+    ]
+    assert bare.most_decisions(game) > 4 * 2
+
+
+def test_a_repetition_has_ten_rounds_that_nobody_is_told_of() -> None:
+    usual = {name: of.default for name, of in mechanisms.parameters("repetition").items()}
+    assert (usual["rounds"], usual["told_rounds"], usual["stopping"], usual["noise"]) == (
+        10,
+        False,
+        "fixed",
+        0.0,
+    )
+    assert mechanisms.build("repetition").most_rounds(build_game(PD)) == 10
+
+
 @pytest.mark.parametrize(
     ("game", "around", "words"),
     [

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 from pydantic import ValidationError
 
 from ostrom.analysis.estimate import estimate
-from ostrom.data.rundata import kept_result
+from ostrom.data.rundata import FRESHNESS, kept_result
 from ostrom.ground.errors import UsageError
 from ostrom.reports.card import headline, made_of, reproduce, warnings
 from ostrom.reports.chart import chart_spec, is_chart
@@ -116,7 +117,10 @@ def test_a_scatter_has_the_whole_scale_of_shares_and_a_colour_for_each_level(pla
     assert "value" in turned["color"] and sides["color"]["scale"]["domain"] == ["kind", "coin"]
     assert [(row["x"], row["series"]) for row in spec["data"]["values"]] == [(1.5, "kind"), (2.5, "coin")]
     data.parquet("matches")
+    beside = data.folder / FRESHNESS
+    before = orjson.loads(beside.read_bytes())
     data.keep_result("YES")
+    assert orjson.loads(beside.read_bytes()) == {**before, "result": "YES"}
     assert (
         kept_result(data.folder, data.entries) == "YES" and kept_result(data.folder, data.entries + 1) == ""
     )
