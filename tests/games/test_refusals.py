@@ -9,6 +9,7 @@ import pytest
 
 from ostrom.games import build_game
 from ostrom.games.ordinal_table import CELLS, read_table
+from ostrom.games.summary import summary
 from ostrom.games.text_file import read_text
 from ostrom.games.words import Words
 from ostrom.games.yaml_file import game_from_mapping
@@ -114,3 +115,11 @@ def test_an_ordinal_game_says_where_it_stands_in_the_table() -> None:
     assert build_game("ordinal_2x2:23").params == {
         "number": 23, "row": 2, "col": 11, "family": build_game("ordinal_2x2:23").params["family"], "label": "Battle",
     }  # fmt: skip
+
+
+def test_a_summary_says_which_game_it_is_of() -> None:
+    for spec in ("chicken", "ultimatum"):
+        game = build_game(spec)
+        found = summary(game)
+        assert list(found)[:6] == ["name", "title", "citation", "params", "seats", "roles"]
+        assert (found["name"], found["seats"], found["params"]) == (spec, 2, dict(game.params))

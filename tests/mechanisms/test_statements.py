@@ -178,3 +178,16 @@ def test_nothing_is_around_rules_unless_it_is_written() -> None:
     names = ("predict", "watched", "state", "state_as", "talk", "recognise")
     assert [around[name].default for name in names] == [None, None, None, "memory_one", None, False]
     assert all(around[name].kind is around[name].KEYWORD_ONLY for name in names)
+
+
+@pytest.mark.parametrize("state", [None, "after"])
+def test_a_society_that_states_strategies_says_who_met_whom(state: str | None) -> None:
+    rules = mechanisms.build({"name": "society", "rounds": 2, "meeting": "pair", "state": state}).sized(4)
+    play = rules.play(build_game(PD), Streams(0, 0))
+    due = next(play)
+    with pytest.raises(StopIteration) as ended:
+        while True:
+            due = play.send([Answer(_value(decision)) for decision in due])
+    outcome = ended.value.value
+    met = [[played.number, *played.players] for played in outcome.rounds]
+    assert outcome.facts.get("met") == (met if state else None) and len(met) == 4

@@ -26,6 +26,10 @@ URL = {"model": "openai/gpt-test"}
         ({"models": {"m": 3}}, "models.m: needs 'model': provider/model or a URL (found 3)"),
         ({"models": {"m": {**URL, "modle": 1}}}, "models.m: unknown key 'modle'"),
         ({"presets": [1]}, "presets: must map names to changes"),
+        (
+            {"invalid": {"policy": "wrong"}},
+            "invalid.policy: there is no such policy (found 'wrong'; allowed: fail,",
+        ),
     ],
 )
 def test_short_names_and_presets_that_cannot_be(changes: dict[str, Any], says: str) -> None:
