@@ -13,7 +13,7 @@ from ostrom.costs import battery
 from ostrom.costs.battery import BatteryRun, Sized, SizedPart, StudyPart, kept_seeds, play_jobs, spent
 from ostrom.costs.forecast import Forecast
 from ostrom.engine.play_options import PlayOptions
-from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.errors import OstromError, RunError, UsageError
 
 SEED = Forecast(calls=10, usd_with_retries=2.0, likely_usd=1.0, likely_calls=8, assumes=("a",))
 
@@ -81,6 +81,62 @@ def test_all_parts_grow_by_the_same_share_of_their_most(
 ) -> None:
     parts = [part_of("a", 1.0, least=2, most=10), part_of("b", 2.0, least=1, most=20)]
     assert [one.seeds for one in battery._grown(parts, kept, budget, None)] == seeds
+
+
+STUDY = """
+name: {name}
+game: prisoners_dilemma
+mechanism: none
+types: {{one: {{model: MODEL}}, two: cooperator}}
+seating: ordered
+"""
+PRICES = {"openai/gpt-test": {"input": 100, "output": 100}}
+
+
+def parts_in(folder: Path, **sizes: Any) -> list[StudyPart]:
+    for name in ("first", "second"):
+        text = STUDY.format(name=name).replace("MODEL", "openai/gpt-test")
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return [StudyPart(name=n, title=n, study=f"{n}.yaml", **sizes) for n in ("first", "second")]
+
+
+def test_a_battery_is_cut_to_its_budget_part_after_part(tmp_path: Path) -> None:
+    parts, groups = parts_in(tmp_path, least=2, most=6), [["openai/gpt-test"], ["openai/gpt-test"]]
+    checked = list[str]()
+
+    def sizes(budget: float | None, dry_run: bool = False) -> list[int]:
+        options = PlayOptions(budget_usd=budget, prices=PRICES)
+        found = battery.sized(
+            parts, groups, tmp_path, None, options, lambda part, _: checked.append(part.name), dry_run=dry_run
+        )
+        assert all(len(one.costs) == 2 for one in found), "every group plays a run of its own"
+        return [one.seeds for one in found]
+
+    assert sizes(None, dry_run=True) == [6, 6] and checked == ["first", "first", "second", "second"]
+    cost = battery.sized(parts, groups, tmp_path, None, PlayOptions(budget_usd=99.0, prices=PRICES))[0].usd(1)
+    assert cost > 0 and sizes(12 * cost) == [6, 6] and sizes(8 * cost) == [4, 4]
+    assert sizes(4 * cost) == [2, 2], "the least of both is just enough"
+    assert sizes(3.9 * cost) == [3, 0] and sizes(2 * cost) == [2, 0], "the second part is left out"
+    with pytest.raises(UsageError, match=r"no part of the battery likely costs less than that$"):
+        sizes(1.9 * cost)
+    with pytest.raises(UsageError, match=rf"likely costs {12 * cost:.2f} USD: say with --budget-usd"):
+        sizes(None)
+
+
+def test_a_battery_needs_prices_and_studies_that_can_be_read(tmp_path: Path) -> None:
+    parts = parts_in(tmp_path)
+    with pytest.raises(
+        UsageError, match=r"^no price is known for openai/gpt-other: give one with --prices FILE"
+    ):
+        battery.sized(parts, [["openai/gpt-other"]], tmp_path, None, PlayOptions(prices=PRICES))
+    free = {"openai/gpt-test": {"input": 0, "output": 0}}
+    found = battery.sized(parts, [["openai/gpt-test"]], tmp_path, None, PlayOptions(prices=free))
+    assert [one.seeds for one in found] == [one.part.most for one in found], (
+        "what costs nothing needs no budget"
+    )
+    lost = parts[0].model_copy(update={"set": ["no_such_key=1"]})
+    with pytest.raises(OstromError, match="no_such_key"):
+        battery.sized([lost], [["openai/gpt-test"]], tmp_path, None, PlayOptions(prices=PRICES))
 
 
 def test_sizes_of_a_preset_and_the_studies_that_a_battery_may_name(tmp_path: Path) -> None:

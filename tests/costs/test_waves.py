@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ostrom.costs.forecast import forecast, measure, verdicts
-from ostrom.costs.waves import Chains, check_batch
+from ostrom.costs.waves import Chains, Waves, check_batch
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
@@ -97,6 +97,34 @@ def test_a_chain_counts_what_it_waits_for() -> None:
     assert (alone.waves().count, chains.waves().count) == (1, 4)
 
 
+@pytest.mark.parametrize(
+    ("one", "two", "mechanism", "count"),
+    [
+        ({}, {"style": "social"}, {}, 10),  # whoever is asked twice is waited for
+        ({"style": "social"}, {}, {}, 10),
+        ({}, {}, {}, 5),
+        ({}, {"memory": "asked:2"}, {}, 5 + 2),  # a note in each round after the second that is remembered
+        ({"tools": ["notes"], "tool_limit": {"calls": 3}}, {}, {"rounds": 2}, 2 * 4),
+        ({}, {"style": "social"}, {"name": "none"}, 2),
+        ({}, {"style": "social"}, {"name": "in_turn"}, 3),  # the second is asked after the first
+    ],
+)
+def test_the_longest_chain_of_a_match_by_hand(
+    one: dict[str, Any], two: dict[str, Any], mechanism: dict[str, Any], count: int
+) -> None:
+    model = {"model": "openai/gpt-test"}
+    rules = {"name": "repetition", "rounds": 5, **mechanism} if "name" not in mechanism else mechanism
+    plan = study(mechanism=rules, types={"one": {**model, **one}, "two": {**model, **two}})
+    chains = Chains(plan)
+    chains.add(plan.unit(1))
+    assert chains.waves(0.5) == Waves(count, count * 0.5, count * 24.0)
+
+
+def test_waves_in_words() -> None:
+    assert str(Waves(1, 0.25, 24.0)) == "1 wave, about 15 min, at most 24 h (before retries)"
+    assert str(Waves(3, 0.001, 48.0)) == "3 waves, about 1 min, at most 2 days (before retries)"
+
+
 def test_a_match_that_chance_ends_has_as_many_waves_as_rounds() -> None:
     rules = {"name": "repetition", "rounds": 9, "stopping": "geometric", "continuation": 0.1}
     told = forecast(study(mechanism=rules)).waves
@@ -115,6 +143,10 @@ def test_what_is_likely_follows_an_earlier_run(tmp_path: Path) -> None:
         plan = study(server.model, invalid={"retries": 5, "policy": "fail"})
         play(plan.study, runs=tmp_path)
         found = measure("waves", tmp_path)
+        with open_run("waves", tmp_path) as run:
+            rows = [row for row in run.journal.call_rows(run.name) if row["tokens_in"]]
+            texts = [len(text) for row in rows for _, text in run.journal.prompt(row["id"]) or []]
+    assert found.characters == pytest.approx(sum(texts) / sum(row["tokens_in"] for row in rows))
     usual, told = forecast(study()), forecast(study(), measured=found)
     assert found.again == pytest.approx(1.25, abs=0.05)
     assert found.reply(plan.agents[0]) == pytest.approx(0.8 * 40 + 0.2 * 2, abs=1.5)

@@ -135,6 +135,9 @@ def test_a_look_that_was_written_by_something_else_is_refused(wrong: object, tmp
     (tmp_path / FILE).write_bytes(orjson.dumps(wrong) + b"\n")
     with pytest.raises(RunError, match=f"{FILE}: is not what ostrom writes there"):
         early_looks(tmp_path)
+    (tmp_path / FILE).write_bytes(b"{")
+    with pytest.raises(RunError, match=f"{FILE}: is not what ostrom writes there"):
+        early_looks(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from jinja2 import Environment, meta, nodes
 
 from ostrom.answers import Answer, Choice, Invalid, read
 from ostrom.framing.library import OWN, WORDLESS, Library
-from ostrom.ground.errors import OstromError
+from ostrom.framing.templates import read_reasons, translated
+from ostrom.ground.errors import OstromError, StudyError
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -269,3 +270,25 @@ def test_an_observer_of_one_seat_reads_the_singular(language: str, one: str, two
     values = {"observer": True, "unnamed": False, "same_options": True, "options": [], "meanings": None}
     for names, verb in ((["Ana"], one), (["Ana", "Bo"], two)):
         assert verb in library.fill("_seats.txt", {**values, "names": names, "words": {}})
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a\n{} = b", "is no line ENGLISH = TRANSLATION"),
+        ("a {} = b {} {}\n{} = c", "is no line ENGLISH = TRANSLATION"),
+        ("a = b", "must end with a line {} = TRANSLATION for all other reasons"),
+        ("", "must end with a line {} = TRANSLATION for all other reasons"),
+        ("{} = c\na = b", "must end with a line {} = TRANSLATION"),
+    ],
+)
+def test_reasons_that_cannot_be_read_are_refused(text: str, says: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        read_reasons(text, "reasons.txt")
+    assert says in str(caught.value) and str(caught.value).startswith("reasons.txt: ")
+
+
+def test_reasons_keep_what_stands_in_their_holes() -> None:
+    read = read_reasons("{} of {} = aus {}: {}!\n\n  sum {} = Summe\n{} = sonst", "reasons.txt")
+    said = [translated(text, read) for text in ("2 of\n3", "sum 4", "else", "")]
+    assert said == ["aus 2: 3!", "Summe", "sonst", "sonst"]

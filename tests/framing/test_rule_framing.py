@@ -12,6 +12,7 @@ import pytest
 
 from ostrom.answers import Answer, Choice, Form, Number, read
 from ostrom.framing import Framing, Library, Prompt, PromptRenderer
+from ostrom.framing.own_words import lacks_names
 from ostrom.games import build_game
 from ostrom.ground.errors import OstromError
 from ostrom.ground.streams import Streams
@@ -180,6 +181,20 @@ def test_what_has_no_meaning_is_refused_before_anything_is_asked(game: Any, agen
     with pytest.raises(OstromError) as error:
         StudyPlan(load_study(study))
     assert says in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "game", "lacks"),
+    [
+        ("titles", "prisoners_dilemma", "names: titles needs a game that carries titles"),
+        ("titles", "scenario:commons/debt_crisis", None),
+        ("other", "prisoners_dilemma", None),
+        ("other", {"name": "public_goods", "n": 3}, "names: other needs a game of two seats, this one has 3"),
+        ("other", {"name": "public_goods", "n": 4}, "names: other needs a game of two seats, this one has 4"),
+    ],
+)
+def test_names_that_a_game_has_no_words_for(names: str, game: Any, lacks: str | None) -> None:
+    assert lacks_names(Framing(names=names), build_game(game)) == lacks
 
 
 def test_a_wording_and_a_hint_are_told_without_claiming_that_all_decide_at_once(played: Played) -> None:

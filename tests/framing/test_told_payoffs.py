@@ -166,3 +166,21 @@ def test_a_matrix_against_each_other_player_names_what_the_rest_do() -> None:
     ]
     lines = [line["payoffs"] for line in tables[3]["lines"]]  # against Player 3, where Player 2 takes B
     assert lines == [[f"{game.payoff((own, 1, third))[0]:g}" for third in (0, 1)] for own in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("seat", "missed", "said"),
+    [
+        (0, (0,), "Round 1: you did not decide in time. The round is void and paid nothing."),
+        (0, (1,), "Round 1: Player 2 did not decide in time."),
+        (0, (0, 1), "Round 1: you and Player 2 did not decide in time."),
+        (1, (0, 1), "Round 1: you and Player 1 did not decide in time."),
+    ],
+)
+def test_whoever_missed_a_round_is_named_oneself_first(seat: int, missed: tuple[int, ...], said: str) -> None:
+    rounds = [Round(1, (), (0.0, 0.0), missed=missed)]
+    assert said in prompt(build_game("prisoners_dilemma"), seat, Framing(), rounds)
+    played = [Round(1, (0, 1), (0.0, 5.0), missed=missed)]
+    text = prompt(build_game("prisoners_dilemma"), seat, Framing(), played)
+    who = said.removeprefix("Round 1: ").partition(" did")[0]
+    assert f"({who} did not decide in time; the rules chose.)" in text

@@ -133,6 +133,7 @@ def test_a_thousand_players_choose_an_effort_at_once() -> None:
         ({"name": "public_goods_amounts", "n": 4, "multiplier": 1}, "needs a multiplier between 1 and n"),
         ({"name": "centipede", "small": 3}, "factor x small must be below large"),
         ({"name": "colonel_blotto", "troops": 50, "fields": 5}, "more than 500"),
+        ({"name": "colonel_blotto", "troops": 31}, "31 troops can be divided over 3 fields in 528 ways"),
         ({"name": "volunteers_dilemma", "cost": 10}, "cost must lie between 0 and the benefit"),
         ({"name": "minimum_effort", "cost": 20}, "cost must lie between 0 and the gain"),
         ({"name": "gift_exchange", "value": 0}, "value must be a number above 0"),
@@ -141,3 +142,4 @@ def test_a_thousand_players_choose_an_effort_at_once() -> None:
 def test_a_parameter_without_sense_is_refused(spec: dict[str, Any], words: str) -> None:
     with pytest.raises((GameError, StudyError), match=words):
         build_game(spec)
+    assert len(build_game({"name": "colonel_blotto", "troops": 30}).actions[0]) == 496

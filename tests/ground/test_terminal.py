@@ -41,6 +41,17 @@ def test_nothing_reaches_the_terminal_that_it_would_obey(
     assert visible(attack) in shown.out and visible(attack) in shown.err
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x07", "\\x07"), ("\xad", "\\xad"), ("\u061c", "\\u061c"), ("\ufeff", "\\ufeff"),
+        ("\U0001d173", "\\U0001d173"), ("a\tb\n", "a\tb\n"), ("\u200d", "\u200d"),
+    ],
+)  # fmt: skip
+def test_every_character_is_escaped_by_its_size(text: str, shown: str) -> None:
+    assert terminal.escaped(text) == shown
+
+
 def test_json_keeps_its_values(capsys: pytest.CaptureFixture[str]) -> None:
     data = {f"k{i}": attack for i, attack in enumerate(ATTACKS) if attack != "\ud800"}
     terminal.write_json(data)

@@ -12,7 +12,7 @@ import pytest
 
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.answers import Answer
+from ostrom.answers import Answer, Text
 from ostrom.features.evolution.process import Moran, log_fixation, pair_payoffs
 from ostrom.games import build_game
 from ostrom.ground.errors import GameError, StudyError
@@ -167,6 +167,11 @@ def test_a_share_of_the_sentences_of_newborns_is_said_in_other_words() -> None:
     asked = [d for d in seen if d.kind == "paraphrase"]
     assert len(asked) == 10 * 2 and all(d.view.facts["alone"] for d in asked)
     assert "instruction" not in asked[0].view.facts
+    assert {d.form for d in asked} == {Text(words=20, characters=1000)}
+    long = Evolution([" ".join(["word"] * 9) + "."], population=2, generations=2, mutation={"share": 1.0})
+    more: list[Decision] = []
+    generation(long, Streams(0, 1), seen=more)
+    assert {d.form for d in more if d.kind == "paraphrase"} == {Text(words=27, characters=1000)}
     for genome in outcome.facts["next"]["genomes"]:
         assert sum(s.startswith("New: ") for s in genome) == 2 and len(genome) == 5
         assert [s.removeprefix("New: ") for s in genome] == sentences(text)

@@ -177,6 +177,15 @@ class TestTally:
             taken = {c.actions[s]: c.times for c in shown.counts if c.actions[s] is not None}
             assert taken == dict(Counter(r.actions[s] for r in rounds))
 
+    def test_one_own_actions_come_first_and_what_never_happened_is_not_listed(self) -> None:
+        rounds = play_rounds(GAMES[0], [(0, 1), (1, 1), (0, 1)])
+        for seat, told in (
+            (0, [((0, None), 2), ((1, None), 1), ((None, 1), 3)]),
+            (1, [((None, 1), 3), ((0, None), 2), ((1, None), 1)]),
+        ):
+            counts = show("tally:players", GAMES[0], rounds, seat).counts or []
+            assert [(count.actions, count.times) for count in counts] == told
+
     def test_the_order_of_the_rounds_leaves_no_trace(self) -> None:
         game = GAMES[0]
         profiles = [(0, 1), (1, 1), (0, 0), (0, 1)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import yaml
 
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.reports.declared import FILE, Column, DeclaredPanel, declared_panels, panel_factory, panels
+from ostrom.reports.theme import MAIN, MOST_COLOURS
 from ostrom.testing import check_panel
 
 from .conftest import Played
@@ -73,6 +75,43 @@ def test_a_declared_panel_draws_lists_and_says(played: Played) -> None:
     assert {row["label"]: row["mean"] for row in values} == means
     assert "Many." in built(most=6).draw(data).notes
     assert built(most=4).draw(data).notes == ["Four is nothing."]
+
+
+def _many(count: int, **more: Any) -> list[Any]:
+    """The figures of so many series of one row each; the last has no value."""
+    figure = {
+        "kind": "dots", "name": "f", "each": f"range({count + 1})", "label": "at {{ r }}", "series": "'s' ~ r",
+        "value": f"none if r == {count} else r", "axis": "a", "caption": "{{ drawn | length }}", "alt": "Dots.", **more,
+    }  # fmt: skip
+    panel = panel_factory("many", "ostrom.reports", {"many": {"title": "t", "figures": [figure]}})()
+    data: Any = SimpleNamespace(agents=(), types=(), plan=None, manifest={}, rows=None)
+    return list(panel.draw(data).figures)
+
+
+def _drawn(figure: Any) -> list[tuple[str, str, float]]:
+    values = figure.chart.to_dict()["data"]["values"]
+    return [(row["label"], row["series"], row["mean"]) for row in values]
+
+
+def test_more_series_than_colours_join_the_labels_or_make_figures_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        "ostrom.reports.declared.tones", lambda data, _, names: dict.fromkeys(names.values(), "#000000")
+    )
+    (whole,) = _many(MOST_COLOURS)
+    assert _drawn(whole)[1] == ("at 1", "s1", 1) and whole.caption == str(MOST_COLOURS)
+    (joined,) = _many(MOST_COLOURS + 1)
+    assert _drawn(joined)[1] == ("at 1 · s1", "all types", 1) and len(_drawn(joined)) == MOST_COLOURS + 1
+    assert MAIN in str(joined.chart.to_dict())
+    first, second = _many(MOST_COLOURS + 2, split=True)
+    assert (first.name, second.name, len(_drawn(first))) == ("f", "f_2", MOST_COLOURS)
+    assert [row[1] for row in _drawn(second)] == [f"s{MOST_COLOURS}", f"s{MOST_COLOURS + 1}"]
+    (ordered,) = _many(3, order="['s2', 's9', 's0']")
+    assert sorted(row[1] for row in _drawn(ordered)) == ["s0", "s1", "s2"]
+    assert _many(0) == []
+    (blocks,) = _many(2, facet="block {{ r }}")
+    assert "block 0" in str(blocks.chart.to_dict()) and "block 1" in str(blocks.chart.to_dict())
 
 
 def test_the_panel_of_the_documentation_says_its_verdict(played: Played) -> None:

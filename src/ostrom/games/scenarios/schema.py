@@ -176,7 +176,7 @@ def parse(form: type[Form], text: str, file: str) -> Form:
 def _explained(form: type[BaseModel], refused: ValidationError, file: str) -> StudyError:
     first = refused.errors(include_url=False)[0]
     path = [str(part) for part in first["loc"]]
-    key = ".".join(path) or None
+    key = ".".join(path)
     context = first.get("ctx", {})
     match first["type"]:
         case "missing":

@@ -1,0 +1,126 @@
+"""Charts and exhibits that contradict themselves are refused in one line, and the headline has every cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from pydantic import ValidationError
+
+from ostrom.analysis.estimate import estimate
+from ostrom.data.rundata import FRESHNESS, kept_result
+from ostrom.ground.errors import UsageError
+from ostrom.reports.card import headline, made_of, reproduce, warnings
+from ostrom.reports.chart import chart_spec, is_chart
+from ostrom.reports.charts.curve import Curve
+from ostrom.reports.charts.dots import Dots
+from ostrom.reports.charts.heat import Heat
+from ostrom.reports.charts.scatter import Scatter
+from ostrom.reports.exhibits.declared import MODEL, Exhibit
+
+from .conftest import Played
+
+BOTH = {"contrast": {"style": "a - b"}, "trend": {"k": "log"}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts", "says"),
+    [
+        (Dots, {"y": "k", **BOTH}, "differences \\(contrast\\) or slopes \\(trend\\), not both"),
+        (Dots, {"y": "k", "contrast": {}}, "contrast must map one factor to two of its levels"),
+        (Dots, {"y": "k", "contrast": {"a": "b - c", "d": "e - f"}}, "contrast must map one factor"),
+        (Dots, {"y": "k", "colour": ["a"]}, r"colour must be one column \(found \['a'\]\)"),
+        (Dots, {"y": "k", "facet": ["a"]}, r"facet must be one column \(found \['a'\]\)"),
+        (Dots, {"y": "k", "bands": "sd"}, "bands must be interval or, for curves and bars of means, sd"),
+        (Curve, {"x": "k", "bands": "se"}, r"sd \(found 'se'\)"),
+        (Curve, {"x": "k", "bands": "sd", "contrast": {"a": "b - c"}}, "bands must be interval"),
+        (Heat, {"x": "k", "y": "game", "colour": "agent"}, "the colour of a tile is the measure"),
+        (Scatter, {"against": "score", "y": "agent", "facet": "game"}, "a scatter takes measure, against, y and"),
+        (Scatter, {"against": "score", "y": "agent", "colour": "game"}, r"must be one of the columns y \(agent\)"),
+    ],
+)  # fmt: skip
+def test_charts_that_contradict_themselves_are_refused(kind: Any, parts: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        kind("cooperation", **parts)
+
+
+def test_charts_that_just_fit_are_made() -> None:
+    assert Curve("cooperation", "k", bands="sd").bands == "sd"
+    assert Scatter("cooperation", "score", "agent", "agent").tint == "agent"
+    assert Heat("cooperation", "k", "game").colour is None
+
+
+def test_a_panel_is_named_or_declared_as_a_chart() -> None:
+    assert chart_spec({"chart": "dots", "measure": "score"}) == {"name": "dots", "measure": "score"}
+    assert [is_chart(one) for one in ({"chart": "dots"}, {"name": "x"}, "chart")] == [True, False, False]
+    for wrong in ({"chart": "dots", "name": "x"}, "dots"):
+        with pytest.raises(
+            UsageError, match=r"write either name \(a panel\) or chart \(a declared chart\), not both"
+        ):
+            chart_spec(wrong)
+
+
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"rows": ["a"], "study": "s"}, "a table needs both rows and columns"),
+        ({"columns": ["a"], "study": "s"}, "a table needs both rows and columns"),
+        ({}, "needs rows and columns"),
+        ({"rows": ["a"], "columns": ["b"], "study": "s"}, f"{MODEL} must stand once among rows and columns"),
+        ({"rows": [MODEL], "columns": [MODEL], "study": "s"}, f"{MODEL} must stand once"),
+        ({"rows": [MODEL], "columns": ["b"]}, "needs study: whose run gives ours"),
+    ],
+)
+def test_exhibits_that_are_incomplete_are_refused(parts: dict[str, Any], says: str) -> None:
+    needed = {name: "x" for name, of in Exhibit.model_fields.items() if of.is_required()}
+    with pytest.raises(ValidationError, match=says):
+        Exhibit.model_validate({**needed, **parts})
+
+
+def test_the_headline_has_a_row_for_every_cell_and_agent(played: Played) -> None:
+    data = played(seeds=1)
+    table = headline(data)
+    assert table is not None
+    columns = ["game", "k", "agent", "matches", "cooperation", "95 % interval", "score", "answers by policy"]
+    assert list(table.columns) == columns and len(table.rows) == 2 * 2 * 2
+    kind = [row for row in table.rows if row[2] == "kind"]
+    assert all(row[4] == 1.0 and row[6] is not None and row[7] == 0 and row[5] for row in kind)
+    assert warnings(data) == [] and made_of(data) == "No model was called."
+    told = reproduce(data)
+    assert told["command"] == "ostrom run study.yaml --name small-again"
+    assert told["reproducible"].startswith("No language model took part")
+
+
+def test_a_game_without_cooperation_has_a_headline_of_scores(played: Played) -> None:
+    table = headline(
+        played(seeds=1, game="ultimatum", vary={}, types={"coin": "random"}, seating="self", agent={})
+    )
+    assert table is not None and [row[2] for row in table.rows] == [None] and table.rows[0][4] is not None
+
+
+def test_an_unfinished_run_says_what_is_left(played: Played) -> None:
+    data = played(limit=3, seeds=1)
+    (line,) = warnings(data)
+    whole = data.planned
+    assert line.startswith(f"The run is not complete: 3 of {whole} matches are done ({whole - 3} not begun).")
+
+
+def test_a_scatter_has_the_whole_scale_of_shares_and_a_colour_for_each_level(played: Played) -> None:
+    data = played(seeds=1, vary={})
+    found = estimate(data, "cooperation", ["agent"])
+    spec = Scatter("cooperation", "score", "agent", "agent").chart(data, found, [1.5, 2.5]).to_dict()
+    sides = spec["encoding"]
+    assert (sides["y"]["scale"], sides["x"]["scale"]) == ({"domain": [0, 1]}, {"zero": False})
+    turned = Scatter("score", "cooperation", "agent").chart(data, found, [0.5, 1.0]).to_dict()["encoding"]
+    assert (turned["x"]["scale"], turned["y"]["scale"]) == ({"domain": [0, 1]}, {"zero": False})
+    assert "value" in turned["color"] and sides["color"]["scale"]["domain"] == ["kind", "coin"]
+    assert [(row["x"], row["series"]) for row in spec["data"]["values"]] == [(1.5, "kind"), (2.5, "coin")]
+    data.parquet("matches")
+    beside = data.folder / FRESHNESS
+    before = orjson.loads(beside.read_bytes())
+    data.keep_result("YES")
+    assert orjson.loads(beside.read_bytes()) == {**before, "result": "YES"}
+    assert (
+        kept_result(data.folder, data.entries) == "YES" and kept_result(data.folder, data.entries + 1) == ""
+    )
