@@ -42,8 +42,10 @@ def arguments(form: dict[str, str]) -> list[str]:
     [
         (BRANCH, "--at 2 --seeds 1 --budget-calls 5"),
         ({**BRANCH, "seeds": "10000", "seat": "2"}, "--at 2 --seeds 10000 --seat 2 --budget-calls 5"),
-        ({**BRANCH, "changes": " memory=none \n\n a=b=c"}, "--at 2 --seeds 1 --set memory=none --set a=b=c --budget-calls 5"),
-        ({**BRANCH, "budget_tokens": "9", "budget_usd": "1e6"}, "--at 2 --seeds 1 --budget-calls 5 --budget-tokens 9 --budget-usd 1e+06"),
+        ({**BRANCH, "changes": " memory=none \n\n a=b=c"},
+         "--at 2 --seeds 1 --set memory=none --set a=b=c --budget-calls 5"),
+        ({**BRANCH, "budget_tokens": "9", "budget_usd": "1e6"},
+         "--at 2 --seeds 1 --budget-calls 5 --budget-tokens 9 --budget-usd 1e+06"),
         (WHY, "--round 3 --seat 1 --method both --samples 20 --budget-tokens 7"),
         ({**WHY, "method": "flip", "samples": "10000", "last": "4"},
          "--round 3 --seat 1 --method flip --samples 10000 --last 4 --budget-tokens 7"),
@@ -143,10 +145,10 @@ def test_what_is_confirmed_is_confirmed_once_in_time_and_for_its_run(
 
 def test_four_commands_run_at_a_time_and_none_twice(commands: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = [started(commands, "sleep", f"run{i}") for i in range(3)]
-    with pytest.raises(UsageError, match="^run1: is being played already$"):
+    with pytest.raises(UsageError, match=r"^run1: is being played already$"):
         started(commands, "0", "run1")
     started(commands, "sleep", "run3")
-    with pytest.raises(UsageError, match="^4 commands are running: wait until one has ended$"):
+    with pytest.raises(UsageError, match=r"^4 commands are running: wait until one has ended$"):
         started(commands, "0", "run4")
     commands.stop(numbers[1])
     assert commands.job(numbers[1]).process.wait(60) != 0
