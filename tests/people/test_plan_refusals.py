@@ -56,7 +56,7 @@ PNG = b"\x89PNG\r\n\x1a\n1"
         ),
         (
             {"mechanism": "contracting", "people.time": {"decision": 20}},
-            "people.time.decision: mechanism contracting has no rule for missed decisions: leave the time limit out (found 20",
+            "people.time.decision: mechanism contracting has no rule for missed decisions",
         ),
         (
             {
