@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
-from operator import add, ge, gt, mul, sub
+from operator import add, ge, gt, le, lt, mul, sub
 from typing import Annotated, Any
 
 from ostrom.games.game import Game
@@ -25,7 +25,7 @@ from ostrom.games.yaml_file import game_from_mapping
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Number, OneOf, checked
 
-OPERATIONS = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Gt: gt, ast.GtE: ge}
+OPERATIONS = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Gt: gt, ast.GtE: ge, ast.Lt: lt, ast.LtE: le}
 CATALOG = "ostrom.games.catalog"
 
 
@@ -157,9 +157,9 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
             return _value(pair, values)[_value(place, values)]
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATIONS:
             return OPERATIONS[type(operator)](_value(left, values), _value(right, values))
-        case ast.Compare(left=first, ops=operators, comparators=others):
+        case ast.Compare(left=first, ops=ops, comparators=others) if OPERATIONS.keys() >= {*map(type, ops)}:
             pairs = pairwise(_value(part, values) for part in (first, *others))
-            return all(OPERATIONS[type(op)](*pair) for op, pair in zip(operators, pairs, strict=True))
+            return all(OPERATIONS[type(op)](*pair) for op, pair in zip(ops, pairs, strict=True))
     raise GameError(f"a formula has parameters, numbers, + - * and comparisons, found {ast.unparse(node)!r}")
 
 
