@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ostrom.engine.batching import service as module
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger, read_batches, refuse_batches
+from ostrom.engine.batching.scheduler import BatchScheduler
 from ostrom.engine.batching.service import (
     BatchService,
     ForeignResults,
@@ -22,6 +24,8 @@ from ostrom.engine.batching.service import (
     unanswered,
     with_retries,
 )
+from ostrom.engine.gate import Stopped
+from ostrom.engine.plan import Tally
 from ostrom.engine.retries import PollingPolicy, RetryPolicy
 from ostrom.ground.errors import (
     AccessRefused,
@@ -437,3 +441,116 @@ def test_errors_of_batches_say_what_became_of_a_request() -> None:
     )
     assert says_full(BatchProblem("x", "ENQUEUED TOKEN limit")) and says_full(BatchProblem("token_limit", ""))
     assert not says_full(BatchProblem("other", "a token"))
+
+
+class Call:
+    """A call that waits for a wave, as far as the scheduler looks at it."""
+
+    def __init__(self, key: bytes, unit: int = 1, model: str = "openai/m") -> None:
+        self.key, self.unit, self.model = key, unit, model
+        self.placed, self.size, self.full_size = False, None, "size"
+        self.refused: list[Exception] = []
+
+    @property
+    def waits(self) -> bool:
+        return not self.refused
+
+    def refuse(self, error: Exception) -> None:
+        self.refused.append(error)
+
+
+def scheduled(
+    *batches: tuple[str, list[bytes]], found: bool = True, answered: set[bytes] | None = None
+) -> Any:
+    """A scheduler of a run whose journal holds these batches, each as far as its last event."""
+    journal: Any = Memory()
+    journal.answered = lambda: answered or set()
+    ledger = Ledger(journal)
+    for how, keys in batches:
+        batch = ledger.plan("openai/m", keys)
+        if how != "planned":
+            ledger.tell(batch, "uploaded", file="f")
+        if how == "created":
+            ledger.tell(batch, "created", id=f"b{batch.number}")
+
+    async def find(batch: JournaledBatch) -> bool:
+        if found:
+            ledger.tell(batch, "created", id="found", found=True)
+        return found
+
+    held: list[Any] = []
+    service: Any = SimpleNamespace(endpoint=SimpleNamespace(limits=SimpleNamespace(requests=10)), find=find)
+    spending: Any = SimpleNamespace(hold=lambda model, size: held.append((model, size)))
+    made: Any = BatchScheduler({"openai/m": service}, ledger, Tally(), spending)
+    made._work, made.held = lambda opened: None, held
+    return made
+
+
+async def taken_up(made: Any) -> None:
+    await made.start()
+    await made.close()
+
+
+@pytest.mark.parametrize(
+    ("batches", "found", "answered", "states"),
+    [
+        ([("planned", KEYS)], True, set(), ["void"]),
+        ([("uploaded", KEYS)], True, set(), ["in_progress"]),
+        ([("uploaded", KEYS)], False, set(), ["void"]),
+        ([("created", KEYS)], False, set(), ["in_progress"]),
+        ([("created", KEYS)], False, set(KEYS), ["settled"]),
+        ([("created", KEYS)], False, set(KEYS[:2]), ["in_progress"]),
+        ([("created", KEYS), ("created", KEYS)], False, set(), ["settled", "in_progress"]),
+        ([("created", KEYS), ("created", KEYS[:1])], False, set(), ["in_progress", "in_progress"]),
+    ],
+)
+def test_batches_of_an_earlier_session_are_taken_up(
+    batches: list[tuple[str, list[bytes]]], found: bool, answered: set[bytes], states: list[str]
+) -> None:
+    async def run() -> Any:
+        made = scheduled(*batches, found=found, answered=answered)
+        await taken_up(made)
+        return made
+
+    made = asyncio.run(run())
+    assert [batch.state for batch in made.ledger.batches.values()] == states
+
+
+def test_a_call_waits_for_the_batch_that_holds_it_or_for_the_next_wave() -> None:
+    async def run() -> None:
+        made = scheduled(("created", KEYS[:1]))
+        await taken_up(made)
+        inside, outside = Call(KEYS[0], unit=1), Call(KEYS[1], unit=2)
+        for call in (inside, outside, again := Call(KEYS[2], unit=2)):
+            made.put(call)
+        assert made.held == [("openai/m", "size")] and inside.size == "size" and outside.size is None
+        assert list(made._queue["openai/m"]) == [outside, again] and made._waiting == {1: 1, 2: 2}
+        made.dropped(outside)
+        made.dropped(outside)
+        assert made._waiting == {1: 1, 2: 1}
+        made.dropped(inside)
+        assert made._waiting == {2: 1} and made._member[KEYS[0]].calls == {}
+        made.put(kept := Call(KEYS[0]))
+        made.stop()
+        assert made.tally.batches_left == 1
+        made.put(late := Call(KEYS[0]))
+        assert [type(one.refused[0]) for one in (again, kept, late)] == [Stopped] * 3
+
+    asyncio.run(run())
+
+
+def test_a_request_of_which_two_batches_said_nothing_is_not_sent_again() -> None:
+    async def run() -> None:
+        made = scheduled(("created", KEYS), ("created", KEYS))
+        first, second = made.ledger.batches.values()
+        for batch, silent in ((first, [0, 1]), (second, [0])):
+            made.ledger.tell(batch, "ended", how="expired", silent=silent)
+            made.ledger.tell(batch, "settled")
+        await taken_up(made)
+        twice, once = Call(KEYS[0]), Call(KEYS[1])
+        made.put(twice)
+        made.put(once)
+        assert "two batches ended without a result" in str(twice.refused[0]) and once.waits
+        assert list(made._queue["openai/m"]) == [once] and made._waiting == {1: 1}
+
+    asyncio.run(run())

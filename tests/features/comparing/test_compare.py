@@ -527,7 +527,7 @@ def test_two_runs_differ_by_every_part_of_a_manifest(part: str) -> None:
     assert change == (f"{part}.key".removeprefix("study."), "new", "old")
 
 
-def compared(**facts: Any) -> Any:
+def line_of(**facts: Any) -> Any:
     own = SimpleNamespace(agent=None, value=0.5, low=None, high=None, word=None, doubts=())
     usual = {
         "cell": ("game_a", "", "rate"), "figures": [], "value": None, "spread": None, "low": None, "high": None,
@@ -556,21 +556,21 @@ def figure(word: str | None = None, model: str | None = None) -> Any:
     ],
 )
 def test_a_published_figure_in_words(facts: dict[str, Any], text: str) -> None:
-    assert _published(compared(**facts)) == text
+    assert _published(line_of(**facts)) == text
 
 
 def test_a_row_of_a_comparison_has_own_figure_published_one_and_doubts() -> None:
     marks: dict[str, int] = {}
     own = {"agent": "anna", "low": 0.25, "high": 0.75, "doubts": ("few",)}
-    told = compared(own=own, value=0.4, difference=0.1, status="close", doubts=("odd",), model="m")
+    told = line_of(own=own, value=0.4, difference=0.1, status="close", doubts=("odd",), model="m")
     assert _row(told, [0], marks) == [
         "game a", "anna", "0.5 [0.25, 0.75]", "m", "0.4", "+0.1", "close", "(1) (2)",
     ]  # fmt: skip
     assert marks == {"odd": 1, "own: few": 2}
-    again = _row(compared(own={"word": "yes"}, value=0.4, difference=0.1, doubts=("odd",)), [0, 1], marks)
+    again = _row(line_of(own={"word": "yes"}, value=0.4, difference=0.1, doubts=("odd",)), [0, 1], marks)
     assert again == ["game a", "", "all agents", "yes", "all models", "0.4", None, "none", "(1)"]
-    one = _row(compared(low=1.0, high=1.0, models=1, figures=[figure(model="people")]), [], marks)
+    one = _row(line_of(low=1.0, high=1.0, models=1, figures=[figure(model="people")]), [], marks)
     many = _row(
-        compared(low=1.0, high=2.0, models=2, figures=[figure(model="a"), figure(model="b")]), [], marks
+        line_of(low=1.0, high=2.0, models=2, figures=[figure(model="a"), figure(model="b")]), [], marks
     )
     assert (one[2], many[2], one[-1]) == ("people", "2 models", None)
