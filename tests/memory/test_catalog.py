@@ -17,7 +17,7 @@ from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Round
 from ostrom.memory import Note, function, memories
 from ostrom.memory.base import Draw, Memory, Shown
-from ostrom.memory.catalog.edited import flipped
+from ostrom.memory.catalog.edited import Edited, flipped
 from ostrom.memory.catalog.retrieval import bm25
 from ostrom.memory.recent import Forgetting
 from ostrom.testing.check_memory import check_memory, check_shown, draws, play_rounds, view_after
@@ -423,3 +423,18 @@ def test_code_becomes_a_memory_with_parameters_of_its_own() -> None:
     assert gone.absent
     with pytest.raises(StudyError, match=r"^memory m: its Python code is not here, which playing on needs$"):
         gone.show(view_after(GAMES[0], []), draws())
+
+
+@pytest.mark.parametrize(
+    ("given", "fits"),
+    [
+        ({}, True), ({"edit": "drop"}, True), ({"edit": "flip", "seat": 1}, True), ({"edit": "flip"}, False),
+        ({"edit": "drop", "seat": 1}, False), ({"seat": 1}, False),
+    ],
+)  # fmt: skip
+def test_only_a_flipped_round_has_a_seat(given: dict[str, Any], fits: bool) -> None:
+    if fits:
+        assert Edited(of="full", back=1, **given).seat == given.get("seat")
+    else:
+        with pytest.raises(ValueError, match=r"^seat belongs to edit=flip and to nothing else$"):
+            Edited(of="full", back=1, **given)

@@ -12,6 +12,7 @@ from tests.people.test_schema import QUIZ, study
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.people.payment import Payment, add_payments, completion_link, read_payments
 from ostrom.people.pictures import address_of, content_type, find_pictures, read_pictures
+from ostrom.people.pilot import ignore_register
 from ostrom.people.schema import Source
 from ostrom.people.sources import LinkReader
 from ostrom.people.text_files import read_texts
@@ -207,3 +208,17 @@ def test_a_ledger_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     ledger.write_bytes(b"\xff")
     with pytest.raises(RunError, match=r"payments\.csv: the ledger of payments cannot be read: "):
         read_payments(tmp_path)
+
+
+def test_the_register_is_kept_out_of_version_control_once(tmp_path: Path) -> None:
+    file = tmp_path / ".gitignore"
+    ignore_register(tmp_path)
+    written = file.read_bytes()
+    assert written == b"people.db*\n"
+    ignore_register(tmp_path)
+    assert file.read_bytes() == written
+    file.write_bytes(b"own\n")
+    ignore_register(tmp_path)
+    assert file.read_bytes() == b"own\n" + written
+    with pytest.raises(RunError, match=r"\.gitignore: cannot be written \(No such file or directory\)$"):
+        ignore_register(tmp_path / "none")
