@@ -190,3 +190,11 @@ def test_a_game_by_a_rule_as_an_object(tmp_path: Path) -> None:
 def test_a_strategy_may_stand_for_an_agent_or_for_its_strategy() -> None:
     kind = strategies.build("grim")
     assert plain({"types": {"a": kind}}) == plain({"types": {"a": {"strategy": kind}}})
+
+
+def test_factors_are_added_after_what_is_set() -> None:
+    made = ostrom.study(
+        {"name": "s", "game": "chicken", "types": {"a": "grim", "b": "random"}},
+        set={"vary": None}, vary={"agent.memory": ["full", "window:2"]},
+    )  # fmt: skip
+    assert [factor.name for factor in made.plan.factors] == ["memory"]

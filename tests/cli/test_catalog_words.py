@@ -109,7 +109,11 @@ def test_what_is_shown_as_json(
     kind: str, name: str, found: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     show(kind, name, json=True)
-    assert found.items() <= json.loads(capsys.readouterr().out).items()
+    told = json.loads(capsys.readouterr().out)
+    assert found.items() <= told.items()
+    if kind == "measure":
+        keys = ["name", "title", "definition", "unit", "scale", "bounds", "needs", "source", "values"]
+        assert list(told) == keys and told["unit"] == "match"
 
 
 def test_lists_name_what_matters_first_and_count_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,7 +205,7 @@ def test_records_and_rows_are_printed_whole(capsys: pytest.CaptureFixture[str]) 
     print_record({"a": 1, "longer": None})
     assert capsys.readouterr().out == "a       1\nlonger  -\n"
     print_record({})
-    rows = [{"a": "=1+1", "b": 1}, {"c": "x,y"}]
+    rows: list[dict[str, Any]] = [{"a": "=1+1", "b": 1}, {"c": "x,y"}]
     print_csv(rows)
     assert capsys.readouterr().out == 'a,b,c\n=1+1,1,\n,,"x,y"\n'
     print_csv(rows, safe=True)

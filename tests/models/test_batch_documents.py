@@ -297,7 +297,8 @@ def test_a_listing_is_read_page_by_page(document: Any, names: list[str], after: 
     found, last = asyncio.run(endpoint.page("x/y", 7))
     assert ([one.id for one in found], last) == (names, after)
     assert endpoint.transport.sent[0][0].path == "/batches?limit=7&after=x%2Fy"
-    for wrong in ({}, {"data": {}}, {"data": [1]}):
+    odd: list[Any] = [{}, {"data": {}}, {"data": [1]}]
+    for wrong in odd:
         with pytest.raises(MalformedReply, match=r"^m sent a listing of batches without data$"):
             asyncio.run(openai(wrong).page())
     first = claude({"data": []}, {"data": []})

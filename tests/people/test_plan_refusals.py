@@ -131,8 +131,8 @@ def test_a_study_has_so_many_pictures_at_the_most(tmp_path: Path, monkeypatch: p
 def test_a_text_is_a_plain_file_in_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     people: Any = load_study(study()).people
     people = people.model_copy(update={"texts": {}})
-    for name, text in (("consent.md", "Yes?"), ("quiz.yaml", QUIZ)):
-        (tmp_path / name).write_text(text)
+    for name, words in (("consent.md", "Yes?"), ("quiz.yaml", QUIZ)):
+        (tmp_path / name).write_text(words)
     text = tmp_path / "instructions.md"
     for data, said in (
         (b"\xff\xfe", "is not a text file in UTF-8"),

@@ -177,7 +177,7 @@ def test_a_run_is_own_where_its_folder_is_and_can_be_written_beside(
 def test_a_stream_sends_news_and_says_that_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "PING", 0.002)
     woken: list[int] = []
-    watching = SimpleNamespace(watchers=0, wake=lambda: woken.append(watching.watchers))
+    watching: Any = SimpleNamespace(watchers=0, wake=lambda: woken.append(watching.watchers))
     viewer: Any = SimpleNamespace(watching=watching, closing=asyncio.Event())
     told = [[b"one"], [], [], [], [b"two"]]
 

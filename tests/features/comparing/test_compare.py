@@ -529,7 +529,7 @@ def test_two_runs_differ_by_every_part_of_a_manifest(part: str) -> None:
 
 def line_of(**facts: Any) -> Any:
     own = SimpleNamespace(agent=None, value=0.5, low=None, high=None, word=None, doubts=())
-    usual = {
+    usual: dict[str, Any] = {
         "cell": ("game_a", "", "rate"), "figures": [], "value": None, "spread": None, "low": None, "high": None,
         "models": 0, "doubted": 0, "model": None, "difference": None, "status": None, "doubts": (),
     }  # fmt: skip
