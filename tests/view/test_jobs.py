@@ -14,6 +14,7 @@ import pytest
 
 from ostrom.ground.errors import UsageError
 from ostrom.view import jobs as module
+from ostrom.view import runs
 from ostrom.view import viewer as pages
 from ostrom.view.actions import intent_of
 from ostrom.view.jobs import Intent, Jobs, own
@@ -226,3 +227,45 @@ def test_an_address_that_others_reach_needs_the_password(monkeypatch: pytest.Mon
     listening, password = pages.bound("127.0.0.1", 0)
     with listening:
         assert password == "twelve signs"
+
+
+@pytest.mark.parametrize(
+    ("only", "told", "part"), [(None, [b"b _cells", b"c _cells"], "_cells"), ("c", [b"c _pulse"], "_pulse")]
+)
+def test_pages_hear_of_runs_that_changed_since_they_asked(
+    monkeypatch: pytest.MonkeyPatch, only: str | None, told: list[bytes], part: str
+) -> None:
+    heard: list[Any] = []
+    monkeypatch.setattr(runs, "stream", lambda _, news, every: heard.extend((news, every)))
+    monkeypatch.setattr(runs, "_told", lambda _, name, part: f"{name} {part}".encode())
+    watching = SimpleNamespace(
+        version=3, changed={"a": 3, "b": 4, "c": 5, "d": 4}, statuses=dict.fromkeys("abc"), drawn={}
+    )
+    viewer: Any = SimpleNamespace(watching=watching)
+    request: Any = SimpleNamespace(query_params={} if only is None else {"run": only})
+    runs.events(viewer, request)
+    news, every = heard
+    assert every == 0.25 and asyncio.run(news()) == []
+    watching.version = 5
+    assert asyncio.run(news()) == told and asyncio.run(news()) == []
+
+
+def test_a_message_about_a_run_is_drawn_once_for_each_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+
+    def draw(part: str, **_: Any) -> str:
+        drawn.append(part)
+        return f"<{part}>"
+
+    monkeypatch.setattr(runs, "draw", draw)
+    monkeypatch.setattr(runs, "_row", lambda _, name: {"name": name})
+    watching = SimpleNamespace(changed={"a": 1}, drawn={})
+    viewer: Any = SimpleNamespace(watching=watching)
+    first = [runs._told(viewer, "a", part) for part in ("_cells", "_cells", "_pulse")]
+    assert first == [message("a", "<_cells>")] * 2 + [message("a", "<_pulse>")] and drawn == [
+        "_cells",
+        "_pulse",
+    ]
+    watching.changed["a"] = 2
+    runs._told(viewer, "a", "_cells")
+    assert drawn == ["_cells", "_pulse", "_cells"]

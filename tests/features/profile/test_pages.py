@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -58,7 +59,7 @@ def test_a_bar_stays_within_its_cell(value: float, ends: list[float]) -> None:
 @pytest.mark.parametrize(("level", "fits"), [(0.5, True), (0.49, False), (0.99, True), (1.0, False)])
 def test_the_level_of_a_battery_lies_between_a_half_and_one(level: float, fits: bool) -> None:
     figure = {"measure": "cooperation", "name": "c"}
-    data = {
+    data: dict[str, Any] = {
         "name": "b",
         "title": "B",
         "level": level,
