@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from ostrom.ground.errors import UsageError
 from ostrom.view import jobs as module
@@ -18,7 +19,7 @@ from ostrom.view import runs
 from ostrom.view import viewer as pages
 from ostrom.view.actions import intent_of
 from ostrom.view.jobs import Intent, Jobs, own
-from ostrom.view.viewer import address_of, message, stream
+from ostrom.view.viewer import Viewer, address_of, message, stream
 from ostrom.web.security import Refused
 
 BRANCH = {"kind": "branch", "round": "2", "budget_calls": "5"}
@@ -269,3 +270,21 @@ def test_a_message_about_a_run_is_drawn_once_for_each_change(monkeypatch: pytest
     watching.changed["a"] = 2
     runs._told(viewer, "a", "_cells")
     assert drawn == ["_cells", "_pulse", "_cells"]
+
+
+@pytest.mark.parametrize(
+    ("target", "complete", "moved"),
+    [("indexing", None, True), ("indexing", True, True), ("indexing", False, False), ("rows", True, False)],
+)
+def test_a_page_takes_the_place_of_the_note_once_nothing_is_missing(
+    target: str, complete: bool | None, moved: bool
+) -> None:
+    headers = [(b"hx-target", target.encode()), (b"host", b"x")]
+    request = Request(
+        {"type": "http", "method": "GET", "path": "/a", "query_string": b"", "headers": headers}
+    )
+    progress = None if complete is None else SimpleNamespace(complete=complete)
+    viewer: Any = SimpleNamespace(tabs=[])
+    page = Viewer.page(viewer, request, "trouble", code=404, title="Not shown", line="why", progress=progress)
+    assert page.status_code == 404 and b"why" in bytes(page.body)
+    assert page.headers.get("hx-retarget") == ("#main" if moved else None)
