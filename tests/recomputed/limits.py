@@ -16,7 +16,7 @@ from scipy import optimize, special, stats
 Values = Sequence[float]
 Bounds = tuple[float | None, float | None]
 REACH, ENOUGH, SAME = 1.8, 10.0, 1e-9
-NEAR = TOGETHER = 0.02
+NEAR, TOGETHER = 0.02, 0.0225
 
 
 class Sample:
@@ -41,7 +41,7 @@ class Sample:
         self.others = max(0.0, data.size - float(counts.max()))
         self.close = 0.0
         if None not in bounds and not self.alike:
-            spread = float(data.var(ddof=1)) / (together * scale) ** 2 / math.sqrt(data.size / 10)
+            spread = float(data.var(ddof=1)) / (together * scale) ** 2 / (data.size / 10) ** (1 / 6)
             self.close = 1 / (1 + spread**3)
         self.skew = float(stats.skew(data)) if None in bounds and not self.alike else 0.0
         self.successes: int | None = None
@@ -65,7 +65,7 @@ def limits(
     weights: Sequence[float],
     bounds: Bounds,
     level: float = 0.95,
-    together: float = 0.02,
+    together: float = TOGETHER,
 ) -> tuple[float, float] | None:
     """The interval of a sum of weight times group mean; None where there is none."""
     of = [Sample(values, bounds, together) for values in groups]
@@ -138,7 +138,7 @@ def _sampling(parts: Sequence[tuple[float, Sample]], t: float, level: float, up:
 
 
 def _back(s: Sample, level: float, up: bool) -> float:
-    if not 0 < s.others < s.n / 2 or (s.common > s.mean) != up:
+    if not 0 < s.others < s.n / 2 - SAME * s.n or (s.common > s.mean) != up:
         return 0.0
     z, k = float(special.ndtri(1 - level)), s.others
     least = k * max(0.0, 1 - 1 / (9 * k) + z / (3 * math.sqrt(k))) ** 3
