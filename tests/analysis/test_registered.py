@@ -157,3 +157,12 @@ def test_what_is_left_out_of_a_run_is_counted() -> None:
     ]  # fmt: skip
     answers += [[{"state": "done", "n": 5}], [{"policy": 0, "missed": 0}], [{"n": 0}]]
     assert list(_left_out(data)) == []
+
+
+def test_a_registered_run_as_plain_data() -> None:
+    data = run(deviations=(SEEDS,), reasons=("late",), results=(), others=("x",)).as_dict()
+    assert {key: data[key] for key in data if key != "limits"} == {
+        "run": "r", "hash": "0123456789abcdef99", "created": "today", "status": data["status"], "complete": True,
+        "reasons": ["late"], "deviations": [SEEDS.as_dict()], "contrasts": [], "others": ["x"],
+    }  # fmt: skip
+    assert data["limits"] and run(results=()).as_dict()["others"] == []

@@ -91,6 +91,9 @@ def test_a_registration_comes_before_its_run(kind: str, created: str, words: str
         return
     with pytest.raises(UsageError, match=words):
         check_for_new_run(one, "f")
+    one.played = None
+    with pytest.raises(UsageError, match=words.replace("run r", "run None")):
+        check_for_new_run(one, "f")
 
 
 def test_a_file_that_is_too_large_or_no_mapping_is_refused(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from ostrom.analysis.hypothesis_methods import (
     standard_scale,
 )
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.statistics.samples import Undefined
+from ostrom.analysis.statistics.samples import StatisticsError, Undefined
 from ostrom.analysis.units import Observation, Observations
 from ostrom.ground.errors import UsageError
 
@@ -148,3 +149,30 @@ def test_estimates_in_standard_deviations_of_the_outcome() -> None:
     assert (
         set(OutcomeScale(0.0, "").of(line).values()) == {None} and standard_scale("glm", {}).sd == LOGISTIC_SD
     )
+
+
+def test_p_values_of_several_pairs_are_corrected_where_every_pair_has_one() -> None:
+    values: Any = SimpleNamespace(factors=["k"], levels={"k": [1, 2, 3]})
+    found: dict[Any, Any] = {(1, 2): {"p": 0.01, "d": 1}, (1, 3): {"p": 0.04, "d": 2}, (2, 3): None}
+
+    def compare(first: Any, second: Any) -> dict[str, Any]:
+        row = found[first, second]
+        if row is None:
+            raise StatisticsError("no values")
+        return dict(row)
+
+    rows = _pairwise(values, compare)
+    assert [row["comparison"] for row in rows] == ["1 - 2", "1 - 3", "2 - 3"]
+    assert [row["p_holm"] for row in rows] == [0.02, 0.04, None] and [row["note"] for row in rows] == [
+        "",
+        "",
+        "no values",
+    ]
+    found[2, 3] = {"d": 3, "q": 1}
+    assert "p_holm" not in _pairwise(values, compare)[0], "a pair has no p-value"
+    found.update(dict.fromkeys(found))
+    with pytest.raises(StatisticsError, match="no values"):
+        _pairwise(values, compare)
+    values.levels = {"k": [1, 2]}
+    found[1, 2] = {"p": 0.01, "d": 1}
+    assert "p_holm" not in _pairwise(values, compare)[0], "one pair needs no correction"

@@ -339,3 +339,10 @@ def test_text_is_stripped_and_bounded_but_never_cut() -> None:
     assert read_text("x" * 13, form) == Invalid("the text has 13 characters; at most 12 are allowed")
     assert read_text("fine", form, cut=True) == Invalid("the reply was cut off before its end")
     assert "surrogate" in reason_of(read_text("\ud800", form))
+
+
+@pytest.mark.parametrize("text", ['{"action": "C"', '{"action": "C"} and {"action', '{"action": "C"} then'])
+def test_a_record_in_a_reply_that_was_cut_off_is_told_as_cut(text: str) -> None:
+    schema = {"type": "object", "properties": {"action": {"type": "string", "enum": ["C", "D"]}}}
+    found = read_record(text, schema, {}, cut=True)
+    assert isinstance(found, Invalid) and found.reason == "the reply was cut off before its end"

@@ -12,7 +12,7 @@ from ostrom.answers import (
     read_choice,
 )
 from ostrom.answers.labels import Labels
-from ostrom.answers.naming import kind_of
+from ostrom.answers.naming import kind_of, mentions, unknown
 from ostrom.answers.reading import final_part, last_sentence
 
 LABELS = {"C": "A0", "D": "A1"}
@@ -242,3 +242,29 @@ def test_marks_may_stand_a_space_away_on_both_sides(marks: str) -> None:
 def test_a_mark_of_punctuation_may_stand_within_quotes(mark: str) -> None:
     assert chosen(f'Today I say "defect{mark}"', WORDS) == "D"
     assert isinstance(read_choice('Today I say "defect;"', WORDS), Invalid)
+
+
+CODES, LETTERS = Labels({"C": "A0", "D": "A1"}), Labels({"C": "A", "D": "B"})
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("[A0] it is", None), ("I take [ A0 ].", None), ("[A7]", "[A7]"), ("[A0] or [A7]", "[A7]"),
+        ("A7 it is", "A7"), ("B7 it is", None), ("A0 and A1", None),
+    ],
+)  # fmt: skip
+def test_a_label_that_is_none_is_told(sentence: str, found: str | None) -> None:
+    assert unknown(sentence, CODES, mentions(sentence, CODES)) == found
+
+
+@pytest.mark.parametrize(
+    ("sentence", "named"),
+    [
+        ("My choice is A.", ["C"]), ("I choose to play with A because", ["C"]), ("The A.", []), ("is A.", []),
+        ("A.", []),
+        ("My choice is A good one.", []), ("I choose B!", ["D"]), ("the reward is A.", []),
+    ],
+)  # fmt: skip
+def test_a_letter_that_is_an_article_is_named_behind_a_cue_alone(sentence: str, named: list[str]) -> None:
+    assert [one.key for one in mentions(sentence, LETTERS) if one.named] == named

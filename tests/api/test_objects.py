@@ -190,3 +190,23 @@ def test_a_game_by_a_rule_as_an_object(tmp_path: Path) -> None:
 def test_a_strategy_may_stand_for_an_agent_or_for_its_strategy() -> None:
     kind = strategies.build("grim")
     assert plain({"types": {"a": kind}}) == plain({"types": {"a": {"strategy": kind}}})
+
+
+def test_factors_are_added_after_what_is_set() -> None:
+    made = ostrom.study(
+        {"name": "s", "game": "chicken", "types": {"a": "grim", "b": "random"}},
+        set={"vary": None}, vary={"agent.memory": ["full", "window:2"]},
+    )  # fmt: skip
+    assert [factor.name for factor in made.plan.factors] == ["memory"]
+
+
+def test_games_by_a_rule_that_differ_in_what_can_be_done_have_names_of_their_own() -> None:
+    def play(now: Now) -> Stages:
+        kept = yield [Due(seat, "keep", Amounts(0, 10)) for seat in range(2)]
+        return End([float(k) for k in kept])
+
+    names = [
+        plain({"game": FunctionGame("mine", (Amounts(0, most),) * 2, play, stages=(stage,))})["game"]["name"]
+        for most, stage in ((10, "keep"), (10, "keep"), (20, "keep"), (10, "give"))
+    ]
+    assert names[0] == names[1] and len(set(names)) == 3

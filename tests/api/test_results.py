@@ -37,6 +37,9 @@ def test_runs_forecasts_and_transcripts_are_tables(tmp_path: Path, monkeypatch: 
     assert "&lt;i&gt;a" in result._repr_html_() and "<i>" not in result._repr_html_()
     tested = ostrom.commands.test(["s", "cooperation"], factor="agent")
     assert tested.factor == "agent" and tested.runs == ["s"]
+    own = run.test("cooperation", "agent")
+    assert own.factor == "agent" and own.measure == "cooperation"
+    assert run.registered is None
     with pytest.raises(AttributeError, match="allowed: runs, measure"):
         _ = result.nothing
 

@@ -222,3 +222,14 @@ def test_earlier_means_make_calls_more_and_prompts_denser() -> None:
     assert (told.likely_calls, told.likely_tokens_out) == (16, 320)
     assert told.likely_tokens_in == 16 * 100 * 0.5 * 1.5 and told.measured is not None
     assert told.likely_usd == pytest.approx(1200 + 2 * 320)
+
+
+def test_rounds_that_chance_may_leave_out_are_expected_in_part() -> None:
+    """Two rounds at most, the second with a chance of a half: three decisions of four are likely in each match."""
+    made = {
+        "name": "s", "game": "prisoners_dilemma", "types": {"a": "grim", "b": "tit_for_tat"}, "seating": "ordered",
+        "mechanism": {"name": "repetition", "rounds": 2, "stopping": "geometric", "continuation": 0.5}, "seeds": 3,
+    }  # fmt: skip
+    told = forecast(StudyPlan(load_study(made)))
+    assert (told.matches, told.decisions, told.calls) == (12, 48, 0)
+    assert told.likely_decisions == pytest.approx(36) and (told.usd or 0) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,6 +60,17 @@ def test_arrays_and_generators_agree_to_the_last_bit(
         assert kept == arrays, "the run did not go the way it was meant to"
     assert found[0] == found[1]
     assert len(found[0][1]) == 2 * len(types) ** 2
+
+
+def test_rounds_that_chance_alone_ends_are_as_many_either_way(small: Small, tmp_path: Path) -> None:
+    rules = {"name": "repetition", "rounds": 60, "stopping": "geometric", "continuation": 0.8}
+    study = small(mechanism=rules, types={"a": "grim", "b": "defector"}, vary={}, seeds=3)
+    found = []
+    for arrays in (True, False):
+        play(study, runs=tmp_path / str(arrays), options=PlayOptions(arrays=arrays))
+        with open_run(tmp_path / str(arrays) / "small") as run:
+            found.append(Counter(row["match"] for row in run.rows.decisions()))
+    assert found[0] == found[1] and len(set(found[0].values())) > 1 and max(found[0].values()) < 120
 
 
 def test_stated_odds_are_those_of_the_strategies(small: Small, tmp_path: Path) -> None:

@@ -7,16 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 
-from ostrom.framing import Library
+from ostrom.answers import Choice
+from ostrom.framing import Framing, Library
+from ostrom.framing.labelling import Labelling
+from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
+from ostrom.mechanisms.protocol import Decision
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
+from ostrom.testing.check_memory import view_after
 
 PROMPTS: list[str] = []
 
@@ -161,3 +167,15 @@ def test_all_framing_factors_can_be_combined() -> None:
 def test_a_hint_about_defection_is_refused_where_nothing_is_a_defection() -> None:
     with pytest.raises(StudyError, match=r"will_defect_once\.txt: could not be filled in"):
         StudyPlan(load_study(study({"hint": "will_defect_once"}, game="battle_of_the_sexes")))
+
+
+@pytest.mark.parametrize(
+    ("order", "places"), [("given", {(0, 1)}), ("reversed", {(1, 0)}), ("shuffled", {(0, 1), (1, 0)})]
+)
+def test_only_a_shuffled_order_is_drawn(order: Any, places: set[tuple[int, ...]]) -> None:
+    game = build_game("prisoners_dilemma")
+    labelling = Labelling(Framing(order=order), "direct", None)
+    decision = Decision(0, "act", view_after(game, []), Choice(game.named_actions(0)))
+    rng = np.random.default_rng(1)
+    assert {labelling.order_of(decision, rng) for _ in range(20)} == places
+    assert labelling.order_of(decision, None) in places

@@ -345,3 +345,12 @@ def test_a_weakly_dominant_action_is_said_to_be_weak() -> None:
     weak = outcomes((1, 0), (1, 0), (1, 0), (2, 0))
     assert dominant_action(weak, 0) == (1, False) and dominant_action(weak, 1) is None
     assert iterated_elimination(weak).passes == () and not iterated_elimination(weak).solved
+
+
+def test_a_pass_of_elimination_names_each_action_once_in_the_order_of_the_seats() -> None:
+    first, *rest = iterated_elimination(build_game("prisoners_dilemma")).passes
+    assert [(d.seat, d.action, d.by, d.strict) for d in first] == [
+        (0, 0, 1, True),
+        (1, 0, 1, True),
+    ] and rest == []
+    assert iterated_elimination(build_game("stag_hunt")).passes == ()

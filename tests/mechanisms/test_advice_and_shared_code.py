@@ -147,6 +147,11 @@ class TestSharedCode:
         assert (outcome.rounds[0].actions, outcome.facts["code_of"]) == ((0, 1), None)
         assert (shared_game(PD, 0.0).payoffs == PD.payoffs).all()
 
+    def test_each_seat_keeps_its_own_side_of_what_all_play(self) -> None:
+        sexes = build_game("battle_of_the_sexes")
+        assert shared_game(sexes, 0.5).payoff((0, 0)) == (10.0, 7.0)
+        assert shared_game(sexes, 0.5).payoff((0, 1)) == (4.25, 4.25)
+
     def test_cooperation_is_an_equilibrium_from_two_thirds_on(self) -> None:
         assert not is_equilibrium(shared_game(PD, 0.66), (0, 0))
         assert is_equilibrium(shared_game(PD, 0.67), (0, 0))

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostrom.answers import Answer, Invalid, read
+from ostrom.agents.strategies.best_response import BestResponse
+from ostrom.answers import Answer, Choice, Invalid, read
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame, table_of
@@ -20,7 +21,7 @@ from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.catalog.contracting import Contracting
 from ostrom.mechanisms.catalog.mediation import Mediation, mediated_game
 from ostrom.mechanisms.designs import Designed
-from ostrom.mechanisms.protocol import Decision, Outcome
+from ostrom.mechanisms.protocol import Decision, History, Outcome, View
 from ostrom.replications.coopeval.incentives import Quality, quality
 from ostrom.testing.check_mechanism import drive, played_by
 
@@ -302,3 +303,22 @@ def test_a_gain_within_the_tolerance_is_none() -> None:
     near = TensorGame("near", table_of(PD).actions, PD.payoffs + less, (0, 0))
     assert quality(Contracting(), near, [0, 0]).equilibrium
     assert not quality(Contracting(), near, [0, 0], tolerance=1e-12).equilibrium
+
+
+@pytest.mark.parametrize(
+    ("belief", "first", "delegates"),
+    [
+        ([[1.0, 0.0]], None, False),
+        ([[0.0, 1.0]], None, False),
+        (None, None, True),
+        (None, "cooperate", False),
+    ],
+)
+def test_a_best_responder_delegates_where_that_pays_more_than_acting(
+    belief: list[list[float]] | None, first: str | None, delegates: bool
+) -> None:
+    """Alone, delegating plays defect; both delegating cooperate, which only somebody without a belief expects."""
+    game = build_game("prisoners_dilemma")
+    view = View(game, 0, "mediation", 1, History([]), {"mediator": [1, 0]})
+    rule = BestResponse(first=first, belief=belief)
+    assert rule.delegate(view, Choice(("cooperate", "defect", "delegate"))) is delegates

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections import Counter
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -14,9 +15,9 @@ from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Round
-from ostrom.memory import Note, memories
+from ostrom.memory import Note, function, memories
 from ostrom.memory.base import Draw, Memory, Shown
-from ostrom.memory.catalog.edited import flipped
+from ostrom.memory.catalog.edited import Edited, flipped
 from ostrom.memory.catalog.retrieval import bm25
 from ostrom.memory.recent import Forgetting
 from ostrom.testing.check_memory import check_memory, check_shown, draws, play_rounds, view_after
@@ -410,3 +411,39 @@ def test_old_defections_are_forgiven(spec: str, seat: int, shown: list[int]) -> 
     game = GAMES[0]
     past = play_rounds(game, [(0, 0), (0, 1), (1, 1), (0, 0), (1, 1)])
     assert [r.number for r in show(spec, game, past, seat).rounds] == shown
+
+
+@pytest.mark.parametrize("part", [3, None, lambda: (), "text"])
+def test_code_that_is_no_function_of_the_rounds_is_refused(part: Any) -> None:
+    with pytest.raises(StudyError, match=r"^memory m: must be a function of the rounds, or a Memory$"):
+        function.from_code("m", part)
+
+
+def test_code_becomes_a_memory_with_parameters_of_its_own() -> None:
+    def lately(rounds: Any, rng: Any, last: int = 1) -> Any:
+        """The last rounds."""
+        return rounds[-last:]
+
+    made = function.from_code("m", lately)
+    assert list(inspect.signature(made).parameters) == ["last"] and made.__doc__ == "The last rounds."
+    full = memories.build("full")
+    assert function.from_code("m", full)() is full and function.from_code("m", type(full)) is type(full)
+    gone = function.absent("m")(any=1)
+    assert isinstance(gone, function.AbsentMemory)
+    with pytest.raises(StudyError, match=r"^memory m: its Python code is not here, which playing on needs$"):
+        gone.show(view_after(GAMES[0], []), draws())
+
+
+@pytest.mark.parametrize(
+    ("given", "fits"),
+    [
+        ({}, True), ({"edit": "drop"}, True), ({"edit": "flip", "seat": 1}, True), ({"edit": "flip"}, False),
+        ({"edit": "drop", "seat": 1}, False), ({"seat": 1}, False),
+    ],
+)  # fmt: skip
+def test_only_a_flipped_round_has_a_seat(given: dict[str, Any], fits: bool) -> None:
+    if fits:
+        assert Edited(of="full", back=1, **given).seat == given.get("seat")
+    else:
+        with pytest.raises(ValueError, match=r"^seat belongs to edit=flip and to nothing else$"):
+            Edited(of="full", back=1, **given)

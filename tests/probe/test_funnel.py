@@ -8,6 +8,7 @@ import pytest
 from tests.probe.conftest import PROMPT, collected, trace
 
 from ostrom.ground.errors import UsageError
+from ostrom.probe.arms import Example
 from ostrom.probe.files import dataset_card, summary
 from ostrom.probe.funnel import ARMS, Arm, Corpus, Rules, build
 from ostrom.probe.stages import sample, split
@@ -177,3 +178,16 @@ def test_shuffled_replies_answer_other_prompts() -> None:
 def test_no_reply_can_be_in_both_arms() -> None:
     with pytest.raises(UsageError, match="placebo-below"):
         Rules(placebo_below=10)
+
+
+def test_a_trace_and_its_example_as_plain_data() -> None:
+    one = trace(7, step=3, seat=2, scores=(Scores(9, 9, 7), Scores(5, 1, 2)))
+    assert one.provenance() == {"run": "r", "match": 7, "step": 3, "seat": 2} and one.place == ("r", 7, 3, 2)
+    assert one.weight == pytest.approx(0.365) and one.words == 5 and one.prompt == f"{PROMPT} Match 7."
+    assert one.family == one.reply[:50] and trace(8).order != one.order == trace(7, step=3, seat=2).order
+    data = Example.of(one).as_dict("forward")
+    assert data["messages"] == [
+        {"role": "user", "content": f"{PROMPT} Match 7."}, {"role": "assistant", "content": one.reply}
+    ]  # fmt: skip
+    assert (data["weight"], data["arm"], data["provenance"]) == (0.365, "forward", one.provenance())
+    assert (data["model"], data["game"], data["history_length"]) == ("m", "public_goods", 2)

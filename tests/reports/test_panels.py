@@ -13,7 +13,7 @@ from ostrom.ground.errors import RateLimited, ServerFailed
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers import scripted
 from ostrom.reports import Drawn, Table
-from ostrom.reports.declared import panel_of, panels
+from ostrom.reports.declared import DeclaredFigure, panel_of, panels
 from ostrom.reports.rounds import _band_of, curves_over_rounds
 from ostrom.reports.theme import PALETTE, colours
 
@@ -305,3 +305,19 @@ def test_scripted_runs_cost_nothing_and_say_so(played: Played) -> None:
 def test_a_band_over_rounds_does_not_depend_on_the_order_of_matches() -> None:
     limits = mean_of((0.75, 0.25, 0.5), bounds=(0.0, 1.0), unit="match").limits()
     assert _band_of((0.25, 0.5, 0.75)) == [limits.low, limits.high]
+
+
+def test_a_row_of_a_declared_figure_has_its_label_its_facet_and_its_value() -> None:
+    spec = {
+        "kind": "dots",
+        "name": "n",
+        "caption": "c",
+        "alt": "a",
+        "label": "L",
+        "facet": "F",
+        "value": "r",
+        "low": "r",
+    }
+    assert DeclaredFigure(spec)._row({"r": 3}) == {
+        "series": "", "facet": "F", "label": "L", "mean": 3, "low": 3, "high": None
+    }  # fmt: skip

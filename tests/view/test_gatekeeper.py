@@ -10,8 +10,10 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from ostrom.ground.errors import RunError, UsageError
 from ostrom.web import security
 from ostrom.web.security import HEADERS, Gatekeeper, Refused
+from ostrom.web.server import KINDS, listen_on, password_in, static
 
 HERE = b"127.0.0.1:80"
 OWN = (b"origin", b"http://127.0.0.1:80")
@@ -164,3 +166,169 @@ def test_so_many_people_may_join_in_a_minute_from_one_address(monkeypatch: pytes
     free = Gatekeeper(None, [80])
     for _ in range(100):
         free.joining(Request({"type": "http", "headers": [], "client": ("192.0.2.1", 5)}))
+
+
+def fields(body: bytes, kind: bytes = b"application/x-www-form-urlencoded") -> dict[str, str] | int:
+    """The fields of a form, or the status of its refusal."""
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+    request = Request({"type": "http", "method": "POST", "headers": headers}, receive)
+    try:
+        return asyncio.run(Gatekeeper(None, [80]).form(request))
+    except Refused as refused:
+        return refused.status
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "found"),
+    [
+        (b"a=1&b=&a=2", b"application/x-www-form-urlencoded", {"a": "2", "b": ""}),
+        (b"a=%C3%A4+b", b" Application/X-WWW-Form-urlencoded ; charset=utf-8", {"a": "ä b"}),
+        (b"", b"application/x-www-form-urlencoded", {}),
+        (b"a=1", b"text/plain", 415),
+        (b"a=1", b"multipart/form-data; boundary=application/x-www-form-urlencoded", 415),
+        (b"a=\xff", b"application/x-www-form-urlencoded", 400),
+        (b"&".join([b"a=1"] * 200), b"application/x-www-form-urlencoded", {"a": "1"}),
+        (b"&".join([b"a=1"] * 201), b"application/x-www-form-urlencoded", 400),
+        (b"a=" + b"b" * 16_382, b"application/x-www-form-urlencoded", {"a": "b" * 16_382}),
+        (b"a=" + b"b" * 16_383, b"application/x-www-form-urlencoded", 413),
+    ],
+)
+def test_a_form_is_read_or_refused(body: bytes, kind: bytes, found: dict[str, str] | int) -> None:
+    assert fields(body, kind) == found
+
+
+def test_a_form_without_a_length_is_read_and_one_without_a_kind_is_refused() -> None:
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"a=1", "more_body": False}
+
+    kind = (b"content-type", b"application/x-www-form-urlencoded")
+    for headers, status in (([kind], None), ([], 415)):
+        form = Gatekeeper(None, [80]).form(
+            Request({"type": "http", "method": "POST", "headers": headers}, receive)
+        )
+        if status is None:
+            assert asyncio.run(form) == {"a": "1"}
+        else:
+            with pytest.raises(Refused, match=r"^Send a form\.$") as refused:
+                asyncio.run(form)
+            assert refused.value.status == status
+
+
+def test_a_body_that_comes_too_slowly_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "SLOWEST", 0.001)
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(30)
+        raise AssertionError("nobody waits so long")
+
+    headers = [(b"content-type", b"application/x-www-form-urlencoded")]
+    with pytest.raises(Refused, match=r"^That took too long\.$") as refused:
+        asyncio.run(
+            Gatekeeper(None, [80]).form(
+                Request({"type": "http", "method": "POST", "headers": headers}, receive)
+            )
+        )
+    assert refused.value.status == 408
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "told", "reported"),
+    [
+        (Refused(403, "Log in first."), 403, "Log in first.\n", []),
+        (RunError("the disk is full"), 503, "The server cannot keep answers right now.\n", ["the disk is full"]),
+        (ValueError("secret"), 500, "Something is wrong with this server.\n", ["a request failed: ValueError in"]),
+    ],
+)  # fmt: skip
+def test_what_a_handler_raises_becomes_a_reply_without_its_words(
+    error: Exception, status: int, told: str, reported: list[str]
+) -> None:
+    said: list[str] = []
+    keeper = Gatekeeper(None, [80], report=said.append)
+
+    async def fails(_: Request) -> Response:
+        raise error
+
+    scope = {"type": "http", "method": "GET", "headers": [(b"host", HERE)]}
+    reply = asyncio.run(keeper(Request(scope), fails))
+    assert (reply.status_code, bytes(reply.body).decode()) == (status, told)
+    assert HEADERS.items() <= dict(reply.headers).items()
+    assert len(said) == len(reported) and all(
+        one.startswith(two) for one, two in zip(said, reported, strict=True)
+    )
+    assert not any("secret" in line for line in said)
+
+
+def test_a_reply_keeps_the_headers_that_it_has() -> None:
+    async def kept(_: Request) -> Response:
+        return PlainTextResponse("x", headers={"cache-control": "public, max-age=300"})
+
+    scope = {"type": "http", "method": "GET", "headers": [(b"host", b"LOCALHOST:80")]}
+    reply = asyncio.run(Gatekeeper(None, [80])(Request(scope), kept))
+    assert (
+        reply.headers["cache-control"] == "public, max-age=300" and reply.headers["x-frame-options"] == "DENY"
+    )
+
+
+@pytest.mark.parametrize(
+    ("headers", "browsers", "status"),
+    [
+        ([], False, 200), ([EVIL], False, 403), ([OTHER], False, 403), ([], True, 403),
+        ([(b"sec-fetch-site", b"none")], True, 200), ([(b"origin", b"HTTP://LOCALHOST:80")], True, 200),
+        ([(b"origin", b"http://[::1]:80")], True, 200), ([(b"origin", b"http://127.0.0.1:81")], True, 403),
+    ],
+)  # fmt: skip
+def test_programs_need_not_say_where_they_come_from(
+    headers: list[tuple[bytes, bytes]], browsers: bool, status: int
+) -> None:
+    keeper = Gatekeeper(None, [80], browsers=browsers)
+    assert asked("/a", (b"host", HERE), *headers, method="POST", keeper=keeper)[0] == status
+    assert asked("/a", (b"host", HERE), method="HEAD", keeper=keeper)[0] == 200, "reading needs no origin"
+
+
+@pytest.mark.parametrize(
+    ("password", "host", "found"),
+    [
+        (None, "localhost", None), (None, "127.0.0.1", None), (None, "::1", None), ("", "localhost", None),
+        ("a" * 12, "0.0.0.0", "a" * 12), ("a" * 11, "localhost", "WORD: must have at least 12 characters"),
+        (None, "0.0.0.0", "--host 0.0.0.0: other machines can reach this address; set WORD"),
+        ("", "lab.example", "--host lab.example: other machines can reach this address; set WORD"),
+    ],
+)  # fmt: skip
+def test_a_server_that_others_reach_needs_a_long_password(
+    monkeypatch: pytest.MonkeyPatch, password: str | None, host: str, found: str | None
+) -> None:
+    if password is None:
+        monkeypatch.delenv("WORD", raising=False)
+    else:
+        monkeypatch.setenv("WORD", password)
+    try:
+        assert password_in("WORD", host) == found
+    except UsageError as error:
+        assert str(error) == found
+
+
+def test_a_port_is_listened_on_once() -> None:
+    with listen_on("localhost", 0) as first:
+        address, port = first.getsockname()
+        assert address == "127.0.0.1" and not first.getblocking()
+        with pytest.raises(
+            UsageError, match=rf"^port {port} of 127\.0\.0\.1 cannot be used: Address already"
+        ):
+            listen_on("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("name", [*KINDS, "server.py", "../server.py", ""])
+def test_only_the_listed_files_are_served(name: str) -> None:
+    request = Request({"type": "http", "headers": [], "path_params": {"name": name}})
+    if name in KINDS:
+        reply = asyncio.run(static(request))
+        assert reply.media_type == KINDS[name] and reply.headers["cache-control"] == "public, max-age=300"
+        assert len(bytes(reply.body)) > 100
+    else:
+        with pytest.raises(Refused, match=r"^There is no such file\.$") as refused:
+            asyncio.run(static(request))
+        assert refused.value.status == 404

@@ -14,9 +14,10 @@ import pytest
 from tests.view.runs import said, talk
 from tests.view.viewed import Viewed, viewed
 
+from ostrom.engine.folder import Folder
 from ostrom.models.base import Reply, Request
 from ostrom.view.shelf import Shelf
-from ostrom.view.states import Watching
+from ostrom.view.states import RunGauge, Watching
 
 
 def news(server: Viewed, path: str = "/events") -> Generator[dict[str, str], None, None]:
@@ -133,3 +134,4 @@ def test_calls_are_counted_once_when_several_look_at_a_run(tmp_path: Path) -> No
         for thread in threads:
             thread.join()
         assert watching.status("talk").calls == 20
+    assert not RunGauge(Folder(tmp_path / "talk")).look().counting, "all are counted at once"

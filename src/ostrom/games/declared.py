@@ -157,11 +157,9 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
             return _value(pair, values)[_value(place, values)]
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATIONS:
             return OPERATIONS[type(operator)](_value(left, values), _value(right, values))
-        case ast.Compare(left=first, ops=operators, comparators=others) if OPERATIONS.keys() >= set(
-            map(type, operators)
-        ):
+        case ast.Compare(left=first, ops=ops, comparators=others) if OPERATIONS.keys() >= {*map(type, ops)}:
             pairs = pairwise(_value(part, values) for part in (first, *others))
-            return all(OPERATIONS[type(op)](*pair) for op, pair in zip(operators, pairs, strict=True))
+            return all(OPERATIONS[type(op)](*pair) for op, pair in zip(ops, pairs, strict=True))
     raise GameError(f"a formula has parameters, numbers, + - * and comparisons, found {ast.unparse(node)!r}")
 
 

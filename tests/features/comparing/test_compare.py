@@ -10,6 +10,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import orjson
 import pytest
@@ -21,6 +23,7 @@ from ostrom.cli import main
 from ostrom.data.manifests import changes
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Comparison, Line, Own, Published, compare_run, references
+from ostrom.features.comparing.command import _published, _row
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.registry import replications
 from ostrom.models.base import Request
@@ -522,3 +525,52 @@ def test_what_only_one_of_two_runs_has_differs_too() -> None:
 def test_two_runs_differ_by_every_part_of_a_manifest(part: str) -> None:
     (change,) = changes({part: {"key": "new"}}, {part: {"key": "old"}})
     assert change == (f"{part}.key".removeprefix("study."), "new", "old")
+
+
+def line_of(**facts: Any) -> Any:
+    own = SimpleNamespace(agent=None, value=0.5, low=None, high=None, word=None, doubts=())
+    usual: dict[str, Any] = {
+        "cell": ("game_a", "", "rate"), "figures": [], "value": None, "spread": None, "low": None, "high": None,
+        "models": 0, "doubted": 0, "model": None, "difference": None, "status": None, "doubts": (),
+    }  # fmt: skip
+    return SimpleNamespace(
+        **{**usual, **facts, "own": SimpleNamespace(**{**vars(own), **facts.get("own", {})})}
+    )
+
+
+def figure(word: str | None = None, model: str | None = None) -> Any:
+    return SimpleNamespace(word=word, model=model)
+
+
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [
+        ({"figures": [figure("yes")]}, "yes"),
+        ({"figures": [figure("no"), figure("yes"), figure("no")]}, "2 no, 1 yes"),
+        ({"value": 0.25}, "0.25"),
+        ({"value": 0.25, "spread": 0.0}, "0.25 ± 0"),
+        ({}, "none"),
+        ({"doubted": 2}, "none (2 in doubt, left out)"),
+        ({"low": 0.1, "high": 0.4, "models": 1}, "0.1"),
+        ({"low": 0.1, "high": 0.4, "models": 2, "doubted": 1}, "0.1 to 0.4 (1 in doubt, left out)"),
+    ],
+)
+def test_a_published_figure_in_words(facts: dict[str, Any], text: str) -> None:
+    assert _published(line_of(**facts)) == text
+
+
+def test_a_row_of_a_comparison_has_own_figure_published_one_and_doubts() -> None:
+    marks: dict[str, int] = {}
+    own = {"agent": "anna", "low": 0.25, "high": 0.75, "doubts": ("few",)}
+    told = line_of(own=own, value=0.4, difference=0.1, status="close", doubts=("odd",), model="m")
+    assert _row(told, [0], marks) == [
+        "game a", "anna", "0.5 [0.25, 0.75]", "m", "0.4", "+0.1", "close", "(1) (2)",
+    ]  # fmt: skip
+    assert marks == {"odd": 1, "own: few": 2}
+    again = _row(line_of(own={"word": "yes"}, value=0.4, difference=0.1, doubts=("odd",)), [0, 1], marks)
+    assert again == ["game a", "", "all agents", "yes", "all models", "0.4", None, "none", "(1)"]
+    one = _row(line_of(low=1.0, high=1.0, models=1, figures=[figure(model="people")]), [], marks)
+    many = _row(
+        line_of(low=1.0, high=2.0, models=2, figures=[figure(model="a"), figure(model="b")]), [], marks
+    )
+    assert (one[2], many[2], one[-1]) == ("people", "2 models", None)

@@ -67,6 +67,10 @@ def test_the_lines_belong_to_the_record(played: ostrom.Run, tmp_path: Path) -> N
             and line["model_id"] == record["model_info"]["id"]
         )
         assert line["evaluation_result_id"] == record["evaluation_results"][0]["evaluation_result_id"]
+        assert line["input"]["reference"] == [] and line["input"]["raw"].startswith(
+            "duel: prisoners_dilemma, seed "
+        )
+        assert line["interaction_type"] == "multi_turn" and line["evaluation_name"].startswith("ostrom.duel.")
         assert line["output"] is None and len(line["messages"]) == line["evaluation"]["num_turns"] == 3
         assert [one["is_terminal"] for one in line["answer_attribution"]] == [False, False, True]
         for one in line["answer_attribution"]:

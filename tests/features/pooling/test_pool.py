@@ -17,7 +17,7 @@ from tests.cli.in_process import Call, Done, caller
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Exact, mean_of
 from ostrom.data.manifests import changes, settings_of, study_hash, study_keys
-from ostrom.features.pooling.labs import Lab, _moderated, _pool, refuse_other_studies, variance_of
+from ostrom.features.pooling.labs import Lab, LabPool, _moderated, _pool, refuse_other_studies, variance_of
 from ostrom.features.pooling.random_effects import fitted, pooled
 from ostrom.ground.errors import UsageError
 from ostrom.models.providers import scripted
@@ -248,3 +248,22 @@ def test_a_run_without_a_value_or_an_interval_is_left_out_and_says_why() -> None
         UsageError, match=r"fewer than two runs have an estimate \(alone: there is no interval\)"
     ):
         _pool({}, {"one": ([drawn], ""), "alone": ([single], "")}, [], 0.95)
+
+
+def test_a_pool_as_plain_data_with_and_without_each_lab() -> None:
+    estimate = SimpleNamespace(value=0.5, low=0.25, high=0.75, n=4)
+    labs: Any = tuple(
+        SimpleNamespace(name=name, estimate=estimate, variance=0.04, weight=0.5) for name in "ab"
+    )
+    pooled: Any = SimpleNamespace(as_dict=lambda: {"value": 0.5}, value=0.4, low=0.1, high=0.7)
+    alone = LabPool({"game": "g"}, labs, {"c": "why"}, pooled, (), ()).as_dict()
+    assert alone["labs"][1] == {
+        "lab": "b", "value": 0.5, "low": 0.25, "high": 0.75, "n": 4, "se": 0.2, "weight": 0.5, "without": None
+    }  # fmt: skip
+    assert (alone["group"], alone["pooled"], alone["left_out"]) == (
+        {"game": "g"},
+        {"value": 0.5},
+        {"c": "why"},
+    )
+    both = LabPool({}, labs, {}, pooled, (pooled, pooled), ()).as_dict()
+    assert both["labs"][0]["without"] == {"value": 0.4, "low": 0.1, "high": 0.7} and alone["moderators"] == []

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from ostrom.analysis.estimate import Estimate
 from ostrom.analysis.intervals import Exact
-from ostrom.features.profile.battery import BatteryPart, ModelProfile, ProfileFigure, Taken
+from ostrom.features.profile.battery import Battery, BatteryPart, ModelProfile, ProfileFigure, Taken
 from ostrom.features.profile.pages import _cell, _firsts, _warnings, differences
 
 GROUPED = ProfileFigure(name="Groups", measure="cooperation", by=("game",))
@@ -52,3 +54,22 @@ def test_a_bar_stays_within_its_cell(value: float, ends: list[float]) -> None:
         r'M([\d.-]+) 4H([\d.-]+)" stroke="[^v].*cx="([\d.-]+)"', _cell(sure(value), (0, 1), "a")
     )
     assert drawn is not None and [float(x) for x in drawn.groups()] == ends
+
+
+@pytest.mark.parametrize(("level", "fits"), [(0.5, True), (0.49, False), (0.99, True), (1.0, False)])
+def test_the_level_of_a_battery_lies_between_a_half_and_one(level: float, fits: bool) -> None:
+    figure = {"measure": "cooperation", "name": "c"}
+    data: dict[str, Any] = {
+        "name": "b",
+        "title": "B",
+        "level": level,
+        "parts": [{"name": "p", "title": "P", "study": "s", "figures": [figure]}],
+    }
+    if fits:
+        assert Battery.model_validate(data).level == level
+        data["parts"] *= 2
+        with pytest.raises(ValidationError, match="two parts have the name 'p'"):
+            Battery.model_validate(data)
+    else:
+        with pytest.raises(ValidationError, match="level"):
+            Battery.model_validate(data)

@@ -14,6 +14,7 @@ from ostrom.cli.app import app
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.rows import Rows
+from ostrom.features.transcript.command import _print
 from ostrom.features.transcript.transcript import ended_early, transcript, tried, words_of
 from ostrom.ground.errors import UsageError
 from ostrom.studies.load import load_study
@@ -189,3 +190,41 @@ def test_which_try_at_a_call_it_was(part: str, source: str, number: int, words: 
 
 def test_a_match_that_did_not_end_early_says_nothing() -> None:
     assert ended_early(None) is None and ended_early({}) is None and ended_early({"over_round": 5}) is None
+
+
+def call_of(*messages: tuple[str, str], **facts: Any) -> dict[str, Any]:
+    usual = {
+        "messages": [{"role": role, "content": text} for role, text in messages], "reply": "yes", "reasoning": None,
+        "error": None, "model": "m", "tokens_in": None, "tokens_out": None, "latency": 1.25, "try": 1, "part": "x",
+        "source": "live", "status": None, "finish": "stop",
+    }  # fmt: skip
+    return {**usual, **facts}
+
+
+def test_a_second_try_shows_only_what_is_new(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostrom.features.transcript.transcript.tried", lambda call: f"try {call['try']}")
+    first = call_of(("user", "ask"), reasoning="hm", tokens_in=7, tokens_out=2)
+    second = call_of(("user", "ask"), ("user", "again"), reply=None, error="down")
+    decision = {
+        "step": 4, "round": None, "player": 2, "agent": "anna", "stage": None, "kind": None, "calls": [first, second],
+        "answer": "C", "said": "cooperate", "reading": "whole", "payoff": 3.0,
+    }  # fmt: skip
+    _print(decision)
+    text = capsys.readouterr().out
+    assert text == (
+        "\n=== step 4, player 2 (anna): no answer\n\n--- user\nask\n\n--- m, try 1, 7 tokens in, 2 out, 1.25 s\n"
+        "<reasoning>\nhm\n</reasoning>\nyes\n\n--- user\nagain\n\n--- m, try 1, 1.25 s\ndown\n"
+        "\n=> cooperate (whole, paid 3)\n"
+    )
+    other = call_of(("user", "other"))
+    _print({**decision, "round": 1, "kind": "act", "calls": [first, other], "payoff": None})
+    text = capsys.readouterr().out
+    assert (
+        "=== round 1, player 2 (anna): act" in text
+        and "--- user\nother" in text
+        and text.endswith("(whole)\n")
+    )
+    _print({**decision, "stage": "offer", "kind": "act", "calls": [], "answer": None})
+    assert capsys.readouterr().out == "\n=== step 4, player 2 (anna): offer\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 from math import isclose
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from ostrom.games import Game, build_game
 from ostrom.games.scenarios import scenarios
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import OstromError
+from ostrom.replications.personas import reference
 from ostrom.replications.personas.effects import CELLS, effects, effects_of_counts, logistic
 from ostrom.replications.personas.profiles import Played, describe, of_type, types_in
 from ostrom.replications.personas.rates import distances, rates, regrets, role_shares
@@ -243,3 +246,31 @@ def test_every_profile_of_every_scenario_has_one_verdict() -> None:
         found = [describe(game, profile) for profile in product(range(2), repeat=4)]
         assert sum(p.green for p in found) == sum(p.tragedy for p in found) == 1
         assert sum(p.nash for p in found) == round(16 * chance_of_nash(game))
+
+
+def test_mentions_are_counted_where_all_rationales_of_the_paper_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reference, "RATIONALES", 2)
+    monkeypatch.setattr(reference, "estimate", lambda *_, **__: [])
+    counts = [(1, {"fair": 2}), (1, {"fair": 1}), (2, {"fair": 5}), (3, {"fair": 7}), (3, {}), (3, {})]
+    monkeypatch.setattr(reference, "keyword_counts", lambda _: (({"match": m}, of) for m, of in counts))
+    rows = [
+        {"match": match, "agent": "a", "persona": persona, "payoffs": "shown"}
+        for match, persona in ((1, "yes"), (2, "no"), (3, "other"), (4, "yes"))
+    ]
+    data: Any = SimpleNamespace(columns=lambda _: ["rationale"], records=lambda _: rows)
+    (found,) = reference._words(data, {1, 2, 3})
+    assert (found.cell, found.agent, found.value) == (("shown", "yes", "all", "fair_mentions"), "a", 3.0)
+    assert found.matches == 1
+    none: Any = SimpleNamespace(columns=lambda _: [])
+    assert list(reference._words(none, {1})) == []
+
+
+def test_a_contradiction_of_the_paper_in_one_line() -> None:
+    item = {"stated": "A.", "against": "B.", "figures": [{"what": "w", "stated": 1.5, "implied": 2.0}]}
+    assert reference.told(item) == "A. But: B. (w: stated 1.5, implied 2)"
+    assert reference.told({**item, "figures": []}) == "A. But: B."
+    assert reference.selects({"a": "1"}, {"a": 1, "b": 2}) and not reference.selects(
+        {"a": "1", "b": "1"}, {"a": 1, "b": 2}
+    )
