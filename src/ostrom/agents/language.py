@@ -67,7 +67,7 @@ class LanguageAgent:
         self._fixed_params = not model.abilities.deterministic or "seed" in config.params
         """Whether all calls have the same parameters."""
         self._read_before: dict[
-            tuple[str, int, int, bool, bool], tuple[Mapping[str, str], Form, Answer | Invalid]
+            tuple[str, int, int, bool, bool], tuple[Answer | Invalid, Mapping[str, str], Form]
         ] = {}
         self._told: dict[int, tuple[Answer, Mapping[str, Any], Answer]] = {}
         """Short replies are read as the same few answers; the same object is encoded once."""
@@ -240,15 +240,15 @@ class LanguageAgent:
         text, labels, cut = reply.text, prompt.labels, reply.finish == "length"
         key = (text, id(labels), id(form), cut, constrained)
         known = self._read_before.get(key)
-        if known is not None and known[0] is labels and known[1] is form:
-            return known[2]
+        if known is not None:
+            return known[0]
         result = read(form, text, labels, strict=self.config.strict, cut=cut)
         if constrained and isinstance(result, Answer):
             result = replace(result, reading="constrained")
         if len(text) <= SHORT_REPLY:
             if len(self._read_before) >= KEPT_ANSWERS:
                 self._read_before.clear()
-            self._read_before[key] = (labels, form, result)
+            self._read_before[key] = (result, labels, form)  # held, so that their identities stay their own
         return result
 
     async def _renew_note(self, due: NoteDue, decision: Decision, context: DecisionContext) -> None:

@@ -24,10 +24,11 @@ class Derived(Generic[Source, T]):
     def __init__(self, make: Callable[[Source], T]) -> None:
         self._make = make
         self._kept: dict[int, tuple[Source, T]] = {}
+        """By the identity of the object, which stays its own for as long as it is held here."""
 
     def __call__(self, source: Source) -> T:
         kept = self._kept.get(id(source))
-        if kept is None or kept[0] is not source:
+        if kept is None:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
             kept = self._kept[id(source)] = (source, self._make(source))
