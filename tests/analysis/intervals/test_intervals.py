@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from ostrom.analysis.intervals import (
@@ -46,6 +46,7 @@ def test_a_mean_of_shares_lies_within_its_interval_and_that_within_the_bounds(va
 
 
 @given(shares, st.integers(-3, 3), st.sampled_from([0.25, 3.0, 100.0]))
+@example([0.0, 0.0, 0.0, 0.3, 0.3, 0.55], 0, 0.25)
 def test_intervals_follow_the_scale(values: list[float], shift: int, factor: float) -> None:
     data = np.array(values)
     low, high = ends(mean_of(data, bounds=UNIT).limits())
@@ -109,6 +110,7 @@ def test_a_difference_turned_round_is_its_mirror_image(first: list[float], secon
 
 
 @given(shares, shares)
+@example([0.0, 0.35], [0.05, 0.25, 0.6, 0.6, 0.6])
 def test_a_slope_over_two_levels_is_a_difference(first: list[float], second: list[float]) -> None:
     slope = slope_of([1] * len(first) + [3] * len(second), [*first, *second], bounds=UNIT).limits()
     half = difference_of(second, first, bounds=UNIT).limits()
@@ -130,6 +132,7 @@ def test_all_alike_is_the_exact_limit_of_clopper_and_pearson() -> None:
 
 
 @given(shares)
+@example([0.0, 0.0, 0.05])
 def test_the_same_values_seen_more_often_narrow_the_interval(values: list[float]) -> None:
     made = [ends(mean_of(values * times, bounds=UNIT).limits()) for times in (1, 3, 10)]
     widths = [high - low for low, high in made]

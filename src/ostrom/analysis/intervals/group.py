@@ -20,7 +20,7 @@ ALIKE = 1e-9
 """Values that differ by less than this share of their scale are the same value."""
 NEAR = 0.02
 """Values between two bounds are the less alike the further apart, up to this share of the range."""
-TOGETHER = 0.02
+TOGETHER = 0.0225
 """Where the standard deviation of ten values is this share of their range, half of what was not seen counts."""
 
 Bounds = tuple[float | None, float | None]
@@ -160,7 +160,8 @@ def _piled(group: Group, together: float = TOGETHER) -> float:
     against = (1 / (1 + carriers) - 1 / (1 + n)) * (1 + n) / n
     close = 0.0
     if group.low is not None and group.high is not None:
-        least = (together * (group.high - group.low)) ** 2 * math.sqrt(n / 10)
+        # Grows so slowly with n that more values of the same kind never widen the interval.
+        least = (together * (group.high - group.low)) ** 2 * (n / 10) ** (1 / 6)
         close = 1 / (1 + (group.variance * n / least) ** 3)
     return max(0.0, on_one, against, close)
 

@@ -26,7 +26,7 @@ from statistics import NormalDist
 import numpy as np
 
 from ostrom.analysis.intervals.betting import exceeds, least_multiple, likely_multiple, lower_bound
-from ostrom.analysis.intervals.group import Group
+from ostrom.analysis.intervals.group import ALIKE, Group
 from ostrom.analysis.statistics.samples import Floats, checked_level, without_rounding
 
 TINY = 1e-300
@@ -57,7 +57,7 @@ def t_quantile(probability: float, df: float) -> float:
         low, high = (at, high) if off < 0 else (low, at)
         density = math.exp(constant + df / 2 * at - 0.5 * math.log(max(-math.expm1(at), TINY)))
         step = off / density if density > 0 else math.inf
-        nearer = at - step if low < at - step < high else (low + high) / 2
+        nearer = at - step if low <= at - step <= high else (low + high) / 2
         near_enough = abs(nearer - at) <= 1e-8 * max(1e-3, abs(at))
         at = nearer
         if near_enough:  # the steps square their error, so this one was exact
@@ -397,7 +397,7 @@ def _back(group: Group, level: float) -> tuple[float, float]:
 
     Their true share may be much smaller than the one seen.
     """
-    if not 0 < group.other < group.n / 2:
+    if not 0 < group.other < group.n / 2 * (1 - ALIKE):  # exactly half is no pile, however it is rounded
         return 0.0, 0.0
     share = gamma_quantile(1 - level, group.other) / group.other
     back = abs(group.mean - group.common) * max(
