@@ -33,7 +33,7 @@ from ostrom.models.asking import calls_in, result_turn
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request
 from ostrom.models.failures import one_line
 
-KEPT_ANSWERS = 16
+KEPT_ANSWERS, SHORT_REPLY = 16, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,11 @@ class LanguageAgent:
         self.memory: Memory = memories.build(config.memory, key="agent.memory")
         self._takes_notes = self.memory.takes_notes
         self._wraps_answers = config.answer in ("mixture", "explained")
+        self._fixed_params = not model.abilities.deterministic or "seed" in config.params
+        """Whether all calls have the same parameters."""
+        self._read_before: dict[
+            tuple[str, int, int, bool, bool], tuple[Answer | Invalid, Mapping[str, str], Form]
+        ] = {}
         self._told: dict[int, tuple[Answer, Mapping[str, Any], Answer]] = {}
         """Short replies are read as the same few answers; the same object is encoded once."""
         self.tools: list[Tool] = [tools.build(tool, key="agent.tools") for tool in config.tools]
@@ -148,12 +153,13 @@ class LanguageAgent:
         if self.tools:
             return await self._with_tools(messages, prompt, decision, context, part, lasting)
         bound = self._constraint(form, prompt.labels)
-        params = self.params(context, part)
+        params = self.config.params if self._fixed_params else self.params(context, part)
         if bound is not None and not think:
             request = Request(tuple(messages), params, constraint=bound, lasting=lasting)
             reply = await self.call(context, request, part)
             return reply.text, self._read(reply, prompt, form, constrained=True)
-        reply = await self.call(context, Request(tuple(messages), params, lasting=lasting), part)
+        request = Request(tuple(messages), params, lasting=lasting)
+        reply = _accepted(await context.call(self.model, request, part))
         result = self._read(reply, prompt, form)
         if isinstance(result, Answer) and result.reading == "exact":
             return reply.text, result
@@ -219,11 +225,7 @@ class LanguageAgent:
 
     async def call(self, context: DecisionContext, request: Request, part: str) -> Reply:
         """One call; a reply that is a refusal is raised as Declined."""
-        reply = await context.call(self.model, request, part)
-        if reply.finish == "filter":
-            said = str(reply.facts.get("refusal") or reply.text).strip()
-            raise Declined(one_line(said) or "the reply was stopped by a content filter")
-        return reply
+        return _accepted(await context.call(self.model, request, part))
 
     def _constraint(self, form: Form, labels: Mapping[str, str]) -> Constraint | None:
         abilities = self.model.abilities
@@ -234,10 +236,19 @@ class LanguageAgent:
         return Constraint(**bound) if bound else None
 
     def _read(self, reply: Reply, prompt: Prompt, form: Form, constrained: bool = False) -> Answer | Invalid:
-        strict = self.config.strict
-        result = read(form, reply.text, prompt.labels, strict=strict, cut=reply.finish == "length")
+        """The answer in a reply; short replies to the same question are read once."""
+        text, labels, cut = reply.text, prompt.labels, reply.finish == "length"
+        key = (text, id(labels), id(form), cut, constrained)
+        known = self._read_before.get(key)
+        if known is not None:
+            return known[0]
+        result = read(form, text, labels, strict=self.config.strict, cut=cut)
         if constrained and isinstance(result, Answer):
-            return replace(result, reading="constrained")
+            result = replace(result, reading="constrained")
+        if len(text) <= SHORT_REPLY:
+            if len(self._read_before) >= KEPT_ANSWERS:
+                self._read_before.clear()
+            self._read_before[key] = (result, labels, form)  # held, so that their identities stay their own
         return result
 
     async def _renew_note(self, due: NoteDue, decision: Decision, context: DecisionContext) -> None:
@@ -325,6 +336,14 @@ class LanguageAgent:
         rng = context.draw("sample")
         drawn = keys[int(rng.choice(len(keys), p=[odds[key] for key in keys]))]
         return replace(mixed, value=drawn, probabilities=odds)
+
+
+def _accepted(reply: Reply) -> Reply:
+    """The reply, unless it is a refusal: that is raised as Declined."""
+    if reply.finish == "filter":
+        said = str(reply.facts.get("refusal") or reply.text).strip()
+        raise Declined(one_line(said) or "the reply was stopped by a content filter")
+    return reply
 
 
 class SeatedAgent(LanguageAgent):

@@ -26,6 +26,7 @@ from ostrom.engine.retries import RetryPolicy
 from ostrom.ground.errors import AccessRefused, ContentRefused, ContextExceeded, ModelError, RunError
 from ostrom.ground.files import plain
 from ostrom.ground.streams import key_of
+from ostrom.ground.values import Derived
 from ostrom.models.base import Model, Reply, Request, Usage
 from ostrom.models.http1 import TOKENS_IF_UNSET, longest_reply
 from ostrom.models.pending_call import CallSize, PendingCall, Prepare, preparing
@@ -56,20 +57,23 @@ def call_key(
     The replicate is (seed, match key, step, player, part): two draws of the same prompt in different places
     are different draws and never share a reply.
     """
-    constraint, bound, tools = request.constraint, b"{},null,0", b""
-    if request.params or constraint is not None or request.top_logprobs:
-        limits = None if constraint is None else [constraint.choices, constraint.schema]
-        bound = _canonical([request.params, limits, request.top_logprobs])[1:-1]
+    constraint, limits, tools = request.constraint, b"null,0", b""
+    if constraint is not None or request.top_logprobs:
+        bound = None if constraint is None else [constraint.choices, constraint.schema]
+        limits = _canonical([bound, request.top_logprobs])[1:-1]
     if request.tools:  # requests without any keep the keys of earlier versions
         tools = b"," + _canonical([[tool.name, tool.description, tool.schema] for tool in request.tools])
     seed, match, step, player, part = replicate
     place = b'["%d","%d","%d","%d",%b]' % (seed, match, step, player, orjson.dumps(part))
-    data = b"[%b,%b,%b,%b%b]" % (model, prompt, bound, place, tools)
+    data = b"[%b,%b,%b,%b,%b%b]" % (model, prompt, _params_text(request.params), limits, place, tools)
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
 def _canonical(data: Any) -> bytes:
     return orjson.dumps(data, option=_CANONICAL, default=str)
+
+
+_params_text = Derived(_canonical)
 
 
 class Cache:
@@ -175,8 +179,8 @@ class Caller:
         self._settled: dict[str, bytes] = {}
         self._prepare: dict[str, list[Prepare]] = {}
         """For each model one function per server of it."""
-        self._longest: dict[str, int] = {}
-        """The most tokens of a reply where the parameters of a call do not say."""
+        self._longest: dict[str, Derived[Mapping[str, Any], int]] = {}
+        """For each model the most tokens of a reply to a call with these parameters."""
 
     def open(self, model: Model) -> None:
         """Register a model with this run."""
@@ -184,7 +188,7 @@ class Caller:
         self._settled[model.name] = settled(description)
         sampling = description.get("sampling_if_unset") or {}
         unset = description.get("max_tokens_if_unset") or sampling.get("max_tokens")
-        self._longest[model.name] = unset or TOKENS_IF_UNSET
+        self._longest[model.name] = Derived(partial(longest_reply, unset=unset or TOKENS_IF_UNSET))
         self._prepare[model.name] = [preparing(member) for member in getattr(model, "replicas", (model,))]
 
     async def call(
@@ -199,9 +203,7 @@ class Caller:
             self.tally.cached += 1
             self.journal.call(record(0, "cache", time.time(), 0.0, kept, 0.0))
             return kept
-        size = CallSize(
-            len(prompt) + schema_bytes(request.constraint), longest_reply(request.params, self._longest[name])
-        )
+        size = CallSize(len(prompt) + schema_bytes(request.constraint), self._longest[name](request.params))
         for attempt in range(1, self.retry.tries + 1):
             pending = self._pending(unit, model, request, key, attempt)
             pending.measure(size)

@@ -23,7 +23,7 @@ import orjson
 from ostrom.answers import Answer
 from ostrom.engine.integrity import SEALS, explain, has_rows, sealed
 from ostrom.ground.errors import RunError
-from ostrom.ground.values import value
+from ostrom.ground.values import Derived, value
 from ostrom.models.base import Reply, Usage
 
 ANSWER = "INSERT INTO answers VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
@@ -136,7 +136,7 @@ def _call_row(record: CallRecord, package: int, nth: int) -> Row:
         record.key,
         package,
         nth,
-        dump(params) if params else "{}",
+        _params_text(params),
         reply.text if reply else None,
         reply.reasoning if reply else None,
         reply.reasoning_kind if reply else None,
@@ -220,6 +220,7 @@ def load(text: str | None) -> Any:
         raise RunError(f"the journal is damaged: {text[:40]!r} is no JSON ({error})") from None
 
 
+_params_text = Derived(dump)
 MOST_STEPS = 64
 """A prompt that takes more steps to read is no work of ours: chains of 2**64 prompts do not exist."""
 _SAID = b'["assistant",'

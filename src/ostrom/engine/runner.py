@@ -396,7 +396,7 @@ def models_of(unit: Unit) -> set[str]:
 def _few_collections() -> Iterator[None]:
     """Look less often for garbage that only the cyclic collector finds: playing makes next to none of it."""
     before = gc.get_threshold()
-    gc.set_threshold(max(before[0], 10_000) if before[0] else 0, *before[1:])
+    gc.set_threshold(max(before[0], 50_000) if before[0] else 0, *before[1:])
     try:
         yield
     finally:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
+from ostrom.ground.values import Derived
 from ostrom.models.base import Request
 
 BASE = 4 << 20
@@ -24,7 +25,6 @@ BYTES_PER_TOKEN = 512
 BYTES_PER_ALTERNATIVE = 256
 TOKENS_IF_UNSET = 32_768
 LARGEST_BODY = 256 << 20
-_IF_UNSET = BASE + TOKENS_IF_UNSET * BYTES_PER_TOKEN
 _BOUNDS = ("max_tokens", "max_completion_tokens")
 
 
@@ -34,12 +34,19 @@ def largest_body(request: Request) -> int:
     >>> largest_body(Request((), params={"max_tokens": 2000})) == 4 * 2**20 + 2000 * 512
     True
     """
-    if not request.params and not request.top_logprobs:
-        return _IF_UNSET
-    tokens, alternatives = longest_reply(request.params), request.top_logprobs
-    if extra := request.params.get("extra"):
+    return (
+        _most_bytes(request.params, request.top_logprobs) if request.top_logprobs else _plain(request.params)
+    )
+
+
+def _most_bytes(params: Mapping[str, Any], alternatives: int = 0) -> int:
+    if extra := params.get("extra"):
         alternatives = max(alternatives, _count(extra.get("top_logprobs")) or 0)
+    tokens = longest_reply(params)
     return min(LARGEST_BODY, BASE + tokens * (BYTES_PER_TOKEN + BYTES_PER_ALTERNATIVE * alternatives))
+
+
+_plain = Derived(_most_bytes)
 
 
 def longest_reply(params: Mapping[str, Any], unset: int = TOKENS_IF_UNSET) -> int:
