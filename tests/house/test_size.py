@@ -25,15 +25,15 @@ class Size(NamedTuple):
 
 
 MOST: dict[str, Size] = {
-    "ground": Size(17, 1_217),
+    "ground": Size(17, 1_231),
     "games": Size(41, 2_648),
     "answers": Size(13, 907),
     "mechanisms": Size(40, 3_071),
     "memory": Size(9, 499),
     "framing": Size(17, 1_971),
-    "models": Size(33, 3_840),
-    "agents": Size(35, 3_033),
-    "engine": Size(28, 5_191),
+    "models": Size(33, 3_846),
+    "agents": Size(35, 3_045),
+    "engine": Size(28, 5_194),
     "data": Size(5, 609),
     "analysis": Size(34, 4_227),
     "reports": Size(32, 2_692),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=622, statements=59_917)
+WHOLE = Size(files=622, statements=59_952)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
