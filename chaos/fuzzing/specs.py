@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from random import Random
 from typing import Any
 
@@ -15,6 +17,9 @@ from ostrom.ground.registry import Registry
 from ostrom.ground.yaml import check_plain
 from ostrom.mechanisms import mechanisms
 from ostrom.memory import memories
+
+with suppress(ImportError):  # where it is installed, loading it takes longer than an input may
+    import_module("axelrod")
 
 
 def _is_plain(value: Any) -> bool:

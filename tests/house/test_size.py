@@ -34,8 +34,8 @@ MOST: dict[str, Size] = {
     "models": Size(33, 3_846),
     "agents": Size(35, 3_045),
     "engine": Size(28, 5_194),
-    "data": Size(5, 609),
-    "analysis": Size(34, 4_227),
+    "data": Size(5, 616),
+    "analysis": Size(34, 4_228),
     "reports": Size(32, 2_692),
     "studies": Size(19, 2_246),
     "costs": Size(8, 1_147),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=622, statements=59_952)
+WHOLE = Size(files=622, statements=59_960)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -8,7 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar
 
-from ostrom.data.rundata import RunData, literal, quoted
+from ostrom.data.rundata import RunData, quoted
+from ostrom.data.tables import literal
 from ostrom.games.comparison import same_payoffs
 from ostrom.games.game import Game
 from ostrom.ground.errors import UnknownName

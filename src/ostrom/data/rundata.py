@@ -28,6 +28,7 @@ from ostrom.data.tables import (
     export_rows,
     factor_types,
     import_duckdb,
+    literal,
     people_columns,
     table_names,
 )
@@ -506,8 +507,3 @@ def quoted(name: str) -> str:
     '"a ""k"" b"'
     """
     return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A text for SQL."""
-    return "'" + text.replace("'", "''") + "'"

@@ -22,8 +22,8 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from ostrom.analysis.measure import Measure, Rows
-from ostrom.data.rundata import BATCH, FRESHNESS, RunData, literal, quoted
-from ostrom.data.tables import import_polars
+from ostrom.data.rundata import BATCH, FRESHNESS, RunData, quoted
+from ostrom.data.tables import import_polars, literal
 from ostrom.features.words.lexicons import (
     MODES,
     RATIOS,
