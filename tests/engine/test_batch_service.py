@@ -257,6 +257,18 @@ def lines(batch: JournaledBatch, kinds: str) -> list[ResultLine]:
     ]
 
 
+def ended_batch(
+    readings: list[str], ended: dict[str, Any]
+) -> tuple[BatchService, JournaledBatch, BatchStatus]:
+    """A batch that is over, whose result file has these lines each time that it is read."""
+    endpoint = Endpoint(results=[], retrieve=[])
+    service, batch, _ = begun(endpoint)
+    endpoint.script["results"] = [lines(batch, kinds) for kinds in readings]
+    over = status("b", True, **{"how": "completed", "outputs": ("o",), **ended})
+    endpoint.script["retrieve"] = [over]
+    return service, batch, over
+
+
 @pytest.mark.parametrize(
     ("readings", "ended", "found", "parts"),
     [
@@ -278,11 +290,7 @@ def lines(batch: JournaledBatch, kinds: str) -> list[ResultLine]:
 def test_results_are_read_until_they_are_whole(
     readings: list[str], ended: dict[str, Any], found: str, parts: int
 ) -> None:
-    endpoint = Endpoint(results=[], retrieve=[])
-    service, batch, _ = begun(endpoint)
-    endpoint.script["results"] = [lines(batch, kinds) for kinds in readings]
-    over = status("b", True, **{"how": "completed", "outputs": ("o",), **ended})
-    endpoint.script["retrieve"] = [over]
+    service, batch, over = ended_batch(readings, ended)
     told: list[int] = []
     result = asyncio.run(service.read(batch, over, lambda some: told.append(len(some))))
     letters = {"reply": "r", "error": "e", "unrun": "u", "bad": "b"}
@@ -301,11 +309,7 @@ def test_results_are_read_until_they_are_whole(
 def test_results_that_cannot_be_its_own_are_lost(
     readings: list[str], ended: dict[str, Any], error: type[Exception]
 ) -> None:
-    endpoint = Endpoint(results=[], retrieve=[])
-    service, batch, _ = begun(endpoint)
-    endpoint.script["results"] = [lines(batch, kinds) for kinds in readings]
-    over = status("b", True, **{"how": "completed", "outputs": ("o",), **ended})
-    endpoint.script["retrieve"] = [over]
+    service, batch, over = ended_batch(readings, ended)
     with pytest.raises(error):
         asyncio.run(service.read(batch, over, lambda _: None))
 

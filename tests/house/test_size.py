@@ -31,8 +31,8 @@ MOST: dict[str, Size] = {
     "mechanisms": Size(40, 3_071),
     "memory": Size(9, 499),
     "framing": Size(17, 1_971),
-    "models": Size(33, 3_846),
-    "agents": Size(35, 3_045),
+    "models": Size(33, 3_841),
+    "agents": Size(35, 3_043),
     "engine": Size(28, 5_194),
     "data": Size(5, 616),
     "analysis": Size(34, 4_228),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=622, statements=59_960)
+WHOLE = Size(files=622, statements=59_953)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -158,8 +158,7 @@ class LanguageAgent:
             request = Request(tuple(messages), params, constraint=bound, lasting=lasting)
             reply = await self.call(context, request, part)
             return reply.text, self._read(reply, prompt, form, constrained=True)
-        request = Request(tuple(messages), params, lasting=lasting)
-        reply = _accepted(await context.call(self.model, request, part))
+        reply = await self.call(context, Request(tuple(messages), params, lasting=lasting), part)
         result = self._read(reply, prompt, form)
         if isinstance(result, Answer) and result.reading == "exact":
             return reply.text, result
@@ -225,7 +224,11 @@ class LanguageAgent:
 
     async def call(self, context: DecisionContext, request: Request, part: str) -> Reply:
         """One call; a reply that is a refusal is raised as Declined."""
-        return _accepted(await context.call(self.model, request, part))
+        reply = await context.call(self.model, request, part)
+        if reply.finish == "filter":
+            said = str(reply.facts.get("refusal") or reply.text).strip()
+            raise Declined(one_line(said) or "the reply was stopped by a content filter")
+        return reply
 
     def _constraint(self, form: Form, labels: Mapping[str, str]) -> Constraint | None:
         abilities = self.model.abilities
@@ -336,14 +339,6 @@ class LanguageAgent:
         rng = context.draw("sample")
         drawn = keys[int(rng.choice(len(keys), p=[odds[key] for key in keys]))]
         return replace(mixed, value=drawn, probabilities=odds)
-
-
-def _accepted(reply: Reply) -> Reply:
-    """The reply, unless it is a refusal: that is raised as Declined."""
-    if reply.finish == "filter":
-        said = str(reply.facts.get("refusal") or reply.text).strip()
-        raise Declined(one_line(said) or "the reply was stopped by a content filter")
-    return reply
 
 
 class SeatedAgent(LanguageAgent):

@@ -100,16 +100,12 @@ class PendingPost(PendingCall):
         except asyncio.CancelledError:
             self.drop()
             raise
-        return self._transport.accepted(response)
+        if 200 <= response.status < 300:
+            return response
+        raise self._transport.refusal(response)
 
     async def reply(self) -> Reply:
-        try:  # as in ``response``: one coroutine less for every call
-            response = await self._response
-        except asyncio.CancelledError:
-            self.drop()
-            raise
-        transport = self._transport
-        body = transport.accepted(response).body
+        body, transport = (await self.response()).body, self._transport
         reply = self._decode(body, self._request, who=transport.who, secrets=transport.secrets)
         return transport.redactor.clean_reply(reply)
 
@@ -281,11 +277,9 @@ class Transport:
         waiting = [deadline for deadline in self._busy.values() if deadline > now]
         self._alarm = loop.call_at(min(waiting), self._expire, loop) if waiting else None
 
-    def accepted(self, response: Response) -> Response:
-        """The response, unless its status is another than 2xx: the error that it stands for is raised."""
-        if 200 <= response.status < 300:
-            return response
-        raise from_status(
+    def refusal(self, response: Response) -> ModelError:
+        """The error that a response with another status than 2xx stands for."""
+        return from_status(
             response.status, response.headers, response.body, who=self.who, secrets=self.secrets
         )
 

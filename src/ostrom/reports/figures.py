@@ -54,8 +54,8 @@ ROLES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 BACKGROUND = re.compile(r'<rect width="[\d.]+" height="[\d.]+" fill="white"\s*/>')
 
 FONT_FILE = "FONTCONFIG_FILE"
-EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"><text y="1">x</text></svg>'
-"""A drawing with a letter."""
+LETTER = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"><text y="1">x</text></svg>'
+"""A drawing of one letter."""
 
 HINT = "a report needs {}: pip install 'ostrom[report]'"
 
@@ -104,7 +104,7 @@ def with_own_fonts(converter: Any) -> Any:
         file.flush()
         os.environ[FONT_FILE] = file.name
         try:
-            converter.svg_to_png(EMPTY)  # fonts are looked for with the first drawing
+            converter.svg_to_png(LETTER)  # fonts are looked for with the first drawing
         finally:
             del os.environ[FONT_FILE]
     return converter
