@@ -36,13 +36,13 @@ MOST: dict[str, Size] = {
     "engine": Size(28, 5_194),
     "data": Size(5, 616),
     "analysis": Size(34, 4_228),
-    "reports": Size(32, 2_692),
+    "reports": Size(33, 2_776),
     "studies": Size(19, 2_246),
     "costs": Size(8, 1_147),
     "api": Size(5, 552),
     "cli": Size(15, 1_276),
     "web": Size(5, 303),
-    "features": Size(140, 11_717),
+    "features": Size(140, 11_716),
     "people": Size(27, 3_363),
     "view": Size(22, 3_201),
     "probe": Size(17, 1_550),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=622, statements=59_953)
+WHOLE = Size(files=623, statements=60_036)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

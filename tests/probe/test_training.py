@@ -157,6 +157,7 @@ def test_an_adapter_on_a_model_that_is_not_trained_drops_nothing(tiny: Path) -> 
     assert not any(layer.training for layer in layers.values())
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # PEFT calls what Transformers is about to rename
 def test_peft_reads_the_adapter_and_gives_the_same_logits(tiny: Path, trained: Trained) -> None:
     peft = pytest.importorskip("peft", reason="make train installs the extra train")
     torch = pytest.importorskip("torch")

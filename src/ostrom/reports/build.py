@@ -4,7 +4,8 @@ A single chart can also be written as a file of its own: SVG, PNG, or a page tha
 """
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,11 @@ from ostrom.reports.card import calls_table, card, first_chart, headline, reprod
 from ostrom.reports.cells import INTERVALS, unfinished
 from ostrom.reports.chart import Spec, is_chart
 from ostrom.reports.declared import panel_name, panel_of
-from ostrom.reports.figures import both_widths, need_extras, render, spec_of
+from ostrom.reports.figures import RenderedChart, both_widths, need_extras, render, spec_of
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
 from ostrom.reports.page import FEW, Section, ShownFigure, plain_page, render_page, shown_table
 from ostrom.reports.panel import Drawn, Figure, Table
+from ostrom.reports.renderer import MANY, Renderer
 from ostrom.reports.words import pretty
 
 
@@ -66,31 +68,38 @@ def build_report(
     need_extras()
     if wanted is None:
         wanted = (data.study.get("report") or {}).get("panels") or ()
-    context = ReportFiles(data, safe=safe, home=home)
-    context.alone = True
-    context.made_of = in_captions(data)
     before = INTERVALS.set(intervals)
     try:
-        first, found = context.first(), answers(data)
-        if found is not None:
-            context.add(first, found.table())
-            keep_result(data, found)
-        sections = [context.section(spec) for spec in chosen_panels(wanted)]
-        registered = standing([data])
-        page = render_page(
-            data, first, [*context.cells(), *sections], warnings(data), card(data), reproduce(data),
-            registered, found, context.calls(),
-        )  # fmt: skip
+        with ReportFiles(data, safe=safe, home=home) as context:
+            return _built(context, data, wanted)
     finally:
         INTERVALS.reset(before)
-    return report_of(context.write(page), sections, [data], registered)
+
+
+def _built(context: "ReportFiles", data: RunData, wanted: Sequence[Spec]) -> Report:
+    context.alone = True
+    context.made_of = in_captions(data)
+    first, found = context.first(), answers(data)
+    if found is not None:
+        context.add(first, found.table())
+        keep_result(data, found)
+    sections = [context.section(spec) for spec in chosen_panels(wanted)]
+    registered = standing([data])
+    context.draw()
+    page = render_page(
+        data, first, [*context.cells(), *sections], warnings(data), card(data), reproduce(data), registered,
+        found, context.calls(),
+    )  # fmt: skip
+    return report_of(context.write(page), [first, *sections], [data], registered)
 
 
 def report_of(
     path: Path, sections: Sequence[Section], runs: Sequence[RunData], registered: Standing
 ) -> Report:
     """A report that was written, with how far its runs are and what it says of registrations."""
-    failures = tuple(f"{section.title}: {section.error}" for section in sections if section.error)
+    failures = tuple(
+        f"{section.title or section.id}: {section.error}" for section in sections if section.error
+    )
     return Report(path, failures, so_far(runs), registered)
 
 
@@ -99,7 +108,7 @@ def in_captions(data: RunData) -> str:
     return f"{data.so_far[:1].upper()}{data.so_far[1:]}." if data.so_far else ""
 
 
-class ReportFiles:
+class ReportFiles(AbstractContextManager["ReportFiles"]):
     """Collects the files of a report and writes them at the end, in the folder of its run or in ``home``."""
 
     def __init__(
@@ -114,11 +123,17 @@ class ReportFiles:
         self.made_of = ""
         """What captions end with, where a page rests on several runs or on one that is not at its end."""
         self.files: dict[str, str | bytes] = {}
+        self._renderer = Renderer(apart=data.entries >= MANY)
+        self._pictures: list[tuple[Section, ShownFigure, Callable[[], RenderedChart]]] = []
+        """What is being drawn, for which place."""
         self._names: dict[str, set[str]] = {
             "figures": set(),
             "tables": set(),
             "ids": {"manifest", "reproduce", "results", "run", "study"},
         }
+
+    def __exit__(self, *_: object) -> None:
+        self._renderer.__exit__()
 
     def take(self, data: RunData, *, named: bool) -> None:
         """Draw from another run now; captions say which where it is ``named``."""
@@ -176,14 +191,12 @@ class ReportFiles:
             panel = panel_of(spec)
             section.title = panel.title
             self.fill(section, name, panel.draw(self.data))
-        except OstromError as error:
+        except Exception as error:
             # Tables without a finished match lack the columns that a panel asks for.
-            if panel is not None and (why := unfinished(self.data)):
+            if isinstance(error, OstromError) and panel is not None and (why := unfinished(self.data)):
                 section.notes.append(why)
             else:
-                section.error = str(error)
-        except Exception as error:
-            section.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
+                section.fail(error)
         return section
 
     def fill(self, section: Section, name: str, drawn: Drawn, prefix: str = "") -> None:
@@ -191,13 +204,12 @@ class ReportFiles:
         section.notes += drawn.notes
         section.html += drawn.html
         for figure in drawn.figures:
-            spec = spec_of(figure.chart)
-            svg, png = render(spec)
             file = self._name("figures", f"{prefix} {figure.name}")
-            self.files[f"figures/{file}.svg"], self.files[f"figures/{file}.png"] = svg, png
-            shown = both_widths(spec, f"{section.id}-{file}", svg)
             caption = f"{figure.caption} {self.made_of}".strip()
-            section.figures.append(ShownFigure(shown, caption, figure.alt, file))
+            picture = self._renderer.draw(spec_of(figure.chart), f"{section.id}-{file}")
+            shown = ShownFigure(Markup(""), caption, figure.alt, file)
+            section.figures.append(shown)
+            self._pictures.append((section, shown, picture))
         for table in drawn.tables:
             named = replace(table, name=f"{prefix} {table.name}".strip())
             section.tables.append(
@@ -205,6 +217,19 @@ class ReportFiles:
             )
         if not (drawn.notes or drawn.figures or drawn.tables or drawn.html):
             section.notes.append(f"The panel {name} has nothing to show for this run.")
+
+    def draw(self) -> None:
+        """Put every picture into its place, before the page is made; one that cannot be drawn is an error there."""
+        for section, shown, picture in self._pictures:
+            try:
+                svg, png, page = picture()
+            except Exception as error:
+                section.fail(error)
+                section.figures.remove(shown)
+                continue
+            self.files[f"figures/{shown.file}.svg"], self.files[f"figures/{shown.file}.png"] = svg, png
+            section.figures[section.figures.index(shown)] = replace(shown, svg=page)
+        self._pictures.clear()
 
     def _table(self, table: Table, *, always_open: bool) -> dict[str, Any]:
         table = replace(table, caption=f"{table.caption} {self.made_of}".strip())

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 import orjson
@@ -50,6 +50,7 @@ TONE = re.compile("|".join(map(re.escape, TONES)), re.IGNORECASE)
 PLACES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
 LONG = re.compile(r"-?\d+\.\d{2,}")
 """A coordinate with more digits than can be seen."""
+VERSION = re.compile(r'"\$schema":"[^"]*/vega-lite/v(\d+\.\d+)')
 ROLES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 BACKGROUND = re.compile(r'<rect width="[\d.]+" height="[\d.]+" fill="white"\s*/>')
 
@@ -73,6 +74,20 @@ def render(chart: Any) -> tuple[str, bytes]:
     """A chart as SVG text and as PNG bytes, in the house style."""
     svg = _svg(spec_of(chart), PAGE)
     return svg, _png(svg)
+
+
+class RenderedChart(NamedTuple):
+    """A chart drawn: as files, and as it stands in a page."""
+
+    svg: str
+    png: bytes
+    shown: Markup
+
+
+def picture(spec: dict[str, Any], prefix: str) -> RenderedChart:
+    """The picture of a specification; its ids in a page begin with ``prefix``."""
+    svg, png = render(spec)
+    return RenderedChart(svg, png, both_widths(spec, prefix, svg))
 
 
 def _converter() -> Any:
@@ -150,7 +165,7 @@ def _svg(spec: dict[str, Any], room: int) -> str:
     """A specification drawn; where it comes out wider than there is room, its scales give way."""
     spec = without_limits(spec)
     for _ in range(TRIES):
-        svg = _drawn(orjson.dumps(spec, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_SORT_KEYS).decode())
+        svg = _drawn(as_json(spec).decode())
         if (over := _width(svg) - room) <= 1:
             break
         spec = narrower(spec, over)
@@ -160,11 +175,14 @@ def _svg(spec: dict[str, Any], room: int) -> str:
 @lru_cache(2 * TRIES)
 def _drawn(spec: str) -> str:
     """A specification drawn as it is; both widths of one chart are kept, since a page often has it twice in a row."""
-    import altair as alt
-
-    major, minor, *_ = alt.SCHEMA_VERSION.lstrip("v").split(".")
-    svg: str = _converter().vegalite_to_svg(spec, vl_version=f"{major}.{minor}")
+    version = VERSION.search(spec)
+    svg: str = _converter().vegalite_to_svg(spec, vl_version=version[1] if version else None)
     return svg
+
+
+def as_json(spec: dict[str, Any]) -> bytes:
+    """A specification as text, which is the same whatever order its parts were put in."""
+    return orjson.dumps(spec, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_SORT_KEYS)
 
 
 def _width(svg: str) -> float:

@@ -12,7 +12,6 @@ from ostrom.analysis.references import Published
 from ostrom.analysis.registered import Standing
 from ostrom.features.replicate.papers import Picture
 from ostrom.features.replicate.results import ClaimLine, JudgedFigure, Replication, verdict_counts
-from ostrom.ground.errors import OstromError
 from ostrom.ground.values import grouped
 from ostrom.ground.words import how_many
 from ostrom.reports.build import Report, ReportFiles, in_captions, report_of
@@ -58,10 +57,13 @@ def write_page(
     need_extras()
     first = replication.runs[0].data
     names = {run.data.folder: run.name for run in replication.runs}
-    files = ReportFiles(first, safe=safe, folder="page", home=out, names=names)
     published = replication.paper.published()
-    start = _first(files, replication, published)
-    sections = [_section(files, replication, one, cells, published) for one, cells in replication.exhibits]
+    with ReportFiles(first, safe=safe, folder="page", home=out, names=names) as files:
+        start = _first(files, replication, published)
+        sections = [
+            _section(files, replication, one, cells, published) for one, cells in replication.exhibits
+        ]
+        files.draw()
     sections += files.careful(replication.remarks)
     cost = sum(run.usd for run in replication.runs)
     runs = [
@@ -202,10 +204,8 @@ def _section(
                 [replication.paper.of_arms(run.data) for run in own or replication.runs],
                 lambda data: data.study["name"] in others,
             )
-    except OstromError as error:
-        section.error = str(error)
     except Exception as error:
-        section.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        section.fail(error)
     if one.without:
         section.notes.append(f"Not made from a run: {one.without}.")
     elif not own:

@@ -6,7 +6,7 @@ from ostrom.analysis.claims import games_of, mapping_of, named_reference
 from ostrom.analysis.references import Own, Published, Reference
 from ostrom.analysis.registered import standing
 from ostrom.data.rundata import RunData, names_of
-from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.reports.build import Report, ReportFiles, in_captions, report_of
 from ostrom.reports.card import card, made_of, reproduce, warnings
 from ostrom.reports.exhibits.declared import FILE, Exhibit, check_exhibits, exhibits_of
@@ -55,12 +55,13 @@ def write_as_paper(
         mapping |= mapping_of(
             published, [figure for figures in own.values() for figure in figures], of, chosen
         )
-    context = ReportFiles(data, safe=safe, folder=FOLDER, names=names)
     studies = {study for one in exhibits for study in one.study}
-    sections = [
-        _section(context, one, paper, published, own, mapping, runs, studies - {*one.study})
-        for one in exhibits
-    ]
+    with ReportFiles(data, safe=safe, folder=FOLDER, names=names) as context:
+        sections = [
+            _section(context, one, paper, published, own, mapping, runs, studies - {*one.study})
+            for one in exhibits
+        ]
+        context.draw()
     sections += context.careful(careful)
     first = Section("paper", f"As printed: {paper.citation}")
     first.notes = [
@@ -106,10 +107,8 @@ def _section(
             [*map(paper.of_arms, runs.values())],
             lambda data: data.study.get("name") in others,
         )
-    except OstromError as error:
-        section.error = str(error)
     except Exception as error:
-        section.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        section.fail(error)
     if one.without:
         section.notes.append(f"Not made from a run: {one.without}.")
     if one.note:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from ostrom.analysis.registered import LIMITS, Standing
 from ostrom.data.rundata import RunData
+from ostrom.ground.errors import OstromError
 from ostrom.ground.terminal import escaped
 from ostrom.ground.version import __version__
 from ostrom.reports.answers import MOST_LINES, ReportAnswers, facts
@@ -50,6 +51,11 @@ class Section:
     error: str | None = None
     short: str = ""
     """What the list of contents calls it, where the title is long."""
+
+    def fail(self, error: Exception) -> None:
+        """Say on the page why the panel could not be drawn."""
+        said = " ".join(str(error).split())
+        self.error = said if isinstance(error, OstromError) else f"{type(error).__name__}: {said}"
 
     @property
     def headline(self) -> str:

@@ -1,0 +1,85 @@
+"""Charts drawn in a process of their own, while the report computes its next panel.
+
+The renderer holds the interpreter for as long as it draws, so a thread would gain nothing. The process reads one JSON
+request a line and writes one JSON answer a line.
+"""
+
+import base64
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import Any
+
+import orjson
+from markupsafe import Markup
+
+from ostrom.ground.errors import OstromError
+from ostrom.ground.terminal import one_line
+from ostrom.reports.figures import RenderedChart, as_json, picture
+
+MANY = 50_000
+"""Entries in the journal of a run from which on a second process saves more time than its start takes."""
+
+
+class Renderer(AbstractContextManager["Renderer"]):
+    """Draws one chart after the other: when it is asked for, or ``apart`` in a process that ends with the report."""
+
+    def __init__(self, *, apart: bool) -> None:
+        self._thread = ThreadPoolExecutor(1) if apart else None
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def draw(self, spec: dict[str, Any], prefix: str) -> Callable[[], RenderedChart]:
+        """A picture to come; the call of what is returned waits for it."""
+        if self._thread is None:
+            return lambda: picture(spec, prefix)
+        future: Future[RenderedChart] = self._thread.submit(
+            self._ask, as_json({"spec": spec, "prefix": prefix})
+        )
+        return future.result
+
+    def _ask(self, request: bytes) -> RenderedChart:
+        """Send a request to the process and read its answer."""
+        if self._child is None:
+            self._child = subprocess.Popen(
+                [sys.executable, "-c", "from ostrom.reports.renderer import main; main()"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONSAFEPATH": "1"},
+            )
+        assert self._child.stdin is not None and self._child.stdout is not None
+        try:
+            self._child.stdin.write(request + b"\n")
+            self._child.stdin.flush()
+            answer = orjson.loads(self._child.stdout.readline())
+        except (OSError, ValueError):
+            raise OstromError("the process that draws the charts ended") from None
+        if "problem" in answer:
+            raise OstromError(answer["problem"])
+        return RenderedChart(answer["svg"], base64.b64decode(answer["png"]), Markup(answer["shown"]))
+
+    def __exit__(self, *_: object) -> None:
+        if self._child is not None:
+            self._child.kill()
+        if self._thread is not None:
+            self._thread.shutdown(cancel_futures=True)
+        if self._child is not None:
+            self._child.communicate()
+
+
+def main() -> None:
+    """Draw until no more is asked for."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends this process without a word
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not stand between answers
+    for line in sys.stdin.buffer:
+        try:
+            drawn = picture(**orjson.loads(line))
+            answer = {"svg": drawn.svg, "png": base64.b64encode(drawn.png).decode(), "shown": drawn.shown}
+        except Exception as error:
+            answer = {"problem": one_line(f"{type(error).__name__}: {error}")}
+        out.write(orjson.dumps(answer, option=orjson.OPT_PASSTHROUGH_SUBCLASS, default=str) + b"\n")
+        out.flush()
