@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import ostrom
+from ostrom.analysis.estimate import trend
 from ostrom.ground.errors import UsageError
 from ostrom.ground.results import MOST_ROWS, CommandResult, TableRows, html_of, html_table
 
@@ -128,3 +129,15 @@ def test_a_panel_that_cannot_be_drawn_is_raised(tmp_path: Path, monkeypatch: pyt
     run = ostrom.play({**STUDY, "name": "s", "report": {"panels": [wrong]}}, runs=tmp_path, progress=False)
     with pytest.raises(UsageError, match="unknown column 'nonsense'"):
         run.report()
+
+
+def test_a_trend_is_asked_for_with_its_scale_its_level_and_its_groups(tmp_path: Path) -> None:
+    study = {**STUDY, "name": "s", "types": {"a": "random:0.5", "b": "random:0.9"}, "seeds": 3}
+    run = ostrom.play(study, runs=tmp_path, progress=False)
+    for options in ({"log": True, "level": 0.8}, {"by": ["agent"]}, {"where": {"agent": "a"}}):
+        with run.data() as data:
+            expected = trend(data, "cooperation", "seat", **options)  # type: ignore[arg-type]
+        found = run.trend("cooperation", "seat", **options)  # type: ignore[arg-type]
+        assert found["value"].to_list() == [one.value for one in expected]
+        assert found["low"].to_list() == [one.low for one in expected]
+    assert found["over"].to_list() == ["seat"]

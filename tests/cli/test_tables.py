@@ -52,6 +52,13 @@ def test_where_room_is_short_what_all_rows_share_stands_below(
     assert "n: 12" not in wide and "┃" in wide
 
 
+def test_what_all_rows_lack_is_not_told_below_and_one_row_shares_nothing() -> None:
+    both, said = output._Grid.of(["a", "b", "n"], [["x", None, 3], ["y", None, 3]]).without_constants()
+    assert (both.names, both.rows, said) == (["a"], [["x"], ["y"]], ["n: 3"])
+    one, said = output._Grid.of(["a", "b"], [["x", 3]]).without_constants()
+    assert (one.names, said) == (["a", "b"], [])
+
+
 def test_a_table_that_would_be_taller_than_a_list_is_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -120,6 +120,14 @@ def test_the_longest_chain_of_a_match_by_hand(
     assert chains.waves(0.5) == Waves(count, count * 0.5, count * 24.0)
 
 
+def test_more_matches_than_are_in_play_at_once_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ostrom.costs.waves.AT_ONCE", 2)
+    plan = study(seeds=3)
+    chains = Chains(plan)
+    chains.add(plan.unit(1))
+    assert chains.waves().count == 8  # 3 seeds of 5 calls, 2 at a time
+
+
 def test_waves_in_words() -> None:
     assert str(Waves(1, 0.25, 24.0)) == "1 wave, about 15 min, at most 24 h (before retries)"
     assert str(Waves(3, 0.001, 48.0)) == "3 waves, about 1 min, at most 2 days (before retries)"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -96,6 +98,32 @@ def test_the_battery_catches_a_memory_that_draws_without_a_key() -> None:
     game = GAMES[0]
     with pytest.raises(AssertionError, match="another past each time"):
         check_shown(Moody(), game, play_rounds(game, [(0, 0), (0, 1), (1, 1)]))
+
+
+@pytest.mark.parametrize(
+    ("shown", "says"),
+    [
+        (lambda past: Shown([past[0], past[0]]), "out of order or twice"),
+        (lambda past: Shown([past[1], past[0]]), "out of order or twice"),
+        (lambda past: Shown([replace(past[0], number=0)]), "cannot be past"),
+        (lambda past: Shown([replace(past[0], number=3)]), "cannot be past"),
+        (lambda past: Shown([replace(past[0], payoffs=(9.0, 9.0))]), "does not pay"),
+        (lambda past: Shown(note=str(past[0].facts)), "depends on private facts"),
+        (lambda past: Shown([*past, replace(past[0], number=3)], before=1), "more than it forecasts"),
+    ],
+)
+def test_the_battery_names_what_is_wrong_with_what_is_shown(
+    shown: Callable[[Sequence[Round]], Shown], says: str
+) -> None:
+    class Own(Memory):
+        name = "own"
+
+        def show(self, view, draw: Draw, notes=()) -> Shown:  # type: ignore[no-untyped-def]
+            return shown(view.history)
+
+    game = GAMES[0]
+    with pytest.raises(AssertionError, match=says):
+        check_shown(Own(), game, play_rounds(game, [(0, 0), (0, 1)]))
 
 
 @given(pasts(), st.integers(0, 12))

@@ -130,7 +130,8 @@ def test_who_misses_too_much_is_out_of_time(tmp_path: Path) -> None:
         assert host.inbox.settle(entry, host._missed(entry))
         assert await ended(host, live) == "timed_out"
 
-    hosted(tmp_path, small_study(time={"decision": 100, "missed_at_most": 0}), lead)
+    # Whoever is out of time waits for no result of the other.
+    hosted(tmp_path, small_study(time={"decision": 100, "missed_at_most": 0, "reveal": [600, 900]}), lead)
 
 
 def test_a_wait_for_the_other_comes_after_a_round_and_not_within_one(tmp_path: Path) -> None:

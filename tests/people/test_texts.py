@@ -12,9 +12,9 @@ import yaml
 from tests.people.served import served, small_study
 
 from ostrom.ground.errors import StudyError
-from ostrom.people.claims import Values, contradictions, fill
+from ostrom.people.claims import Values, contradictions, fill, shared
 from ostrom.people.markdown import render
-from ostrom.people.pictures import LARGEST
+from ostrom.people.pictures import LARGEST, MOST, find_pictures
 from ostrom.people.plan import PeoplePlan
 from ostrom.studies.resolve import resolve
 
@@ -159,6 +159,27 @@ def test_money_is_judged_by_the_currency_of_the_study() -> None:
     assert not list(contradictions("You played with a language model.", cells, "AUD"))
     (wrong,) = contradictions("You have 9 seconds to decide.", cells, "AUD")
     assert "no time limit" in wrong[1]
+
+
+def test_what_all_cells_share_is_told_before_a_cell_is_known() -> None:
+    rounds, model, person = {"rounds": "3", "s": "5"}, frozenset({"model"}), frozenset({"person"})
+    cells = [Values(rounds, model), Values(rounds, person), Values({"rounds": "3", "s": "9"}, model)]
+    assert shared(cells) == Values({"rounds": "3"}, model | person)
+
+
+def test_the_time_until_a_decision_is_shown_may_be_told_by_either_end() -> None:
+    cells = [Values({"time.reveal_low": "5", "time.reveal_high": "9"}, frozenset())]
+    told = "The decision of the other is shown after 5 seconds or 9 seconds, not 7 seconds."
+    assert [claim for claim, _ in contradictions(told, cells, "GBP")] == ["7 seconds"]
+
+
+def test_a_study_has_so_many_pictures_at_the_most(tmp_path: Path) -> None:
+    for number in range(MOST + 1):
+        (tmp_path / f"{number}.png").write_bytes(PNG)
+    shown = [f"![a board]({number}.png)" for number in range(MOST + 1)]
+    assert len(find_pictures({"a.md": "\n".join(shown[:MOST])}, tmp_path, "s")) == MOST
+    with pytest.raises(StudyError, match=f"has more than {MOST} pictures"):
+        find_pictures({"a.md": "\n".join(shown)}, tmp_path, "s")
 
 
 def file_of(folder: Path, line: str, pictures: dict[str, bytes]) -> Path:

@@ -8,7 +8,7 @@ import pytest
 from tests.probe.conftest import PROMPT, collected, trace
 
 from ostrom.ground.errors import UsageError
-from ostrom.probe.arms import Example
+from ostrom.probe.arms import Example, matched, shuffled
 from ostrom.probe.files import dataset_card, summary
 from ostrom.probe.funnel import ARMS, Arm, Corpus, Rules, build
 from ostrom.probe.stages import sample, split
@@ -82,6 +82,7 @@ def test_what_an_echo_is() -> None:
     assert terms_of("In the future they may betray me.", PROMPT) == Terms(1, 1)
     assert terms_of("all FUTURE   rounds, all future rounds", PROMPT) == Terms(0, 0, 2)
     assert terms_of("Future rounds!", PROMPT) == Terms(0, 0, 1)  # a whole sentence, however short
+    assert terms_of("Future!", PROMPT) == Terms(0, 0, 1)
     assert terms_of("Their future rounds are mine.", PROMPT) == Terms(1, 0)
     assert terms_of("unforgiveness", "") == Terms(1, 0)  # substrings, as in Appendix I.1
 
@@ -110,6 +111,9 @@ def test_no_family_is_in_both_parts() -> None:
     train, val = split(traces, 0.05)
     assert not {t.family for t in train} & {t.family for t in val}
     assert 3 <= len(val) <= 5 and len(train) + len(val) == 100
+    few = [trace(n, f"{n} the long-term gain") for n in range(10)]
+    assert [len(split(few, share)[1]) for share in (0.04, 0.05, 0.15)] == [0, 1, 2]  # rounded half up
+    assert trace(1, reply=" \n A signal.").family == trace(2, reply="A signal.").family
 
 
 def test_placebos_are_matched_and_shortfalls_reported() -> None:
@@ -165,6 +169,22 @@ def test_no_placebo_serves_twice_and_none_takes_another_action() -> None:
     }
 
 
+def test_the_longest_choose_first_among_lengths_within_a_quarter() -> None:
+    def of(number: int, words: int) -> Trace:
+        return trace(number, "x " * (words - 1))  # the answer is a word too
+
+    (pair,) = matched([of(1, 16), of(2, 20)], [of(11, 16)]).pairs
+    assert [one.match for one in pair] == [2, 11]
+    assert [len(matched([of(1, 20)], [of(11, words)]).pairs) for words in (14, 15, 25, 26)] == [0, 1, 1, 0]
+
+
+def test_prompts_go_round_by_the_step_that_changes_most_of_them() -> None:
+    ordered = sorted((trace(n) for n in range(4)), key=lambda one: one.order)
+    traces = [trace(one.match, messages=(("user", "ppqq"[i]),)) for i, one in enumerate(ordered)]
+    examples, without = shuffled(traces)
+    assert [example.messages[0][1] for example in examples] == [*"qqpp"] and not without
+
+
 def test_shuffled_replies_answer_other_prompts() -> None:
     traces = [trace(n, f"{n} a good reputation pays") for n in range(40)]
     plain, corpus = made(traces), made(traces, "shuffled")
@@ -178,6 +198,7 @@ def test_shuffled_replies_answer_other_prompts() -> None:
 def test_no_reply_can_be_in_both_arms() -> None:
     with pytest.raises(UsageError, match="placebo-below"):
         Rules(placebo_below=10)
+    assert Rules(placebo_below=9).forward == 9
 
 
 def test_a_trace_and_its_example_as_plain_data() -> None:

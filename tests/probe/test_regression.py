@@ -16,7 +16,7 @@ from tests.probe.tiny import write_corpus
 from ostrom.analysis.statistics.counts import mcnemar
 from ostrom.ground.errors import UsageError
 from ostrom.models.providers.scripted import ScriptedModel
-from ostrom.probe.human_eval import MEMBER, solved
+from ostrom.probe.human_eval import MEMBER, problems, program, solved
 from ostrom.probe.regression import ANSWERS, ask, code_items, compare, format_items, gym_items
 from ostrom.probe.training.trainer import Trained
 
@@ -47,10 +47,26 @@ def test_readable_replies_are_counted_in_pairs_and_never_asked_twice(tmp_path: P
     (tmp_path / ANSWERS).write_text((tmp_path / ANSWERS).read_text() + '{"arm": "ba')  # killed while writing
     again = ask(items, {arm: ScriptedModel(arm, []) for arm in models}, tmp_path, 10)
     assert again == replies
+    held_out = json.loads((corpus / "val.jsonl").read_text().splitlines()[0])
+    assert items[0].messages[0][1] == held_out["messages"][0]["content"]
+
+
+def test_an_answer_after_a_line_that_was_cut_short_is_kept(tmp_path: Path) -> None:
+    items = format_items(write_corpus(tmp_path / "corpus"), 1)
+    (tmp_path / ANSWERS).write_text('{"arm": "ba')
+    replies = ask(items, {"base": ScriptedModel("b", "[A0]")}, tmp_path, 10)
+    assert ask(items, {"base": ScriptedModel("b", [])}, tmp_path, 10) == replies
 
 
 TWICE = {"task_id": "T/0", "prompt": "def twice(x):\n    'Twice x.'\n", "entry_point": "twice",
          "test": "def check(f):\n    assert f(2) == 4 and f(3) == 6"}  # fmt: skip
+
+
+def test_a_program_is_the_last_block_of_a_reply_and_problems_are_the_first_of_a_file(tmp_path: Path) -> None:
+    first, last = ("```python\ndef twice(x):\n    return %s\n```\n" % of for of in ("x", "x + x"))
+    assert "return x + x" in program(TWICE, first + last) and "return x\n" not in program(TWICE, first + last)
+    (tmp_path / "h.jsonl").write_text("".join(json.dumps({**TWICE, "task_id": n}) + "\n\n" for n in "abc"))
+    assert [one["task_id"] for one in problems(tmp_path / "h.jsonl", 2)] == ["a", "b"]
 
 
 @pytest.mark.sample(6)

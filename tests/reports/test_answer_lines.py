@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 from ostrom.analysis.estimate import Estimate, estimated
-from ostrom.analysis.intervals import Exact, mean_of
+from ostrom.analysis.intervals import Combination, Exact, mean_of
 from ostrom.analysis.measure import measures
 from ostrom.analysis.verdicts import above
 from ostrom.reports.answers import (
@@ -26,6 +28,7 @@ from ostrom.reports.answers import (
     _price,
     _signed,
     _times,
+    _trend,
     facts,
 )
 
@@ -154,12 +157,46 @@ def test_what_would_decide_in_words_with_its_price() -> None:
     assert _price(data(unknown=1), 2.0) == ""
 
 
+@pytest.mark.parametrize(
+    ("levels", "log", "reach"),
+    [
+        ([0.0, 1.0, 9.0], False, 9.0), ([0.0, 1.0, 10.0], "1+x", math.log(11)), ([1.0, 5.0, 10.0], True, math.log(10)),
+        ([0.5, 1.0, 6.0], False, 5.5), ([0.5, 1.0, 10.0], "1+x", math.log(11 / 1.5)), ([2.0, 5.0, 19.0], False, 17.0),
+        ([-1.0, 5.0, 20.0], False, 21.0),
+    ],
+)  # fmt: skip
+def test_a_trend_runs_from_the_lowest_to_the_highest_level(
+    levels: list[float], log: Any, reach: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slope = estimated({}, Exact(2.0), 3, "match")
+    asked = list[Any]()
+    monkeypatch.setattr("ostrom.reports.answers.trend", lambda *_, log: [asked.append(log) or slope])
+    monkeypatch.setattr("ostrom.reports.answers.varied", lambda _: [])
+    ((_, what, found, kind),) = _trend(data(), SHARE, "k", levels)
+    assert asked == [log] and found.value == pytest.approx(2 * reach) and kind == "trend"
+    end = "trend over its logarithm" if log else "trend"
+    assert what == f"k: {levels[0]:g} → {levels[-1]:g}, {end}"
+
+
+def test_several_open_comparisons_need_an_interval_that_holds_for_all_of_them() -> None:
+    (verdict,) = above([of(AROUND * 4)])
+    found = [
+        _answer(data(), SHARE, ("k", "k", of(AROUND * 4), "difference"), verdict, many).needs
+        for many in (1, 9)
+    ]
+    assert found == [_needs(data(), verdict.interval, 0.05, 1 - 0.05 / many) for many in (1, 9)]
+    assert found[0] != found[1]
+
+
 def test_a_multiple_of_an_estimate_and_the_charts_of_all_matches() -> None:
     made = _times(of(0.1 + AROUND), 3.0)
     assert made.value == pytest.approx(0.3) and made.low is not None
     once = of(0.1 + AROUND).low
     assert once is not None and made.low == pytest.approx(3 * once)
     assert _times(estimated({}, Exact(0.25), 3, "match"), 2.0).value == 0.5
+    moved = of(0.1 + AROUND).inference
+    assert isinstance(moved, Combination)
+    assert _times(estimated({}, replace(moved, offset=1.0), 8, "match"), 3.0).value == pytest.approx(3.3)
     panels = [{"measure": "a"}, {"measure": "b", "where": {}}, {"measure": "c", "facet": "k"}, {"name": "x"}, "y",
               {"measure": {"name": "d"}}]  # fmt: skip
     assert _charted(data(report={"panels": panels})) == ["a"] and _charted(data()) == []

@@ -10,7 +10,7 @@ from ostrom.agents.strategies import strategies
 from ostrom.data.rundata import RunData
 from ostrom.games import build_game
 from ostrom.reports.charts.dots import Dots
-from ostrom.reports.panel import Drawn, Panel, Table
+from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.testing import check_chart, check_game, check_panel, check_strategy
 from ostrom.testing.small_run import small_run
 
@@ -48,6 +48,10 @@ def test_panels_and_charts_pass_by_name_specification_object_and_class() -> None
         ([Drawn(tables=[Table("t", ["a"], [[1, 2]])])], "1 columns and a row of 2"),
         ([Drawn(tables=[Table("t", ["a"], [[float("nan")]])])], "holds NaN"),
         ([Drawn(tables=[Table("../t", ["a"], [[1]])])], "name of a file"),
+        ([Drawn(figures=[Figure("f", None, " ", "words")])], "has no caption"),
+        ([Drawn(figures=[Figure("f", None, "words", " ")])], "has no text alternative"),
+        ([Drawn(figures=[Figure("a/f", None, "words", "words")])], "name of a file"),
+        ([Drawn(notes=["a", " "])], "an empty note"),
         ([Drawn(notes=["a"]), Drawn(notes=["b"])], "says something else"),
     ],
 )

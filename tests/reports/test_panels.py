@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ostrom.analysis.estimate import estimate
@@ -14,7 +15,7 @@ from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers import scripted
 from ostrom.reports import Drawn, Table
 from ostrom.reports.declared import DeclaredFigure, panel_of, panels
-from ostrom.reports.rounds import _band_of, curves_over_rounds
+from ostrom.reports.rounds import MOST_LINES, CooperationOverRounds, RoundCurve, _band_of, curves_over_rounds
 from ostrom.reports.theme import PALETTE, colours
 
 from .conftest import Played
@@ -125,6 +126,17 @@ def test_a_bin_is_drawn_in_the_middle_of_its_rounds(played: Played) -> None:
     (figure,) = draw(data, "cooperation_over_rounds").figures
     points = sorted({mark["x"] for mark in marks(figure.chart) if "x" in mark})
     assert points == [1.5 + 2 * place for place in range(30)]
+
+
+def test_a_map_has_a_tile_from_the_first_to_the_last_round_of_a_bin() -> None:
+    starts, means = np.array([1, 6]), np.array([0.25, 0.75])
+    curves = [RoundCurve({"k": k, "agent": "a"}, 3, starts, means, means, means) for k in range(MOST_LINES + 1)]
+    notes = list[str]()
+    figure = CooperationOverRounds()._map(curves, ["k", "agent"], 5, "round (bins of 5)", notes)
+    tiles = marks(figure.chart)
+    assert [(t["start"], t["end"], t["mean"]) for t in tiles[:2]] == [(0.5, 5.5, 0.25), (5.5, 10.5, 0.75)]
+    assert len(tiles) == 2 * MOST_LINES and "first 300 of 301 lines" in notes[0]
+    assert tiles[0]["label"] != tiles[2]["label"] and "a" not in tiles[0]["label"]
 
 
 def test_matches_that_end_early_count_where_they_were_played(played: Played) -> None:

@@ -17,6 +17,7 @@ from ostrom.ground.errors import RunError, UsageError
 from ostrom.studies.extensions import plan_class, plans
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan, plan_of
+from ostrom.studies.prompts import rehearse
 from ostrom.studies.resolve import resolve_run
 from ostrom.studies.run import open_run, play, play_plan
 
@@ -173,3 +174,10 @@ def test_a_plan_has_what_it_does_not_state() -> None:
     plan = plan_of(load_study(DUEL))
     assert (plan.base, plan.preparations, plan.arrivals, dict(plan.trees)) == (None, 0, None, {})
     assert 0 not in plan.hidden and not plan.round_columns
+
+
+def test_a_rehearsal_goes_on_until_every_player_was_asked_so_often() -> None:
+    turns = {**DUEL, "game": "ultimatum", "types": {"a": "random", "b": "random"}}
+    plan = plan_of(load_study(turns))
+    for enough, asked in ((1, [1, 1]), (2, [2, 2]), (9, [4, 4])):
+        assert [len(of) for of in rehearse(plan, plan.unit(0), enough).values()] == asked

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.cli.in_process import Call, caller
 
+from ostrom.studies.short_names import with_addresses
 from ostrom.testing.server import LoopbackServer
 
 STUDY = """
@@ -129,3 +130,14 @@ def test_an_unknown_name_on_the_command_line_is_refused(call: Call) -> None:
     Path("s.yaml").write_text(STUDY.replace("ADDRESS", "openai/x"))
     done = call("run", "s.yaml", "--model", "smal")
     assert done.code == 2 and "did you mean small?" in done.err
+
+
+def test_a_level_that_is_an_address_has_no_short_name_and_no_parameters_of_another() -> None:
+    models = {"small": {"model": "openai/x", "params": {"seed": 1}}}
+    made = with_addresses({"models": models, "vary": {"agent.model": ["small", "openai/y"]}}, "s")
+    assert made["vary"] == {
+        "model": {
+            "small": {"agent.called": "small", "agent.model": "openai/x", "agent.params": {"seed": 1}},
+            "openai/y": {"agent.called": None, "agent.model": "openai/y"},
+        }
+    }

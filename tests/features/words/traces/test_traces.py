@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData, run_data
-from ostrom.features.words.lexicons import RATIOS, Lexicon, Mode, TraceCounts, count_batches
+from ostrom.features.words.lexicons import RATIOS, Lexicon, Mode, Span, TraceCounts, count_batches
+from ostrom.features.words.panels import marked
 from ostrom.features.words.traces.table import (
     default_groups,
     key_columns,
@@ -274,3 +275,11 @@ def test_every_list_is_counted_under_every_rule(tmp_path: Path) -> None:
             measures.named({"name": "word_mentions", "match": "fuzzy"})
         shown = panels.build("traces_matching").draw(data)
         assert shown.notes[2].startswith(f"Paranoia: {2 * traces} matches as word (the list's rule);")
+
+
+def test_of_words_that_overlap_the_first_are_marked() -> None:
+    first, second, third = Span(0, 2, "paranoia", "ab"), Span(1, 3, "own", "bc"), Span(2, 3, "own", "c")
+    mark = '<mark style="background:{}" title="{}">{}</mark>'
+    assert marked("abcd", [first, second]) == mark.format("#f8d3c0", "paranoia", "ab") + "cd"
+    both = mark.format("#f8d3c0", "paranoia", "ab") + mark.format("#e8e8e8", "own", "c")
+    assert marked("abcd", [first, third]) == both + "d"
