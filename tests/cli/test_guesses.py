@@ -35,7 +35,10 @@ GUESSES = [
     ("run s.yaml --temperature 0", "--set agent.params.temperature=0"),
     ("run s.yaml --dryrun", "--dry-run"),
     ("run s.yaml --api-key x", "OPENAI_API_KEY"),
-    ("estimate s cooperation --temperature 0", "no option --temperature (`ostrom estimate --help` lists them)"),
+    (
+        "estimate s cooperation --temperature 0",
+        "no option --temperature (`ostrom estimate --help` lists them)",
+    ),
     ("run memry", "did you mean memory"),
     ("run s.yml", "s.yml: there is no such file"),
     ("play chiken", "did you mean chicken"),

@@ -63,7 +63,7 @@ TWICE = {"task_id": "T/0", "prompt": "def twice(x):\n    'Twice x.'\n", "entry_p
 
 
 def test_a_program_is_the_last_block_of_a_reply_and_problems_are_the_first_of_a_file(tmp_path: Path) -> None:
-    first, last = ("```python\ndef twice(x):\n    return %s\n```\n" % of for of in ("x", "x + x"))
+    first, last = (f"```python\ndef twice(x):\n    return {of}\n```\n" for of in ("x", "x + x"))
     assert "return x + x" in program(TWICE, first + last) and "return x\n" not in program(TWICE, first + last)
     (tmp_path / "h.jsonl").write_text("".join(json.dumps({**TWICE, "task_id": n}) + "\n\n" for n in "abc"))
     assert [one["task_id"] for one in problems(tmp_path / "h.jsonl", 2)] == ["a", "b"]

@@ -146,7 +146,9 @@ def test_names_above_their_rows_make_them_higher_and_leave_marks_below() -> None
 
 def test_labels_along_a_phone_are_thinned_turned_and_wrapped() -> None:
     def x(**more: Any) -> Any:
-        return narrow_spec({"encoding": {"x": {"title": "round", "axis": {"labelAngle": 0}, **more}}})["encoding"]["x"]
+        return narrow_spec({"encoding": {"x": {"title": "round", "axis": {"labelAngle": 0}, **more}}})[
+            "encoding"
+        ]["x"]
 
     assert x(axis={"values": [*range(8)]})["axis"]["values"] == [*range(8)]
     assert x(axis={"values": [*range(9)]})["axis"]["values"] == [0, 2, 4, 6, 8]

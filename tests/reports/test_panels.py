@@ -130,7 +130,9 @@ def test_a_bin_is_drawn_in_the_middle_of_its_rounds(played: Played) -> None:
 
 def test_a_map_has_a_tile_from_the_first_to_the_last_round_of_a_bin() -> None:
     starts, means = np.array([1, 6]), np.array([0.25, 0.75])
-    curves = [RoundCurve({"k": k, "agent": "a"}, 3, starts, means, means, means) for k in range(MOST_LINES + 1)]
+    curves = [
+        RoundCurve({"k": k, "agent": "a"}, 3, starts, means, means, means) for k in range(MOST_LINES + 1)
+    ]
     notes = list[str]()
     figure = CooperationOverRounds()._map(curves, ["k", "agent"], 5, "round (bins of 5)", notes)
     tiles = marks(figure.chart)

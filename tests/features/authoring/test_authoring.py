@@ -11,8 +11,10 @@ from typing import Any
 import orjson
 import pytest
 
+from ostrom.features.authoring.plan import Authoring
 from ostrom.games.scenarios import load_scenario, shipped_scenario
 from ostrom.games.scenarios.proof import prove
+from ostrom.games.scenarios.schema import NARRATIVE_WORDS
 from ostrom.ground.errors import OstromError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -90,3 +92,24 @@ def test_a_model_does_not_play_what_it_wrote(ostrom: Any, tmp_path: Path) -> Non
     assert StudyPlan(load_study({**study, "types": {"r": "scripted/reader"}})).cells == 1
     with pytest.raises(OstromError, match="does not play what it wrote"):
         StudyPlan(load_study({**study, "types": {"a": "scripted/author"}}))
+
+
+def test_a_story_is_kept_by_its_length_and_by_what_the_reader_finds() -> None:
+    scenario = shipped_scenario("commons", "debt_crisis")
+    assert scenario.claim == "tragedy"
+    plain, swapped = Authoring(scenario), Authoring(scenario, swapped=True)
+    low, high = NARRATIVE_WORDS
+
+    def kept(rules: Authoring, words: int, stable: str) -> tuple[bool, str]:
+        return rules.verdict({"narrative": "word " * words, "stable": stable})
+
+    assert (
+        kept(plain, low, "second") == kept(plain, high, "second") == (True, "") == kept(swapped, low, "first")
+    )
+    for words in (low - 1, high + 1):
+        assert kept(plain, words, "second") == (
+            False,
+            f"has {words} words (from {low} to {high} are allowed)",
+        )
+    assert kept(plain, low, "first") == (False, "the reader finds first, the table says second")
+    assert kept(swapped, low, "second") == (False, "the reader finds second, the table says first")

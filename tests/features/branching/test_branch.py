@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from ostrom.features.branching.branch import BranchResult, branch, continuations
 from ostrom.ground.errors import OstromError, StudyError, UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
+from ostrom.studies.fork import ForkPoint
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
@@ -238,3 +240,11 @@ def test_another_branch_of_the_same_name_is_refused(runs: Path) -> None:
 def test_a_parameter_of_the_wrong_kind_is_named(runs: Path) -> None:
     with pytest.raises(StudyError, match=r"--set: agent\.style"):
         fork(runs, "model=scripted/x", "style=3")
+
+
+def test_a_fork_begins_with_the_first_step_of_a_round_and_has_the_answers_before_it() -> None:
+    steps: Any = [[SimpleNamespace(view=SimpleNamespace(round=number))] for number in (1, 1, 2, 4)]
+    answers: Any = {(step, player, ""): None for step in range(4) for player in (0, 1)}
+    point = ForkPoint(SimpleNamespace(), answers, steps, 3, None)  # type: ignore[arg-type]
+    assert [point.step_of(number) for number in (1, 2, 3, 4, 5)] == [0, 2, 3, 3, None]
+    assert sorted(point.before(2)) == [(0, 0, ""), (0, 1, ""), (1, 0, ""), (1, 1, "")]

@@ -11,8 +11,17 @@ import pytest
 from tests.cli.in_process import caller
 
 import ostrom
+from ostrom.agents.policy import SkipMatch
 from ostrom.features.environments import Environment, Episode, EpisodeClosed, OutsideQuestion, environment
-from ostrom.ground.errors import RunError, UsageError
+from ostrom.features.environments.environment import _state
+from ostrom.ground.errors import (
+    InvalidAnswers,
+    ModelError,
+    ModelGivenUp,
+    OstromError,
+    RunError,
+    UsageError,
+)
 from ostrom.models.base import Reply
 from ostrom.studies.files import builtin_names, presets_of
 from ostrom.studies.run import open_run
@@ -377,3 +386,16 @@ def test_options_belong_to_the_study_that_is_made_of_them() -> None:
     study = ostrom.study({"name": "s", "game": "chicken", "types": {"a": "outside/policy"}})
     with pytest.raises(UsageError, match=r"seeds: give this to ostrom\.study\(\), which made the study"):
         environment(study, seeds=3)
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (None, "done"), (SkipMatch("x"), "skipped"), (InvalidAnswers("x"), "failed"), (ModelError("x"), "failed"),
+        (ModelGivenUp("x"), "failed"), (RunError("x"), None),
+    ],
+)  # fmt: skip
+def test_an_error_that_concerns_more_than_a_match_ends_none(
+    error: OstromError | None, state: str | None
+) -> None:
+    assert _state(error) == state

@@ -21,8 +21,10 @@ from ostrom.analysis.intervals import share_of
 from ostrom.analysis.registered import Standing
 from ostrom.costs.seeds import SeedPrice
 from ostrom.engine.plan import Budget
+from ostrom.features.gates.command import is_study
 from ostrom.features.gates.gates import GateRule, Judged, Judgement, _judged, _more, markdown, needs
 from ostrom.features.gates.more_seeds import MOST_SEEDS, next_look, until_decided
+from ostrom.ground.errors import UsageError
 from ostrom.models.providers import scripted
 
 STUDY = {
@@ -295,3 +297,21 @@ def test_a_gate_says_what_it_allows() -> None:
         ({"between": (0.2, 0.2)}, "between 0.2 and 0.2"), ({"within": 0.1, "over": "round"}, "within ±0.1"),
     ):  # fmt: skip
         assert GateRule(**ASKED, **bound).statement.endswith(words)
+
+
+def test_a_name_is_a_study_where_it_is_a_file_or_a_built_in_one_without_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs = tmp_path / "runs"
+    for name in ("memory", "mine"):
+        (runs / name).mkdir(parents=True)
+        (runs / name / "run.json").write_text("{}")
+    Path("s.yaml").write_text("")
+    some = {"seeds": 3}
+    assert is_study("s.yaml", runs, {}) and is_study("personas", runs, {}) and is_study("memory", runs, some)
+    assert (
+        not is_study("memory", runs, {}) and not is_study("mine", runs, {}) and not is_study("no", runs, {})
+    )
+    with pytest.raises(UsageError, match="mine: is a run, which --until-decided cannot change"):
+        is_study("mine", runs, {"until_decided": True})

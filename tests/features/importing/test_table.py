@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from ostrom.features.importing.moves import number_in, span
+from ostrom.features.importing.reader import _by_action, _levels, _place
 from ostrom.features.importing.table import DEEPEST, LONGEST_NAME, _cells, _flat, decoded, json_rows
+from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 
 NESTED = {"run": 1, "list": [9], "matches": [{"run": 2, "x": "a"}, {"x": None, "y": [True, 1.5]}]}
@@ -106,3 +109,32 @@ def test_rows_are_numbered_by_the_line_they_begin_on() -> None:
         list(_cells("f", 'a,b\n"x,1', ","))
     assert [number_in(text) for text in ("1e3", "inf", "", "-0.5")] == [1000.0, None, None, -0.5]
     assert (span("line", [2, 2]), span("record", [4, 2, 3])) == ("line 2", "records 2-4")
+
+
+@pytest.mark.parametrize(
+    ("key", "place"),
+    [
+        ("line 7", (7, "")), ("lines 7-9", (7, "")), ("record 2, column a, b", (2, "a, b")), ("records 3-4", (3, "")),
+        ("game", (5, "")), ("", (5, "")), ("line 7 or so", (5, "")),
+    ],
+)  # fmt: skip
+def test_an_error_names_its_row_and_its_column(key: str, place: tuple[int, str]) -> None:
+    assert _place(key, 5) == place
+
+
+@pytest.mark.parametrize(
+    ("actions", "labels", "ordered"),
+    [
+        ({"J": "cooperate", "F": "defect"}, ("F", "J"), ("J", "F")),
+        ({"J": 2, "F": 1}, ("J", "F"), ("F", "J")),
+        ({"J": "cooperate"}, ("F", "J"), ("F", "J")),
+        ({"J": "cooperate", "F": "fly"}, ("F", "J"), ("F", "J")),
+        ({"1": "defect", "0.5": "cooperate"}, ("1.0", " 0.50"), (" 0.50", "1.0")),
+    ],
+)
+def test_labels_stand_in_the_order_of_the_actions_that_they_mean(
+    actions: dict[str, Any], labels: tuple[str, ...], ordered: tuple[str, ...]
+) -> None:
+    mapping: Any = SimpleNamespace(actions=actions)
+    assert _by_action(labels, build_game("prisoners_dilemma"), mapping) == ordered
+    assert _levels({"labels": ["J", "F"], "words": 3}) == {"labels": "J F", "words": "3"}

@@ -242,6 +242,8 @@ def test_the_command_prints_json_alone_and_tables(tmp_path: Path) -> None:
     }
     assert by_agent["a"]["tit_for_tat"] == pytest.approx(1) and by_agent["b"]["defector"] == pytest.approx(1)
     assert all(e["leave_one_out"] for e in data["estimates"])
+    only = CliRunner().invoke(app, [*command, "--no-compare", "--agent", "b", "--json"])
+    assert [e["agent"] for e in orjson.loads(only.stdout)["estimates"]] == ["b"]
     shown = CliRunner().invoke(app, [*command, "--no-compare"])
     assert shown.exit_code == 0 and "Candidates: tit_for_tat, defector" in shown.stdout
     assert all(state in shown.stdout for state in ("first", "CC", "CD", "DD"))

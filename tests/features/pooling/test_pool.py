@@ -17,6 +17,7 @@ from tests.cli.in_process import Call, Done, caller
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Exact, mean_of
 from ostrom.data.manifests import changes, settings_of, study_hash, study_keys
+from ostrom.features.pooling.forest import forest_rows
 from ostrom.features.pooling.labs import Lab, LabPool, _moderated, _pool, refuse_other_studies, variance_of
 from ostrom.features.pooling.random_effects import fitted, pooled
 from ostrom.ground.errors import UsageError
@@ -267,3 +268,14 @@ def test_a_pool_as_plain_data_with_and_without_each_lab() -> None:
     )
     both = LabPool({}, labs, {}, pooled, (pooled, pooled), ()).as_dict()
     assert both["labs"][0]["without"] == {"value": 0.4, "low": 0.1, "high": 0.7} and alone["moderators"] == []
+
+
+def test_a_forest_has_the_runs_the_mean_and_a_further_run() -> None:
+    lab = SimpleNamespace(name="one", estimate=SimpleNamespace(value=0.2, low=0.1, high=0.3))
+    mean = SimpleNamespace(value=0.5, low=0.4, high=0.6, prediction=(0.0, 1.0))
+    rows = forest_rows(SimpleNamespace(labs=(lab, lab), pooled=mean))  # type: ignore[arg-type]
+    assert [(row["label"], row["mean"], row["low"], row["high"]) for row in rows] == [
+        ("one", 0.2, 0.1, 0.3), ("one", 0.2, 0.1, 0.3), ("pooled", 0.5, 0.4, 0.6), ("a further run", 0.5, 0.0, 1.0),
+    ]  # fmt: skip
+    mean.prediction = None
+    assert [row["series"] for row in forest_rows(SimpleNamespace(labs=(), pooled=mean))] == ["pooled"]  # type: ignore[arg-type]

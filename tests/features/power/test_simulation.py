@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.intervals import Limits
+from ostrom.features.power.command import _seeds, _where, duration
 from ostrom.features.power.plan import _smallest
 from ostrom.features.power.simulation import (
     FULL,
@@ -143,3 +144,25 @@ def test_a_correlation_is_taken_from_enough_pairs_within_conditions() -> None:
         for x, y in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] * 2
     ]
     assert found(apart, [0] * 8 + [1] * 8) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "unknown"), (59.4, "59 s"), (60, "1 min"), (3599, "60 min"), (3600, "1.0 h"), (86_399, "24.0 h"),
+        (86_400, "1.0 days"),
+    ],
+)  # fmt: skip
+def test_a_time_in_words(seconds: float | None, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_numbers_of_seeds_are_sorted_whole_and_bounded() -> None:
+    assert _seeds("10, 2,,10,1", 10) == [1, 2, 10]
+    for wrong in ("", "0", "11", "2.5", "x", "2;3"):
+        with pytest.raises(UsageError, match=f"whole numbers from 1 to 10.*found '{wrong}'"):
+            _seeds(wrong, 10)
+    assert _where(["game = a, b", "k=1"]) == {"game": ["a", "b"], "k": ["1"]}
+    for wrong in ("game", "=a", "game= "):
+        with pytest.raises(UsageError, match=r"column=level\[,level\]"):
+            _where([wrong])

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,8 @@ from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.references import published_rows
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Comparison, Line, compare_run, references
-from ostrom.replications.coopeval.figures import mechanism_of
+from ostrom.replications.coopeval.figures import FOUR, TYPES, mechanism_of
+from ostrom.replications.coopeval.reference import _missing, _settings
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
@@ -244,3 +247,32 @@ def test_every_published_row_is_compared_or_named() -> None:
     ]
     assert len(figures) == 726 - len(left) and len(left) == 20
     assert {r["value"] for r in left} == {"3.5"}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "games", "types", "lines"),
+    [
+        ("Repetition|window 2", 4, TYPES, ["the mean of all ranks"]),
+        ("Repetition", 4, TYPES, ["the mean of all ranks", "the ablations"]),
+        ("Repetition|window 2", 3, TYPES, ["the run has no ", "the mean of all ranks"]),
+        ("Repetition|window 2", 4, TYPES - 1, [f"(the run has {TYPES - 1})"]),
+        ("Repetition|window 2", 4, TYPES + 1, [f"(the run has {TYPES + 1})"]),
+        (
+            "Reputation-|window 2",
+            4,
+            TYPES,
+            ["the mean of all ranks", "no fitness and no ranks for reputation"],
+        ),
+        ("Contracting|window 2", 4, TYPES, ["the mean of all ranks", "amounts are bounded here"]),
+    ],
+)
+def test_what_a_run_cannot_have_is_told_group_by_group(
+    mechanism: str, games: int, types: int, lines: list[str]
+) -> None:
+    played = sorted(FOUR)[:games]
+    points = [SimpleNamespace(mechanism=mechanism, game=g, type=str(t)) for g in played for t in range(types)]
+    found: Any = SimpleNamespace(points=points, payable=FOUR)
+    told = list(_missing(found))
+    assert len(told) == len(lines) and all(part in line for part, line in zip(lines, told, strict=True)), told
+    figures: Any = [SimpleNamespace(cell=("Repetition", "", "window 2"))]
+    assert len(list(_settings(found, figures))) == (mechanism != "Repetition|window 2")
