@@ -13,6 +13,7 @@ import ostrom
 from ostrom.api.threads import in_a_thread
 from ostrom.data.tables import export_rows
 from ostrom.ground.errors import OstromError, UsageError
+from ostrom.models.providers import scripted
 from ostrom.studies.run import open_run as open_folder
 
 STUDY: dict[str, Any] = {
@@ -119,3 +120,16 @@ def test_a_run_is_asked_for_its_tables_state_and_files(tmp_path: Path) -> None:
     assert all("of 4" not in (note or "") for note in whole.estimate("cooperation", by=["agent"])["note"])
     slope = whole.contrast("cooperation", "agent", "tft - all_d")
     assert slope["value"].to_list() == [pytest.approx(slope["value"][0])] and slope["value"][0] > 0
+
+
+def test_matches_that_were_skipped_are_over_too(tmp_path: Path) -> None:
+    study = {
+        "name": "s", "game": "chicken", "types": {"a": "scripted/rubbish"}, "seating": "self", "seeds": 2,
+        "invalid": {"retries": 0, "policy": "skip-match"},
+    }  # fmt: skip
+    scripted.register("rubbish", "nothing")
+    try:
+        run = ostrom.play(study, runs=tmp_path, progress=False)
+    finally:
+        scripted.unregister("rubbish")
+    assert repr(run) == "<Run s: 2 of 2 matches played>"

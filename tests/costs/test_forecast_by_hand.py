@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from ostrom.costs.forecast import (
     Forecast,
     Measured,
     PerCall,
+    add_up,
     assumptions,
     forecast,
     measured_of,
@@ -22,7 +24,8 @@ from ostrom.costs.forecast import (
 )
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
 from ostrom.costs.rehearsal import CHARACTERS
-from ostrom.engine.plan import Budget
+from ostrom.engine.plan import Budget, Seated
+from ostrom.memory import memories
 from ostrom.models.providers import scripted
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -105,6 +108,24 @@ def _both(model: str) -> float:
 
 
 PER_TOKEN = {"lab/own": {"input": 1e6, "output": 2e6, "batch": 0.5}}
+
+
+def test_scripts_and_players_with_a_tree_take_no_calls_and_notes_take_their_own() -> None:
+    model: dict[str, Any] = {"model": "lab/own", "style": "direct"}
+    configs = [
+        model,
+        {"strategy": "grim"},
+        {**model, "tree": "auto", "params": {"temperature": 0}},
+        {**model, "memory": "asked:2"},
+    ]
+    rules = SimpleNamespace(
+        spreads=False, most_decisions=lambda _: 10, longest_history=lambda _: 4, decisions_of=lambda *_: 5
+    )
+    players = tuple(Seated("p", AgentConfig(**config)) for config in configs)
+    unit: Any = SimpleNamespace(mechanism=rules, game=None, players=players)
+    told = add_up(Forecast(), [unit], lambda *_: PerCall(100, 20, 50), PER_TOKEN, times=2)
+    notes = memories.build("asked:2").most_notes(4)
+    assert notes > 0 and (told.decisions, told.calls) == (20, 2 * (5 + 5 + notes))
 
 
 def test_sums_of_ten_calls_by_hand() -> None:

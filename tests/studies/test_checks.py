@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from ostrom.agents.config import AgentConfig
+from ostrom.engine.plan import Seated
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError, UsageError
+from ostrom.mechanisms import mechanisms
 from ostrom.studies.checks import (
     RULES,
     check_asking,
@@ -19,6 +21,7 @@ from ostrom.studies.checks import (
     check_divisible,
     check_policy_action,
     check_spreading,
+    check_strategies,
 )
 from ostrom.studies.factors import Factor, Level
 
@@ -131,3 +134,13 @@ def test_what_is_one_whole_cannot_be_divided(given: tuple[bool, bool, int], word
     check_divisible("--shard", False, False, 0)
     with pytest.raises(UsageError, match=words):
         check_divisible("--shard", *given)
+
+
+def test_a_script_is_asked_for_the_moves_of_its_own_seat() -> None:
+    game, rules = build_game("ultimatum"), mechanisms.build({"name": "repetition", "rounds": 2})
+    other = Seated("other", AgentConfig(strategy="random"))
+    accepts = Seated("accepts", AgentConfig(strategy={"name": "script", "moves": ["accept", "accept"]}))
+    check_strategies(game, rules, [[other, accepts]], "s")
+    with pytest.raises(StudyError) as refused:
+        check_strategies(game, rules, [[accepts, other]], "s")
+    assert refused.value.key == "types.accepts.strategy"

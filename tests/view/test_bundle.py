@@ -23,7 +23,7 @@ from ostrom.models.base import Reply, Request, Usage
 from ostrom.reports.card import findings
 from ostrom.studies.run import open_run
 from ostrom.view import bundle as making
-from ostrom.view.bundle import bundle
+from ostrom.view.bundle import LONGEST, Cleaner, _packed, bundle
 
 SECRET = "opensesame-7f3a9c2b41d8e6"
 ODD = "quick<brown>&fox-91"
@@ -206,3 +206,30 @@ def test_nothing_that_a_person_wrote_is_copied(tmp_path: Path) -> None:
     assert "☕".encode() not in everything and b"hello" not in everything
     assert "people took part" in made.without_report and not (tmp_path / "out" / "report").exists()
     assert (made.matches, made.without_words) == (2, 1) and made.decisions > 4
+
+
+def test_a_text_is_masked_and_cut_and_what_is_cut_is_counted() -> None:
+    clean = Cleaner((SECRET,))
+    assert clean.text("x" * LONGEST) == "x" * LONGEST and clean.masked == 0
+    cut = clean.text("x" * (LONGEST + 1))
+    assert cut == "x" * LONGEST + "\n[1 more characters are left out of this copy]"
+    found = clean.data({f"a {SECRET}": (SECRET, 3, None)})
+    assert SECRET not in str(found) and next(iter(found.values()))[1:] == [3, None] and clean.masked == 2
+
+
+@pytest.mark.parametrize(
+    ("new", "before", "packed"),
+    [
+        ("a\nb\nc", None, ["user", "a\nb\nc"]),
+        ("a\nb\nc", ["system", "a\nb\nc"], ["user", "a\nb\nc"]),
+        ("a\nb\nc", ["user", "a\nb\nc"], ["user", 3, 0]),
+        ("a\nb\nc\nd", ["user", "a\nb\nc"], ["user", 3, 0, "d"]),
+        ("a\nb\nx\nc", ["user", "a\nb\nc"], ["user", 2, 1, "x"]),
+        ("a\nx\nc", ["user", "a\nb\nc"], ["user", "a\nx\nc"]),
+        ("a\nb", ["user", "a\nb"], ["user", "a\nb"]),
+    ],
+)
+def test_of_messages_that_repeat_three_lines_only_what_is_new_is_kept(
+    new: str, before: list[str] | None, packed: list[Any]
+) -> None:
+    assert _packed(["user", new], before) == packed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from ostrom.engine.folder import Folder
 from ostrom.ground.errors import UsageError
 from ostrom.view import runs
+from ostrom.view.beside import _first_place, _prompts, aligned, first_difference
 from ostrom.view.calls import changes, folded
 from ostrom.view.render import compact, duration, lanes, money, odds, payment, query, size, spark
 from ostrom.view.states import RunGauge, in_flight
@@ -215,3 +217,38 @@ def test_the_address_of_a_run_chooses_its_heat_table(
     alone = {**found, "columns": {"arm": ["a"]}, "measure": None}
     plain = runs._choice(Request({"type": "http", "headers": [], "query_string": b""}), alone)
     assert (plain["measure"], plain["rows"], plain["columns"]) == ("first", "arm", "")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "place"),
+    [
+        (["CCD", "CCC"], ["CCD", "CCC"], None), (["CC"], ["CCD"], 2), (["CCD"], ["CC"], 2), (["CD"], ["DD"], 0),
+        (["C"], ["C", "D"], 0), (None, None, None), (None, ["C"], 0),
+    ],
+)  # fmt: skip
+def test_the_first_action_that_differs_between_two_matches(left: Any, right: Any, place: int | None) -> None:
+    assert first_difference({"strips": left}, {"strips": right}) == place
+
+
+def test_steps_stand_beside_each_other_with_the_first_player_who_answered_otherwise() -> None:
+    def step(number: int, *answers: str) -> dict[str, Any]:
+        told = [[{"kind": "act", "answer": answer, "action": answer, "note": object()}] for answer in answers]
+        return {"step": number, "players": dict(enumerate(told, 1))}
+
+    left, right = [step(0, "C", "D"), step(1, "C", "C")], [step(1, "C", "D"), step(0, "C", "D"), step(2, "D")]
+    rows = list(aligned(left, right))
+    assert [differs for _, _, differs in rows] == [False, True, True]
+    assert rows[1][0]["step"] == rows[1][1]["step"] == 1 and rows[2][0] is None
+    assert _first_place({"left": rows[1][0], "right": rows[1][1]}) == (1, 2)
+    assert _first_place({"left": None, "right": rows[2][1]}) == (2, 1)
+
+
+def test_prompts_are_told_apart_by_what_the_other_side_was_not_told() -> None:
+    def said(*texts: str) -> Any:
+        sent = [SimpleNamespace(role="user", content=SimpleNamespace(text=text)) for text in texts]
+        return [SimpleNamespace(messages=sent)]
+
+    left, right = _prompts([said("a b\n", "more"), said("a c\n")])
+    assert left == [("user", [("a ", False), ("b\n", True)]), ("user", [("more", False)])]
+    assert right == [("user", [("a ", False), ("c\n", True)])]
+    assert _prompts([[], said("a")]) == [[], [("user", [("a", False)])]]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from ostrom.agents.base import Missed
 from ostrom.answers import Answer
-from ostrom.features.seats.chair import Chair
+from ostrom.features.seats.chair import LONGEST_ANSWER, Chair, OpenDecision, Told
+from ostrom.features.seats.server import at_seats
 from ostrom.models.base import Message, Reply, Request
 
 
@@ -128,3 +131,77 @@ def test_a_chair_may_be_closed_while_an_answer_is_on_its_way() -> None:
         acting.cancel()
 
     asyncio.run(play())
+
+
+def test_an_answer_has_so_many_characters_at_the_most() -> None:
+    async def play() -> None:
+        chair = Chair(1)
+        chair.begin(0, 60, "")
+        question = asking(chair, 0, "one")
+        await chair.look()
+        refused = await chair.act("x" * (LONGEST_ANSWER + 1))
+        assert refused.state == "refused" and f"(found {LONGEST_ANSWER + 1:,})" in refused.text
+        acting = asyncio.create_task(chair.act("x" * LONGEST_ANSWER))
+        assert len((await question).text) == LONGEST_ANSWER
+        acting.cancel()
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("own_match", [True, False])
+def test_who_leaves_or_misses_frees_a_seat_unless_its_process_has_one_match(own_match: bool) -> None:
+    async def play() -> None:
+        left, missed = Chair(1, own_match=own_match), Chair(1, own_match=own_match)
+        for chair in (left, missed):
+            chair.begin(0, 60, "")
+            asked = asking(chair, 0, "one")
+            await chair.look()
+            asked.cancel()
+        left.leave()
+        missed.decided(0, Answer(None, "missed"))
+        assert (left.heard, missed.heard) == (own_match, own_match)
+        missed.begin(0, 60, "")  # the same match goes on, and its clock with it
+        now, before = missed._turns[0], OpenDecision(9.0, "")
+        assert now is not None and now.clock is not None
+        now.clock.cancel()
+        before.miss("first")
+        before.miss("second")
+        assert before.late == "first"
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(("closed", "states"), [(False, ["match_over", "wait"]), (True, ["run_over"])])
+def test_a_match_that_is_broken_off_is_told_while_there_are_more(closed: bool, states: list[str]) -> None:
+    async def play() -> None:
+        chair = Chair(1)
+        chair.begin(0, 60, "")
+        asked = asking(chair, 0, "one")
+        await chair.look()
+        asked.cancel()
+        if closed:
+            chair.close("over")
+        chair.ended(0, None, whole=False)
+        told = [await chair.look(0) for _ in states]
+        assert [one.state for one in told] == states
+        assert closed or told[0].text == "The match is over. It was broken off."
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    ("seats", "arguments", "text"),
+    [
+        ((4,), {}, "look at 4"), ((1, 3), {"seat": 3}, "look at 3"), ((1, 3), {}, "seat must be one of 1, 3."),
+        ((1, 3), {"seat": 2}, "(yours: 1, 3)"), ((1, 3), {"seat": True}, "(yours: 1, 3)"),
+        ((1, 3), {"seat": "3"}, "(yours: 1, 3)"),
+    ],
+)  # fmt: skip
+def test_a_call_names_one_of_ones_own_seats(
+    seats: tuple[int, ...], arguments: Mapping[str, Any], text: str
+) -> None:
+    async def at(seat: int, name: str) -> Told:
+        return Told("taken", f"{name} at {seat}")
+
+    call = at_seats({seat: lambda name, _, seat=seat: at(seat, name) for seat in seats})  # type: ignore[misc]
+    assert text in asyncio.run(call("look", arguments)).text

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.features.societies.charts.network import NetworkOverTime
+from ostrom.features.societies.charts.network import NetworkOverTime, _picked
 from ostrom.features.societies.networks import (
     Seen,
     assortment,
@@ -87,3 +87,17 @@ def test_what_can_be_drawn(given: dict[str, Any]) -> None:
 def test_what_cannot_be_drawn_is_refused(given: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         NetworkOverTime(**given)
+
+
+def test_rounds_that_are_asked_for_and_played_are_drawn_or_four_or_the_last() -> None:
+    assert _picked([1, 2, 3], [3, 9, 1]) == [3, 1] and _picked([1, 2, 3], [9]) == [3]
+    assert _picked(range(1, 11), None) == [1, 4, 7, 10]
+
+
+def test_a_member_is_what_it_did_or_what_it_plays_as() -> None:
+    society = seen(CHAIN, p1=True, p2=False, p3=None)
+    action, kind = NetworkOverTime(), NetworkOverTime(colour="type")
+    assert [action._is(society, player) for player in (1, 2, 3, 4)] == [
+        "cooperates", "does not cooperate", "does not cooperate", "sits out",
+    ]  # fmt: skip
+    assert [kind._is(society, player) for player in (1, 4)] == ["x", "sits out"]

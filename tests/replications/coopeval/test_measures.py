@@ -317,6 +317,9 @@ def test_tallies_by_hand() -> None:
         "wins": {(0, 1): [0, 1], (0, 2): [1, 1]}, "signs": {(0, 1): [1, 1], (0, 2): [0, 1]},
         "in_force": {(0, 1): [0, 1], (0, 2): [0, 1]},
     }  # fmt: skip
+    mediated = [{"match": 0, "player": s, "seat": s, "facts": '{"delegated":[false,true]}'} for s in (1, 2)]
+    acts = [{**who, "kind": "act", "answer": "cooperate"} for who in (x, y)]
+    assert tallies(acts, mediated) == {"delegates": {(0, 1): [0, 1], (0, 2): [1, 1]}}
 
 
 @pytest.mark.parametrize(
