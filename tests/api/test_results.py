@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,10 +135,11 @@ def test_a_panel_that_cannot_be_drawn_is_raised(tmp_path: Path, monkeypatch: pyt
 def test_a_trend_is_asked_for_with_its_scale_its_level_and_its_groups(tmp_path: Path) -> None:
     study = {**STUDY, "name": "s", "types": {"a": "random:0.5", "b": "random:0.9"}, "seeds": 3}
     run = ostrom.play(study, runs=tmp_path, progress=False)
-    for options in ({"log": True, "level": 0.8}, {"by": ["agent"]}, {"where": {"agent": "a"}}):
+    asked: list[dict[str, Any]] = [{"log": True, "level": 0.8}, {"by": ["agent"]}, {"where": {"agent": "a"}}]
+    for options in asked:
         with run.data() as data:
-            expected = trend(data, "cooperation", "seat", **options)  # type: ignore[arg-type]
-        found = run.trend("cooperation", "seat", **options)  # type: ignore[arg-type]
+            expected = trend(data, "cooperation", "seat", **options)
+        found = run.trend("cooperation", "seat", **options)
         assert found["value"].to_list() == [one.value for one in expected]
         assert found["low"].to_list() == [one.low for one in expected]
     assert found["over"].to_list() == ["seat"]

@@ -170,7 +170,12 @@ def test_a_trend_runs_from_the_lowest_to_the_highest_level(
 ) -> None:
     slope = estimated({}, Exact(2.0), 3, "match")
     asked = list[Any]()
-    monkeypatch.setattr("ostrom.reports.answers.trend", lambda *_, log: [asked.append(log) or slope])
+
+    def trend(*_: Any, log: Any) -> list[Estimate]:
+        asked.append(log)
+        return [slope]
+
+    monkeypatch.setattr("ostrom.reports.answers.trend", trend)
     monkeypatch.setattr("ostrom.reports.answers.varied", lambda _: [])
     ((_, what, found, kind),) = _trend(data(), SHARE, "k", levels)
     assert asked == [log] and found.value == pytest.approx(2 * reach) and kind == "trend"
