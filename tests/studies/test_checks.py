@@ -144,3 +144,23 @@ def test_a_script_is_asked_for_the_moves_of_its_own_seat() -> None:
     with pytest.raises(StudyError) as refused:
         check_strategies(game, rules, [[accepts, other]], "s")
     assert refused.value.key == "types.accepts.strategy"
+
+
+@pytest.mark.parametrize(
+    ("moves", "fits"),
+    [
+        ([50, 50], True),
+        ([1000, 50], False),
+        ([50, 1000], True),
+        (["accept", 50], False),
+        ([50, "accept"], False),
+    ],
+)
+def test_after_the_first_move_only_what_could_never_fit_is_refused(moves: list[Any], fits: bool) -> None:
+    game, rules = build_game("ultimatum"), mechanisms.build({"name": "repetition", "rounds": 2})
+    players = [Seated("a", AgentConfig(strategy={"name": "script", "moves": moves})), seated(strategy=None)]
+    if fits:
+        check_strategies(game, rules, [players], "s")
+    else:
+        with pytest.raises(StudyError, match="which is not an option here"):
+            check_strategies(game, rules, [players], "s")

@@ -83,6 +83,7 @@ GOOD = "SELECT match, player, cooperation AS value FROM matches"
         (lambda: own(GOOD, bounds=(0.0, 2.0)), "a share lies between 0 and 1"),
         (lambda: own(GOOD, scale="points", bounds=(2.0, 1.0)), "out of order"),
         (lambda: own("SELECT match, player, 2 AS value FROM matches"), "beyond its bounds"),
+        (lambda: own("SELECT match, player, -1 AS value FROM matches"), "beyond its bounds"),
         (lambda: own("SELECT match, cooperation AS value FROM matches"), "two values for"),
         (lambda: own("SELECT match, 'x' AS value FROM matches GROUP BY match"), "value 'x'"),
         (lambda: own("SELECT match, 0.5 AS worth FROM matches GROUP BY match"), "no column 'value'"),

@@ -75,13 +75,21 @@ def population(generation: int, genomes: list[list[str]], begun: list[list[str]]
 
 def test_scores_stand_in_four_bins_of_similarity(monkeypatch: pytest.MonkeyPatch) -> None:
     founder = ["a b c d"]
-    genomes = [founder, ["a b c"], ["a b"], ["a"], ["x"], ["a b c d"]]
-    one = population(0, genomes, [founder] * 6)
+    genomes = [
+        founder,
+        ["a b c"],
+        ["a b"],
+        ["a"],
+        ["x"],
+        ["a b c d"],
+        ["a b x"],
+    ]  # the last shares 2 words of 5
+    one = population(0, genomes, [founder] * 7)
     monkeypatch.setattr(module, "populations", lambda _: [one])
-    rows = [{"match": 10, "player": player, "score": float(player)} for player in range(1, 7)]
+    rows = [{"match": 10, "player": player, "score": float(player)} for player in range(1, 8)]
     found = list(scores_at_similarity(SimpleNamespace(records=lambda _: rows)))  # type: ignore[arg-type]
     assert [(each["similarity"], each["value"], each["weight"]) for each in found] == [
-        (BINS[0], 5.0, 1), (BINS[1], 4.0, 1), (BINS[2], 3.0, 1), (BINS[3], (1 + 2 + 6) / 3, 3),
+        (BINS[0], 5.0, 1), (BINS[1], (4 + 7) / 2, 2), (BINS[2], 3.0, 1), (BINS[3], (1 + 2 + 6) / 3, 3),
     ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ from ostrom.data.rundata import RunData, run_data
 from ostrom.games import build_game
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.validation import validate
+from ostrom.mechanisms import mechanisms
 from ostrom.replications.coopeval.conduct import action_shares, conduct_rates, tallies
+from ostrom.replications.coopeval.incentives import continuation_of
 from ostrom.replications.coopeval.scores import (
     Point,
     Scale,
@@ -338,3 +341,20 @@ def test_a_score_beyond_its_bounds_takes_them_from_its_cell_alone(
     ends = [(p.bounds, p.score_bounds) for p in _bounded([sure, tried, other])]
     whole = ((0.0, 1.0), (0.0, 5.0))
     assert ends == ([whole] * 3 if kept else [((None, None), (None, None))] * 2 + [whole])
+
+
+@pytest.mark.parametrize(
+    ("told", "answer"),
+    [
+        ({"told_continuation": 0.5}, "yes"),
+        ({"told_continuation": 0.49}, "no"),
+        ({"discount": 0.5}, "yes"),
+        ({}, "unknown"),
+    ],
+)
+def test_cooperation_needs_the_least_continuation_and_no_more(told: dict[str, float], answer: str) -> None:
+    game = build_game({"name": "prisoners_dilemma", "preset": "coopeval"})  # 0.5 is the least that it needs
+    rules = mechanisms.build({"name": "repetition", "rounds": 5, **told})
+    unit: Any = SimpleNamespace(game=game, mechanism=rules, cell={})
+    found = continuation_of(unit)
+    assert (found.needed, found.answer) == (pytest.approx(0.5), answer)

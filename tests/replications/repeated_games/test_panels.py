@@ -12,6 +12,7 @@ from ostrom.features.robustness.robustness import wordings
 from ostrom.games.ordinal import ordinal_game
 from ostrom.ground.errors import OstromError
 from ostrom.models.providers.scripted import register
+from ostrom.replications.repeated_games.pairs import _shown
 from ostrom.reports import Drawn, Table, build_report
 from ostrom.reports.declared import panel_of, panels
 from ostrom.reports.exhibits.declared import exhibits_of
@@ -346,3 +347,11 @@ def test_a_whole_report_is_drawn_without_a_failure(played: Played) -> None:
     quick = [{"name": n, "resamples": 100} if n.startswith("inference") else n for n in OURS]
     report = build_report(played(**{**TOURNAMENT, "report": {"panels": quick}}))
     assert report.failures == ()
+
+
+def test_maps_show_defection_only_where_all_pairs_can_cooperate() -> None:
+    dilemma: dict[str, Any] = dict.fromkeys(["defection1", "defection2", "score1", "coordination"])
+    other: dict[str, Any] = dict.fromkeys(["coordination", "favourite1", "score1", "defection1"])
+    assert _shown({("a", "b"): dilemma}) == ("defection", "score")
+    assert _shown({("a", "b"): dilemma, ("a", "c"): other}) == ("coordination", "favourite", "score")
+    assert _shown({("a", "c"): {"score1": other["score1"]}}) == ("score",)
