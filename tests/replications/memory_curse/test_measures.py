@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.replications.memory_curse.published_rates import published_penalties, published_regimes
 
 from ostrom.analysis.claims import references
+from ostrom.analysis.estimate import estimated
+from ostrom.analysis.intervals import Exact
 from ostrom.analysis.references import number, published_rows
 from ostrom.replications.memory_curse.played import role
-from ostrom.replications.memory_curse.regimes import regime
+from ostrom.replications.memory_curse.regimes import STEP, _Changes, _seeds, regime
 from ostrom.replications.memory_curse.results import forward_link, largest
 
 
@@ -133,3 +138,28 @@ def test_the_prose_that_contradicts_table_13_is_a_doubt() -> None:
     ]
     assert printed.model == "Llama-3.3-70B" and printed.cell[3] == "2"
     assert "95.87" in printed.doubts[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "sign"),
+    [(2 * STEP, 0), (-2 * STEP, 0), (2 * STEP + 0.01, 1), (-2 * STEP - 0.01, -1), (0.0, 0), (None, None)],
+)
+def test_a_change_is_none_up_to_twice_the_step(change: float | None, sign: int | None) -> None:
+    pair = ("game", "reasoned", "a")
+    known: dict[Any, Any] = {} if change is None else {pair: estimated({}, Exact(change), 3, "match")}
+    changes = _Changes(None, 0.95)  # type: ignore[arg-type]
+    changes.known[80, 2] = known
+    assert changes.sign(pair, 80, 2) == sign and changes.sign(pair, 2, 2) == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "more"),
+    [(0.9, 0.7, 1.0, 16 - 4), (0.4, 0.2, 0.6, 0), (0.5, 0.2, 0.8, None), (0.9, None, None, None)],
+)
+def test_more_matches_put_a_border_outside_of_an_interval(
+    value: float, low: float | None, high: float | None, more: int | None
+) -> None:
+    """Half a width of 0.2 and a gap of 0.1: twice as near takes four times as many matches."""
+    one: Any = SimpleNamespace(value=value, low=low, high=high, n=4)
+    border = 0.8 if value == 0.9 else 0.5 if value == 0.5 else 0.6
+    assert _seeds(one, border) == more

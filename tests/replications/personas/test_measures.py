@@ -20,8 +20,9 @@ from ostrom.games import Game, build_game
 from ostrom.games.scenarios import scenarios
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import OstromError
+from ostrom.replications.personas import effects as effects_module
 from ostrom.replications.personas import reference
-from ostrom.replications.personas.effects import CELLS, effects, effects_of_counts, logistic
+from ostrom.replications.personas.effects import CELLS, FEW_CLUSTERS, effects, effects_of_counts, logistic
 from ostrom.replications.personas.profiles import Played, describe, of_type, types_in
 from ostrom.replications.personas.rates import distances, rates, regrets, role_shares
 
@@ -274,3 +275,15 @@ def test_a_contradiction_of_the_paper_in_one_line() -> None:
     assert reference.selects({"a": "1"}, {"a": 1, "b": 2}) and not reference.selects(
         {"a": "1", "b": "1"}, {"a": 1, "b": 2}
     )
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "covariance"), [(FEW_CLUSTERS - 1, "bias_reduced"), (FEW_CLUSTERS, "robust")]
+)
+def test_errors_are_reduced_in_bias_where_scenarios_are_few(
+    scenarios: int, covariance: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [(cell, SimpleNamespace(scenario=n), True) for n in range(scenarios) for cell in CELLS]
+    monkeypatch.setattr(effects_module, "_rows", lambda *_: rows)
+    monkeypatch.setattr(effects_module, "gee_logistic", lambda *_, **given: given["covariance"])
+    assert logistic([]) == covariance  # type: ignore[comparison-overlap]
