@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ostrom.costs.forecast import forecast
-from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
+from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, Lengths
+from ostrom.costs.rehearsal import rehearsed
 from ostrom.mechanisms.protocol import Decision
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -42,3 +43,14 @@ def test_preparations_are_rehearsed_first() -> None:
         asked: dict[int, list[Decision]] = rehearse(plan, unit, enough=4)
         kinds = Counter(d.kind for decisions in asked.values() for d in decisions)
         assert kinds["vote"] and kinds["act"] and set(asked) == set(range(len(unit.players)))
+
+
+@pytest.mark.parametrize(("game", "exact"), [("centipede", False), ("ultimatum", True)])
+def test_a_game_that_may_end_early_is_not_taken_for_one_that_never_does(game: str, exact: bool) -> None:
+    agent = {"model": "openai/gpt-test", "style": "direct", "params": {"max_tokens": 50}}
+    for seed in range(3):  # the first course of one of them is the longest
+        study = {"name": "s", "game": game, "seed": seed, "types": {"m": agent}, "seating": "self"}
+        plan = StudyPlan(load_study(study))
+        found = rehearsed(plan, plan.unit(0), Lengths())
+        assert (found.exact, found.varies) == (exact, not exact)
+        assert (found.decisions == plan.unit(0).mechanism.most_decisions(plan.unit(0).game)) is exact

@@ -512,10 +512,10 @@ def _run(work: Any) -> Any:
 def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehearsal:
     """Rehearse a unit of one of so many cells, with the lengths that were measured."""
     match = _Match(plan, unit, lengths, longest=False)
-    match.rehearse(1)
-    rules = unit.mechanism
-    most = match.rules.most_decisions(unit.game)
-    exact = match.decisions(0) >= most and not rules.spreads and not unit.game.stateful
+    rules, most = unit.mechanism, match.rules.most_decisions(unit.game)
+    match.rehearse(1 if unit.game.has_table or rules.society else 3)  # one may be the longest by chance
+    counts = [match.decisions(number) for number in range(len(match.asked))]
+    exact = min(counts) >= most and not rules.spreads and not unit.game.stateful
     again = not exact and not rules.society
     if not exact:  # societies have many members, and many cells, which make up for times
         enough = TIMES if again else REHEARSED_IN_ALL // (cells * match.decisions(0))
