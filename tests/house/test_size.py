@@ -36,7 +36,7 @@ MOST: dict[str, Size] = {
     "engine": Size(28, 5_194),
     "data": Size(5, 616),
     "analysis": Size(34, 4_228),
-    "reports": Size(33, 2_773),
+    "reports": Size(33, 2_776),
     "studies": Size(19, 2_246),
     "costs": Size(8, 1_147),
     "api": Size(5, 552),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=623, statements=60_033)
+WHOLE = Size(files=623, statements=60_036)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
