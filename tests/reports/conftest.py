@@ -12,7 +12,7 @@ import pytest
 
 from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.play_options import PlayOptions
-from ostrom.reports import build_report
+from ostrom.reports.build import build_report
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 

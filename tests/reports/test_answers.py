@@ -9,8 +9,8 @@ import pytest
 
 from ostrom.analysis.estimate import contrast, estimate, trend
 from ostrom.models.providers import scripted
-from ostrom.reports import build_report
 from ostrom.reports.answers import NO, OPEN, YES, answers, facts, headline_measure, settings
+from ostrom.reports.build import build_report
 from ostrom.reports.card import findings, first_chart
 from ostrom.reports.charts.curve import Curve
 

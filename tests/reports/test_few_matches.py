@@ -12,8 +12,8 @@ import pytest
 
 from ostrom.analysis.estimate import estimate
 from ostrom.ground.errors import UsageError
-from ostrom.reports import build_report
 from ostrom.reports.axes import share_ticks
+from ostrom.reports.build import build_report
 from ostrom.reports.cells import INTERVALS, drawn_values, marks_told
 from ostrom.reports.declared import panel_of
 from ostrom.reports.figures import both_widths, render

@@ -13,8 +13,8 @@ from ostrom.analysis.intervals import mean_of
 from ostrom.ground.errors import RateLimited, ServerFailed
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers import scripted
-from ostrom.reports import Drawn, Table
 from ostrom.reports.declared import DeclaredFigure, panel_of, panels
+from ostrom.reports.panel import Drawn, Table
 from ostrom.reports.rounds import MOST_LINES, CooperationOverRounds, RoundCurve, _band_of, curves_over_rounds
 from ostrom.reports.theme import PALETTE, colours
 
@@ -240,7 +240,7 @@ def test_data_quality_counts_what_went_wrong(played: Played, shaky: None) -> Non
 
 @pytest.mark.slow
 def test_a_run_with_only_invalid_answers_is_drawn_and_marked(played: Played, shaky: None) -> None:
-    from ostrom.reports import build_report
+    from ostrom.reports.build import build_report
 
     from .conftest import page_of
 

@@ -8,7 +8,7 @@ import pytest
 
 from ostrom.data.rundata import run_data
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports import build_report
+from ostrom.reports.build import build_report
 from ostrom.reports.card import calls_table, made_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play

@@ -15,9 +15,9 @@ from ostrom.data.rundata import RunData
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.models.providers import scripted
-from ostrom.reports import DEFAULT_PANELS, Drawn, Panel, build_report, chosen_panels
-from ostrom.reports.build import _write
+from ostrom.reports.build import DEFAULT_PANELS, _write, build_report, chosen_panels
 from ostrom.reports.declared import panels
+from ostrom.reports.panel import Drawn, Panel
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 

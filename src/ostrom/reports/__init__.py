@@ -4,17 +4,3 @@ A panel is an entry of ``panels.yaml`` (``ostrom.reports.declared``) or an entry
 ``ostrom.panels``; the registry is ``ostrom.reports.declared.panels``. A study names the panels it wants and their
 parameters under ``report.panels``.
 """
-
-from ostrom.reports.build import DEFAULT_PANELS, Report, build_report, chosen_panels
-from ostrom.reports.panel import Drawn, Figure, Panel, Table
-
-__all__ = [
-    "DEFAULT_PANELS",
-    "Drawn",
-    "Figure",
-    "Panel",
-    "Report",
-    "Table",
-    "build_report",
-    "chosen_panels",
-]

@@ -72,7 +72,10 @@ class Renderer(AbstractContextManager["Renderer"]):
 
 def main() -> None:
     """Draw until no more is asked for."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends this process without a word
+    if (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    ):  # else whoever started it ignores Ctrl-C
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not stand between answers
     for line in sys.stdin.buffer:
@@ -81,5 +84,8 @@ def main() -> None:
             answer = {"svg": drawn.svg, "png": base64.b64encode(drawn.png).decode(), "shown": drawn.shown}
         except Exception as error:
             answer = {"problem": one_line(f"{type(error).__name__}: {error}")}
-        out.write(orjson.dumps(answer, option=orjson.OPT_PASSTHROUGH_SUBCLASS, default=str) + b"\n")
-        out.flush()
+        try:
+            out.write(orjson.dumps(answer, option=orjson.OPT_PASSTHROUGH_SUBCLASS, default=str) + b"\n")
+            out.flush()
+        except BrokenPipeError:  # the report was killed
+            os._exit(1)

@@ -551,9 +551,9 @@ class StudyPlan(Plan):
 
     def _sample(self) -> Iterator[tuple[int, Cell]]:
         if self.cells <= CHECK_ALL:
-            yield from ((number, self._build_cell(number)) for number in range(self.cells))
+            yield from ((number, self._cell(number)) for number in range(self.cells))
             return
-        yield from ((number, self._build_cell(number)) for number in self.grid.covering())
+        yield from ((number, self._cell(number)) for number in self.grid.covering())
 
     def _find_models(self) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
         """All model clients of the study; one with two sets of settings is refused."""

@@ -21,7 +21,7 @@ MOST_OPEN = 6
 """Runs that stay open; each holds its plan in memory."""
 LOOK_AGAIN = 5.0
 """Seconds between two looks for packages that were installed while the viewer runs."""
-AT_ONCE = 0.3
+AT_ONCE = 0.15
 """Seconds that a page waits for the list of matches; then it shows what is there."""
 SLICE = 0.05
 """Seconds for which a list is filled in the background before others may read the run."""

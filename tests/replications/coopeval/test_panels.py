@@ -18,8 +18,9 @@ from ostrom.features.judging.plan import JudgePlan, collect, judged_rows, judges
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.coopeval.streams import REST, corner_place, type_colours
-from ostrom.reports import Drawn, Table, build_report
+from ostrom.reports.build import build_report
 from ostrom.reports.declared import panels
+from ostrom.reports.panel import Drawn, Table
 from ostrom.studies.run import open_run
 
 from ..conftest import Played, opened

@@ -14,9 +14,10 @@ from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports import Drawn, build_report
+from ostrom.reports.build import build_report
 from ostrom.reports.declared import panels
 from ostrom.reports.figures import render
+from ostrom.reports.panel import Drawn
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 

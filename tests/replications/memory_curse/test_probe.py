@@ -19,7 +19,7 @@ from ostrom.models.base import Request
 from ostrom.models.providers.scripted import ScriptedModel
 from ostrom.replications.memory_curse.adapted import arms, changes, collapses
 from ostrom.replications.memory_curse.reference import WORDS
-from ostrom.reports import build_report
+from ostrom.reports.build import build_report
 from ostrom.reports.exhibits.declared import exhibits_of
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan

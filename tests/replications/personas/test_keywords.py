@@ -18,7 +18,7 @@ from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.personas import reference
-from ostrom.reports import build_report
+from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.testing import check_measure

@@ -25,9 +25,10 @@ from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.personas.profiles import profiles_of
 from ostrom.replications.personas.rates import rates, regrets
-from ostrom.reports import Drawn, build_report
+from ostrom.reports.build import build_report
 from ostrom.reports.declared import panel_of, panels
 from ostrom.reports.exhibits.declared import exhibits_of
+from ostrom.reports.panel import Drawn
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.testing import check_measure

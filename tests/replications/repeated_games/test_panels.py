@@ -13,9 +13,10 @@ from ostrom.games.ordinal import ordinal_game
 from ostrom.ground.errors import OstromError
 from ostrom.models.providers.scripted import register
 from ostrom.replications.repeated_games.pairs import _shown
-from ostrom.reports import Drawn, Table, build_report
+from ostrom.reports.build import build_report
 from ostrom.reports.declared import panel_of, panels
 from ostrom.reports.exhibits.declared import exhibits_of
+from ostrom.reports.panel import Drawn, Table
 from ostrom.studies.load import load_study
 
 from ..conftest import Played

@@ -19,7 +19,7 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -239,12 +239,12 @@ def _reason(log: Path) -> str:
 
 
 def _bytes_below(folder: Path) -> int:
+    """The size of all files in a folder; files and folders that pip removes meanwhile count nothing."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:
-            continue  # pip moved it meanwhile
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += Path(place, name).lstat().st_size
     return total
 
 
