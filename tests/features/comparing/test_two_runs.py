@@ -6,6 +6,8 @@ import json
 import math
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +17,8 @@ from tests.cli.in_process import Call, Done, caller
 from ostrom.analysis.estimate import estimated
 from ostrom.analysis.intervals import Exact, mean_of, paired_difference_of
 from ostrom.costs.seeds import SeedPrice
-from ostrom.features.comparing.two_runs import _verdict, _with_price
+from ostrom.features.comparing import two_runs
+from ostrom.features.comparing.two_runs import _verdict, _with_price, compare_runs
 from ostrom.models.providers import scripted
 
 STUDY: dict[str, Any] = {
@@ -146,3 +149,18 @@ def test_two_runs_are_compared_at_the_level_that_is_asked_for(call: Call) -> Non
     assert (usual["level"], lower["level"]) == (0.95, 0.5)
     for end in ("", "verdict_"):  # the interval, and the wider bounds of the verdict
         assert usual[f"{end}low"] < lower[f"{end}low"] <= lower[f"{end}high"] < usual[f"{end}high"]
+
+
+@pytest.mark.parametrize("many", [1, 2])
+def test_verdicts_on_several_differences_hold_at_once(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [0.2 + 0.05 * (n % 3) for n in range(30)]
+    one = estimated({}, mean_of(values, bounds=(-1.0, 1.0)), len(values), "match")
+    monkeypatch.setattr(two_runs, "_values", lambda *_: None)
+    monkeypatch.setattr(two_runs, "contrast", lambda *_, **__: [one] * many)
+    monkeypatch.setattr(two_runs, "changes", lambda *_: [])
+    query: Any = SimpleNamespace(part=SimpleNamespace(name="m"), by=())
+    new, old = (SimpleNamespace(folder=Path(name), manifest={}, study={}) for name in ("new", "old"))
+    found = compare_runs(new, old, query, 0.9)  # type: ignore[arg-type]
+    sure = one.at(1 - 0.1 / many, guaranteed=True)
+    assert {(verdict.low, verdict.high) for verdict in found.verdicts} == {(sure.low, sure.high)}
+    assert sure.low is not None and len(found.verdicts) == many

@@ -357,4 +357,4 @@ def test_cooperation_needs_the_least_continuation_and_no_more(told: dict[str, fl
     rules = mechanisms.build({"name": "repetition", "rounds": 5, **told})
     unit: Any = SimpleNamespace(game=game, mechanism=rules, cell={})
     found = continuation_of(unit)
-    assert (found.needed, found.answer) == (pytest.approx(0.5), answer)
+    assert found.needed == pytest.approx(0.5) and found.answer == answer
