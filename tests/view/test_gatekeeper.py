@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.web import security
 from ostrom.web.security import HEADERS, Gatekeeper, Refused
-from ostrom.web.server import KINDS, listen_on, password_in, static
+from ostrom.web.server import KINDS, MOST_HEAD, BoundedConnection, listen_on, password_in, static
 
 HERE = b"127.0.0.1:80"
 OWN = (b"origin", b"http://127.0.0.1:80")
@@ -332,3 +333,16 @@ def test_only_the_listed_files_are_served(name: str) -> None:
         with pytest.raises(Refused, match=r"^There is no such file\.$") as refused:
             asyncio.run(static(request))
         assert refused.value.status == 404
+
+
+def test_the_end_of_a_head_is_found_across_two_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HttpToolsProtocol, "data_received", lambda *_: None)
+    line, sent = BoundedConnection.__new__(BoundedConnection), list[bytes]()
+    some: Any = line
+    some.cycle, some._waiting = None, SimpleNamespace(cancel=lambda: None)
+    some.transport = SimpleNamespace(write=sent.append, close=lambda: None)
+    line.data_received(b"POST / HTTP/1.1\r\nA: b\r\n\r")
+    line.data_received(b"\n" + b"x" * MOST_HEAD)  # a body, which is bounded elsewhere
+    assert not sent
+    line.data_received(b"x" * (MOST_HEAD + 1))
+    assert sent[0].startswith(b"HTTP/1.1 431")

@@ -155,3 +155,10 @@ def test_types_that_are_as_good_share_the_mean_of_their_ranks(
 ) -> None:
     made = DeviationRating(np.array(ratings), (), (), np.zeros(0))
     assert made.ranks().tolist() == ranks
+
+
+@pytest.mark.parametrize("size", [8, 12, 20])
+def test_the_ratio_of_a_ring_has_a_closed_form(size: int) -> None:
+    """Death-birth (2 N - 4) / (N - 4) and imitation (4 N - 6) / (N - 6): 2 and 4 in large ones."""
+    assert critical_ratio(ring(size)) == pytest.approx((2 * size - 4) / (size - 4))
+    assert critical_ratio(ring(size), "imitation") == pytest.approx((4 * size - 6) / (size - 6))

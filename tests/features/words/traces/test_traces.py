@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.words.lexicons import RATIOS, Lexicon, Mode, Span, TraceCounts, count_batches
-from ostrom.features.words.panels import marked
+from ostrom.features.words.panels import beside, marked
 from ostrom.features.words.traces.table import (
     default_groups,
     key_columns,
@@ -283,3 +284,23 @@ def test_of_words_that_overlap_the_first_are_marked() -> None:
     assert marked("abcd", [first, second]) == mark.format("#f8d3c0", "paranoia", "ab") + "cd"
     both = mark.format("#f8d3c0", "paranoia", "ab") + mark.format("#e8e8e8", "own", "c")
     assert marked("abcd", [first, third]) == both + "d"
+
+
+@pytest.mark.parametrize(
+    ("levels", "asked", "ends", "pairs"),
+    [
+        ("aba", None, ["a", "b"], [("c", [1, 2])]),
+        ("aaa", None, [], []),
+        ("abz", None, ["a", "z"], [("c", [1, 3])]),
+        ("abz", ["z", "b"], ["z", "b"], [("c", [3, 2])]),
+        ("aba", ["a", "a"], ["a", "a"], []),
+    ],
+)
+def test_traces_of_a_cell_stand_beside_each_other_at_two_levels(
+    levels: str, asked: list[str] | None, ends: list[str], pairs: list[Any]
+) -> None:
+    rows = [{"id": n, "level": level, "cell": "c"} for n, level in enumerate(levels, 1)]
+    rows.append({"id": 9, "level": "a", "cell": "alone"})
+    data: Any = SimpleNamespace(factors=["k"], records=lambda *_: rows)
+    found = beside(data, "k", asked, 1, 1)
+    assert (list(found.levels), [tuple(pair) for pair in found.pairs]) == (ends, pairs)
