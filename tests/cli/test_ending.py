@@ -20,6 +20,7 @@ from ostrom.cli.ending import (
     spending_text,
     spent_data,
 )
+from ostrom.cli.options import check_level
 from ostrom.costs.forecast import Forecast
 from ostrom.costs.waves import Waves
 from ostrom.engine.plan import Budget, Counted, Tally
@@ -154,3 +155,11 @@ def test_wrong_use_of_estimate_is_refused() -> None:
         _one_of(json=True, csv=True)
     with pytest.raises(UsageError, match="name a run"):
         _split(["cooperation"])
+
+
+def test_a_level_lies_from_one_half_to_below_one() -> None:
+    for level in (0.5, 0.999):
+        check_level(level)
+    for level in (0.499, 1.0):
+        with pytest.raises(UsageError, match=f"between 0.5 and 1 .found {level:g}"):
+            check_level(level)

@@ -138,6 +138,8 @@ def test_what_would_decide_is_the_nearest_of_three_verdicts() -> None:
     )
     assert made.words.startswith(f"undecided: about {needed} seeds in both runs (")
     assert _with_price(verdict, one, 0.05, 0.95, (6, 8), (None, prices[1])).price is None
+    plain = estimated({}, mean_of([0.5, 0.6] * 30, bounds=(-1, 1)), 60, "match")
+    assert _with_price(verdict, plain, 0.05, 0.95, (6, 8), (None, None)).seeds == 7, "one more at the least"
     level = estimated({}, mean_of([1.0, -1.0] * 5, bounds=(-1, 1)), 10, "match")
     stuck = _with_price(_verdict(level, 1e-9, 0.95, lower_is_better=False), level, 1e-9, 0.95, (6, 6), prices)
     assert stuck.seeds is None and stuck.words.endswith("no number of seeds can be named")
