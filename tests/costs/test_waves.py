@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -126,6 +127,17 @@ def test_more_matches_than_are_in_play_at_once_follow_each_other(monkeypatch: py
     chains = Chains(plan)
     chains.add(plan.unit(1))
     assert chains.waves().count == 8  # 3 seeds of 5 calls, 2 at a time
+
+
+def test_a_match_that_may_be_longer_than_its_rehearsal_is_stretched_and_rounded_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = [[SimpleNamespace(player=player, agent=None) for player in (0, 1)]] * 3
+    monkeypatch.setattr("ostrom.costs.waves.every_step", lambda *_: steps)
+    plan = study()
+    rules = SimpleNamespace(most_decisions=lambda _: 7, longest_history=lambda _: 0)
+    unit: Any = SimpleNamespace(players=plan.unit(1).players, mechanism=rules, game=None)
+    assert Chains(plan)._rehearsed(unit) == 4  # 3 calls in 6 decisions, 7 at the most
 
 
 def test_waves_in_words() -> None:

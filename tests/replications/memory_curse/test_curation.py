@@ -9,13 +9,16 @@ from pathlib import Path
 import orjson
 import pytest
 
+from ostrom.agents.config import AgentConfig
 from ostrom.analysis.estimate import contrast
 from ostrom.data.rundata import run_data
+from ostrom.games import build_game
 from ostrom.ground.errors import UsageError
 from ostrom.memory import memories
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.build import build_report
+from ostrom.studies.baselines import setting_of
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
@@ -89,3 +92,17 @@ def test_the_study_is_played_and_reported(tmp_path: Path) -> None:
     page = made.path.read_text()
     assert "What a memory adds to the window of the same length" in page
     assert "asked - window" in page
+
+
+@pytest.mark.parametrize(
+    ("memory", "window"),
+    [
+        ("window:3", 3),
+        ("full", None),
+        ("sanitized:ideal,real=6,window=6", 6),
+        ("sanitized:ideal,real=2,window=6", None),
+    ],
+)
+def test_a_baseline_is_that_of_a_window_of_real_rounds(memory: str, window: int | None) -> None:
+    found = setting_of(AgentConfig(model="openai/x", memory=memory), build_game("prisoners_dilemma"))
+    assert found["window"] == window and (found["agent"], found["game"]) == ("openai/x", "prisoners_dilemma")
