@@ -312,6 +312,7 @@ def test_an_estimate_in_words_and_as_data(small: RunData) -> None:
     real = estimate(small, "cooperation", ["agent"])[1]
     wider = real.at(0.99)
     assert wider.low is not None and real.low is not None and wider.low < real.low and wider.level == 0.99
+    assert wider.high is not None and real.high is not None and wider.high > real.high
     assert json.loads(json.dumps(real.as_dict()))["unit"] == "match"
 
 

@@ -24,6 +24,7 @@ from ostrom.answers import (
     read_record,
     read_text,
 )
+from ostrom.answers.forms import Record, answer_tokens
 from ostrom.answers.jsonobject import DEEPEST, Found
 from ostrom.answers.labels import LONGEST, Labels
 from ostrom.answers.logprob import LEAST_MASS, owners_of
@@ -229,3 +230,10 @@ def test_a_mixture_is_held_to_all_its_options_and_no_other() -> None:
     }
     with pytest.raises(UsageError, match="option 'D' has none"):
         constraint_of(Mixture(("C", "D")), {"C": "A0"})
+
+
+def test_the_tokens_of_a_usual_answer_follow_from_its_form() -> None:
+    fields = Record(
+        "deal", {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}}
+    )
+    assert (answer_tokens(fields), answer_tokens(Text(words=100))) == (62, 140)

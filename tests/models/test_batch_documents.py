@@ -16,6 +16,7 @@ from ostrom.models.asking import result_turn, tool_turn
 from ostrom.models.base import Message, Request, ToolSpec
 from ostrom.models.batches import (
     SPARE_LINES,
+    BatchLimits,
     BatchRequest,
     BatchStatus,
     ResultLine,
@@ -429,3 +430,8 @@ def test_a_call_of_a_tool_is_kept_as_a_turn() -> None:
     assert anthropic.read(used, TALK, who="m").finish == "tools"
     with pytest.raises(MalformedReply, match=r"^m called a tool, and none was offered$"):
         anthropic.read(used, ASKED, who="m")
+
+
+def test_batches_are_as_large_as_the_published_references_allow() -> None:
+    assert OpenAIBatches.limits == BatchLimits(50_000, 200_000_000)
+    assert anthropic.AnthropicBatches.limits == BatchLimits(100_000, 256_000_000)

@@ -200,3 +200,15 @@ def refuses_choices(request: Request) -> Reply:
 def test_an_ability_that_is_claimed_and_refused_is_found() -> None:
     with pytest.raises(ModelCheckFailed, match="claims the ability 'choices' but refuses it: no choices"):
         check(ScriptedModel("scripted/claims", refuses_choices, abilities=EVERYTHING))
+
+
+@pytest.mark.parametrize(
+    "text", ['{"number": 10}', '{"number": 0}', '{"number": 2.0}', '{"number": true}', "[3]"]
+)
+def test_a_model_that_breaks_the_schema_is_found(text: str) -> None:
+    def writes(request: Request) -> Reply:
+        reply = obedient(request)
+        return replace(reply, text=text) if reply.text.startswith("{") else reply
+
+    with pytest.raises(ModelCheckFailed, match="was held to a JSON schema and wrote"):
+        check(ScriptedModel("s", writes))

@@ -508,8 +508,10 @@ def test_an_address_takes_the_place_of_a_server(monkeypatch: pytest.MonkeyPatch)
     assert is_started("vllm/m", {}) and is_started("transformers/m", {"timeout": 3})
     assert not is_started("vllm/m", {"base_url": "http://localhost:1/v1"}) and not is_started("openai/m", {})
     assert not is_started("vllm/m", {"replicas": ["http://localhost:1/v1"]})
-    with pytest.raises(StudyError, match=r"settings.slots: is for a server that Ostrom starts.*found 2"):
-        open_model("vllm/m", base_url="http://localhost:1/v1", slots=2)
+    for key, value in {"slots": 2, "environment": "lab", "device": "cpu", "gpus": 1, "scale": 0.5}.items():
+        said = rf"settings.{key}: is for a server that Ostrom starts.*found .?{value}"
+        with pytest.raises(StudyError, match=said):
+            open_model("vllm/m", base_url="http://localhost:1/v1", **{key: value})
     monkeypatch.setenv("LLAMA_SERVER_BASE_URL", "http://localhost:7/v1")
     assert open_model("llama-server/any").describe()["base_url"] == "http://localhost:7/v1"
     assert open_model("llama-server/any", timeout=3).describe()["client"]["timeout"] == 3

@@ -96,3 +96,18 @@ def test_what_cannot_be_tested_is_refused_in_one_line() -> None:
         anova([1, 2, 3, 5], {"a": ["x", "x", "y", "y"], "b": ["p", "q", "p", "q"]}, unit="match")
     with pytest.raises(BadSample, match="one factor or two"):
         anova([1, 2, 3], {}, unit="match")
+    made = anova([1, 2, 4, 8], {"a": ["x", "x", "y", "y"]}, unit="match")
+    with pytest.raises(BadSample, match=r"no source 'b' \(found: a, residual\)"):
+        made["b"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "balanced"), [((2, 2, 2, 2), True), ((2, 1, 1, 2), False), ((3, 2, 2, 2), False)]
+)
+def test_a_design_is_balanced_where_all_combinations_have_as_many_values(
+    sizes: tuple[int, ...], balanced: bool
+) -> None:
+    cells = [cell for cell, size in zip(["xp", "xq", "yp", "yq"], sizes, strict=True) for _ in range(size)]
+    y = [float(place * place % 7) for place in range(len(cells))]
+    made = anova(y, {"a": [cell[0] for cell in cells], "b": [cell[1] for cell in cells]}, unit="match")
+    assert made.balanced is balanced

@@ -43,6 +43,15 @@ def test_a_balanced_mixed_model_is_the_t_test_of_person_means() -> None:
     assert model.details["boundary"] is False and 0 < float(model.details["intraclass_correlation"]) < 1
 
 
+def test_a_mixed_model_far_from_zero_has_the_same_differences() -> None:
+    score, condition, person = people()
+    near, far = (
+        linear_mixed_model(score + shift, {"condition": condition}, groups=person, unit="person")["condition"]
+        for shift in (0.0, 1e11)
+    )
+    assert (far.value, far.p) == pytest.approx((near.value, near.p), rel=1e-3)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_an_unbalanced_mixed_model_equals_the_reference_optimum() -> None:
     score, condition, person = people(seed=3)
