@@ -51,6 +51,7 @@ def test_a_command_runs_only_where_it_was_given_back_word_for_word() -> None:
         (["python", "\x1b[2Jdice.py"], r"found '\\x1b\[2Jdice.py'"),
         (["python", "dice\u202eyp.ecid"], "control characters"),
         (["python", "a\nb"], "control characters"),
+        (["python", "a\tb"], "control characters"),
         (["fetch", "http://me:secret@example.org"], "passwords"),
     ],
 )
@@ -62,9 +63,12 @@ def test_a_command_that_cannot_be_shown_as_it_is_is_refused(command: Any, line: 
     assert "\x1b" not in str(refused.value) and "\u202e" not in str(refused.value)
 
 
-def test_a_command_with_a_key_is_not_played_and_says_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("variable", ["LAB_KEY", "LAB_TOKEN", "LAB_SECRET"])
+def test_a_command_with_a_key_is_not_played_and_says_no_key(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command = ["sh", "--key", "open-sesame-open"]
-    monkeypatch.setenv("LAB_KEY", "open-sesame-open")
+    monkeypatch.setenv(variable, "open-sesame-open")
     with pytest.raises(OstromError, match=r"s\.yaml: agent\.mcp: .* must not hold a key") as refused:
         allow_commands([("agent.mcp", command)], [shlex.join(command)], "s.yaml")
     assert "sesame" not in str(refused.value)
@@ -79,6 +83,8 @@ def test_a_program_that_is_not_here_is_said_before_play() -> None:
 def test_a_study_names_few_commands() -> None:
     with pytest.raises(UsageError, match="names 17 commands"):
         allow_commands([("agent.tools", ["a", str(n)]) for n in range(17)], None, "s.yaml")
+    allowed = [f"true {n}" for n in range(16)]
+    allow_commands([("agent.tools", text.split()) for text in allowed], allowed, "s.yaml")
 
 
 def test_nothing_starts_that_was_not_allowed() -> None:

@@ -122,6 +122,8 @@ def test_equal_numbers_play_alike_and_tools_are_written_where_there_are_some() -
     assert {"tools", "tool_limit", "mcp"} & set(AgentConfig(**MODEL).model_dump()) == set()
     assert {"tools", "tool_limit"} <= set(AgentConfig(**MODEL, tools=["notes"]).model_dump())
     served = AgentConfig(**MODEL, tools=["notes", {"mcp": {"command": ["serve"]}}])
+    odd = {"mcp": {"command": ["serve"]}, "more": 1}
+    assert AgentConfig(**MODEL, tools=[odd]).tools == [odd]  # left to whoever builds it, which names the key
     assert served.tools == ["notes", {"name": "mcp", "command": ["serve"]}]
     assert served.commands == [("agent.tools", ["serve"])]
     assert OutsideSeat(command=["serve"]).command == ["serve"] and OutsideSeat().command is None

@@ -121,7 +121,10 @@ def test_an_amount_in_a_record_is_a_range_or_a_list_and_comes_back_as_it_was() -
     assert steps.schema["properties"]["action"] == {"type": "number", "enum": [0, 0.25, 0.5, 0.75, 1]}
     assert steps.schema["properties"]["rationale"] == {"type": "string", "maxLength": 200}
     assert explained(Number(0, 499, 1.0), 1).name == explained(Number(0, 49.9, 0.1), 1).name == "explained"
-    for form in (Number(0, 10), Number(0, 1, 0.25), Number(5, 5, 0.5), Choice(("a", "b"))):
+    halves = {"type": "number", "enum": [0.5, 1.5, 2.5]}
+    assert explained(Number(0.5, 2.5), 1).schema["properties"]["action"] == halves
+    tenths = Number(0.3, 0.9, 0.1)  # 0.4 - 0.3 is not 0.1
+    for form in (Number(0, 10), Number(0, 1, 0.25), Number(5, 5, 0.5), tenths, Choice(("a", "b"))):
         found = bare(explained(form, 9))
         assert type(found) is type(form)
         if isinstance(form, Number) and isinstance(found, Number):
@@ -229,3 +232,35 @@ def test_an_instruction_is_followed_where_it_names_a_strategy(instruction: str |
         OstromError, match=r"^strategy instructed: strategy cooperator needs a cooperative action"
     ):
         strategies.build("instructed").mix(Past(View(NO_COOPERATION, 0, "none"), ()))
+
+
+@pytest.mark.parametrize(
+    ("moves", "rounds"), [(["a"], 1), ([0, 1, 0], 3), ({"offer": [1, 2, 3], "reply": ["accept"]}, 3)]
+)
+def test_a_script_is_fixed_for_as_many_rounds_as_its_longest_list(moves: Any, rounds: int) -> None:
+    assert strategies.build({"name": "script", "moves": moves}).fixed_rounds == rounds
+
+
+@pytest.mark.parametrize(("params", "named"), [({"least": 5}, 5), ({"least": 5, "names": 0}, 0)])
+def test_a_threshold_names_what_it_asks_for_unless_another_amount_is_given(
+    params: dict[str, int], named: int
+) -> None:
+    strategy = strategies.build({"name": "threshold", **params})
+    past = Past(View(games.get("dictator")(), 0, "none", facts={"stage": "give", "moves": ()}))
+    assert strategy.choose(past, Number(0, 10)) == named
+
+
+def test_a_conditional_cooperator_names_the_mean_of_those_who_named_an_amount_at_the_stage() -> None:
+    game = games.get("public_goods_amounts")(n=4)
+    named = ((0, "give", 9), (1, "give", 4), (2, "give", 8), (1, "keep", 0), (3, "give", "no_move"))
+    moves = [{"seat": seat, "stage": stage, "value": value} for seat, stage, value in named]
+    past = [Round(1, (0, 0, 0, 0), (0.0,) * 4, facts={"moves": moves})]
+    view = View(game, 0, "repetition", 2, History(past), {"stage": "give", "moves": ()})
+    for slope, amount in ((1.0, 6), (0.5, 3)):
+        strategy = strategies.build({"name": "conditional_cooperator", "slope": slope})
+        assert strategy.choose(Past(view), Number(0, 20)) == amount
+
+
+def test_a_chance_of_none_or_all_is_no_chance() -> None:
+    made = [strategies.build(f"random:{p}") for p in (0, 0.5, 1)]
+    assert [one.stochastic for one in made] == [False, True, False] and strategies.build("random").stochastic

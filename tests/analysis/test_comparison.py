@@ -130,7 +130,7 @@ def test_which_model_each_agent_stands_beside() -> None:
 @pytest.mark.parametrize(
     ("level", "wanted", "has"),
     [(2, "2", True), ("2", [1, 2], True), (3, [1, 2], False), (None, None, True), (None, "none", False),
-     (0, None, False)],
+     (None, "None", False), (0, None, False)],
 )  # fmt: skip
 def test_a_level_is_compared_by_its_text(level: Any, wanted: Any, has: bool) -> None:
     assert _has(level, wanted) == has

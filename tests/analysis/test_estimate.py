@@ -5,12 +5,23 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.analysis.conftest import PlayedRun
 
-from ostrom.analysis.estimate import Estimate, Query, contrast, estimate, estimated, fixed, minus, trend
+from ostrom.analysis.estimate import (
+    Estimate,
+    Query,
+    _pooled,
+    contrast,
+    estimate,
+    estimated,
+    fixed,
+    minus,
+    trend,
+)
 from ostrom.analysis.intervals import Exact, mean_of
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.units import Observation, Observations, TwoSides, UnitValue, balanced, pair_units
@@ -57,6 +68,9 @@ def test_a_deterministic_player_is_exact_and_others_are_not(small: RunData) -> N
         assert str(one) == "1.00 (exact), n = 18 matches"
     assert found["coin"].method == "bounded t within conditions"
     assert found["coin"].low is not None and found["coin"].low < found["coin"].value
+    few = estimate(small, "cooperation", ["agent", "game", "k"], where={"k": 4})
+    shown = {(one.key["agent"], len(one.values)) for one in few}  # single values say more than few of chance
+    assert {("kind", 0), ("tft", 0), ("coin", 3)} <= shown and len(shown) == len(found)
     everyone = estimate(small, "cooperation")[0]
     assert "36 of 72 matches are deterministic" in everyone.note
     assert everyone.value == pytest.approx(sum(one.value for one in found.values()) / 4)
@@ -286,6 +300,21 @@ def test_weights_and_units_of_a_measure(small: RunData) -> None:
     single = measure("SELECT match, cooperation AS value FROM matches WHERE match = 6 GROUP BY ALL")
     alone = estimate(small, single)[0]
     assert alone.low is None or alone.method == "exact"
+
+
+@pytest.mark.parametrize(
+    ("by", "noted"),
+    [
+        (["agent"], True),
+        (["agent", "agent_memory"], False),
+        (["agent", "agent_id"], False),
+        (["game"], False),
+    ],
+)
+def test_memories_are_pooled_where_agents_are_told_apart_by_name_alone(by: list[str], noted: bool) -> None:
+    rows = [SimpleNamespace(columns={"agent_memory": memory}) for memory in ("full", "window:1")]
+    unit: Any = SimpleNamespace(rows=rows)
+    assert bool(_pooled([unit], by)) is noted and not _pooled([SimpleNamespace(rows=rows[:1])], by)  # type: ignore[list-item]
 
 
 @pytest.mark.slow

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ostrom.analysis.published import PublishedPick, _once, _picked, _slope, _value
+from ostrom.analysis import published
+from ostrom.analysis.published import PublishedPick, _once, _picked, _slope, _value, published_beside
 from ostrom.analysis.references import Published
+from ostrom.ground.errors import UnknownName
 
 COLUMNS = ("game", "memory", "k")
 
@@ -56,3 +60,31 @@ def test_a_cell_that_several_tables_print_counts_once() -> None:
     )
     assert [(one.model, one.value) for one in once] == [("M", 15.0), ("N", 9)]
     assert _picked(COLUMNS, CELLS, {}) == CELLS and _slope([[(1.0, 5.0)]], False) is None
+
+
+class Papers(dict[str, Any]):
+    """References by name."""
+
+    def build(self, name: str) -> Any:
+        return self[name]
+
+
+def test_figures_stand_beside_a_group_by_its_name_and_none_that_is_in_doubt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    odd = [replace(CELLS[0], value=99.0, doubts=("x",)), replace(CELLS[0], value=1.0, word="high")]
+    pooled = cell("chicken", "window", "1", 70.0, None)
+    paper = SimpleNamespace(columns=COLUMNS, citation="A (2026)", published=lambda: [*CELLS, *odd, pooled])
+    monkeypatch.setattr(published, "references", Papers(r=paper))
+    pick = PublishedPick(
+        reference="r", where={"memory": "window", "k": "1"}, by={"of": "game"}, names={"hunt": "stag_hunt"},
+        scale=0.1,
+    )  # fmt: skip
+    found = published_beside(pick, [{"of": "hunt"}, {"of": "chicken"}])
+    assert [(one.name, one.value, one.group) for one in found] == [
+        ("M", 1.0, ("hunt",)), ("M", 5.0, ("chicken",)), ("mean of the paper's models", 7.0, ("chicken",)),
+    ]  # fmt: skip
+    with pytest.raises(UnknownName, match="column of reference r 'games'"):
+        published_beside(pick.model_copy(update={"by": {"of": "games"}}), [])
+    with pytest.raises(UnknownName, match="unknown reference 's'"):
+        published_beside(pick.model_copy(update={"reference": "s"}), [])

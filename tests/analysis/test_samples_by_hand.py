@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ostrom.analysis import summary
 from ostrom.analysis.estimate import Estimate
 from ostrom.analysis.hypothesis_methods import (
     LOGISTIC_SD,
@@ -176,3 +177,23 @@ def test_p_values_of_several_pairs_are_corrected_where_every_pair_has_one() -> N
     values.levels = {"k": [1, 2]}
     found[1, 2] = {"p": 0.01, "d": 1}
     assert "p_holm" not in _pairwise(values, compare)[0], "one pair needs no correction"
+
+
+@pytest.mark.parametrize(("certain", "exact"), [(3, True), (1, False), (0, False)])
+def test_a_cell_is_exact_where_all_its_matches_are(
+    certain: int, exact: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summary, "Determinism", lambda _: lambda match: match < certain)
+    facts = {"state": "done", "unit": "match", "game": "pd", "mechanism": "none", "agent": "a", "score": 1.0}
+    played = [{**facts, "match": match, "cooperation": float(match != 1)} for match in range(3)]
+    plan = SimpleNamespace(unit=lambda _: SimpleNamespace(cell={"k": 1}))
+    rows: Any = SimpleNamespace(
+        plan=plan, matches=lambda: [*played, {**played[0], "match": 7, "state": "failed"}]
+    )
+    (cell,) = summary.summarise(rows)
+    assert (cell.exact, cell.matches) == (exact, 3) and cell.cooperation == pytest.approx(2 / 3)
+    assert (cell.interval_text == "exact") is exact and cell.factors == {
+        "game": "pd",
+        "mechanism": "none",
+        "k": 1,
+    }

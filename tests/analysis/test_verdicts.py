@@ -101,6 +101,9 @@ def test_the_level_that_each_answer_rests_on(
     assert [v.adjusted for v in made] == adjusted and [v.level for v in made] == pytest.approx(levels)
     assert [v.answer for v in made] == ["yes", "undecided", "no"] and len(made) == 3
     assert made.verdicts[0].as_dict()["adjusted_p"] == 0.0 and str(made.verdicts[2]) == "no"
+    if control == "holm":  # behind the first that is undecided, all rest on the same level
+        levels = [v.level for v in above([sure, even, even], 0.5)]
+        assert levels == pytest.approx([1 - 0.05 / 3, 1 - 0.05 / 2, 1 - 0.05 / 2])
 
 
 def test_a_p_value_needs_both_ends_and_all_need_one_estimate() -> None:

@@ -149,8 +149,14 @@ def test_whose_token_it_is() -> None:
             [[1, 2], []],
             [[1, 1], [1, 1.0]],
         ),
+        (
+            {"type": "array", "items": {"type": "object"}, "uniqueItems": True},
+            [[{"a": 1}, {"a": 2}]],
+            [[{"a": 1, "b": 2}, {"b": 2, "a": 1}]],
+        ),
         ({"type": "boolean", "enum": [True]}, [True], [False, 1]),
         ({"type": "integer", "enum": [1, 3]}, [1, 3.0], [2, True]),
+        ({"type": "integer", "enum": [True, 3]}, [3], [1]),
         (
             {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]},
             [{"x": 1}, {"x": 1, "y": 2}],

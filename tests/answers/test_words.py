@@ -70,6 +70,9 @@ def test_a_negation_before_a_consequence_does_not_reach_it(word: str) -> None:
 @pytest.mark.parametrize("word", ["because", "since", "as"])
 def test_a_negation_in_the_reason_does_not_reach_back(word: str) -> None:
     assert chosen(f"I choose A1 {word} they are not nice.") == "D"
+    assert why(f"{word.capitalize()} they are nice I do not choose A1.").startswith(
+        "the last sentence is negated"
+    )
 
 
 @pytest.mark.parametrize(
@@ -268,3 +271,9 @@ def test_a_label_that_is_none_is_told(sentence: str, found: str | None) -> None:
 )  # fmt: skip
 def test_a_letter_that_is_an_article_is_named_behind_a_cue_alone(sentence: str, named: list[str]) -> None:
     assert [one.key for one in mentions(sentence, LETTERS) if one.named] == named
+
+
+def test_of_two_labels_that_begin_alike_the_longer_one_is_named() -> None:
+    labels = Labels({"C": "Red", "D": "Red wine", "E": "A-1"})
+    for sentence, key in (("I pick [Red wine].", "D"), ("I pick [Red].", "C"), ("It is [A-1].", "E")):
+        assert [one.key for one in mentions(sentence, labels)] == [key]

@@ -14,6 +14,8 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Runner
 from ostrom.ground.errors import AccessRefused
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.testing.faults import Faults
@@ -70,6 +72,26 @@ def test_a_wrong_key_stops_the_run_at_once_with_one_line(
     why = str(result.why)
     assert not result.complete and "could not be played: AccessRefused" in why
     assert "\n" not in why + str(caught.value) and "canary" not in why + str(caught.value)
+
+
+def test_where_no_model_can_be_used_the_first_refusal_is_told(small: Small, runs: Path) -> None:
+    asked: list[Request] = []
+
+    def first(request: Request) -> AccessRefused:
+        asked.append(request)
+        return AccessRefused("the first key", status=401)
+
+    async def second(request: Request) -> AccessRefused:
+        for _ in range(1000):
+            await asyncio.sleep(0)
+        assert asked and request.messages
+        return AccessRefused("the second key", status=401)
+
+    register("first", first)
+    register("second", second)
+    types = {name: {"model": f"scripted/{name}"} for name in ("first", "second")}
+    with pytest.raises(AccessRefused, match="the first key"):
+        play(small(types=types, seating="self", vary={}, seeds=1), runs=runs)
 
 
 def test_an_unreachable_server_is_named_and_what_was_played_is_kept(

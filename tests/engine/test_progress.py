@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ostrom.agents.config import AgentConfig
+from ostrom.engine import progress
 from ostrom.engine.batching.ledger import JournaledBatch
-from ostrom.engine.plan import Budget, Counted, Tally
+from ostrom.engine.plan import Budget, Counted, Plan, Seated, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.progress import TROUBLE, _duration, _Pace, _units, describe
 from ostrom.engine.shards import CALLS_APART, Shard, holder
@@ -133,3 +137,43 @@ def test_a_batch_is_what_its_events_say() -> None:
     for wrong in ("a/b", "", 3):
         with pytest.raises(ValueError, match=rf"^{wrong}$"):
             batch.take("created", {"id": wrong})
+
+
+@pytest.mark.parametrize(("batches", "lines"), [(0, 5), (1, 1)])
+def test_a_line_is_written_again_unless_a_batch_is_waited_for(
+    batches: int, lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(progress, "say", told.append)
+
+    async def main() -> None:
+        runner: Any = SimpleNamespace(tally=Tally(matches=4, done=1, skipped=1, batches=batches))
+        writing = asyncio.create_task(progress._lines(runner, every=0))
+        for _ in range(6):
+            await asyncio.sleep(0)
+        writing.cancel()
+
+    asyncio.run(main())
+    assert len(told) == lines and all(line.startswith("2/4 matches · ") for line in told)
+
+
+@pytest.mark.parametrize(
+    ("counts", "done", "playing", "said"),
+    [
+        ("match", 2, True, ""),
+        ("match", 1, False, "so far: 1 of 2 matches"),
+        ("match", 1, True, "so far: 1 of 2 matches, being played"),
+        ("person", 2, False, ""),
+        ("person", 2, True, "so far: 2 of 2 people, being played"),
+    ],
+)
+def test_a_run_with_people_may_go_on_as_long_as_it_is_played(
+    counts: str, done: int, playing: bool, said: str
+) -> None:
+    plan: Any = SimpleNamespace(counts=counts, preparations=0, progress=lambda _: Counted(2, done, 0, 0))
+    assert Plan.so_far(plan, {}, playing=playing) == said
+
+
+def test_a_player_is_told_by_its_type_where_its_seat_gives_it_a_name() -> None:
+    config = AgentConfig(strategy="grim")
+    assert [Seated("a as 2", config, type="a").key, Seated("b", config).key] == ["a", "b"]

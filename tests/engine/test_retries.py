@@ -6,11 +6,12 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 import pytest
 
-from ostrom.engine.caller import Caller
+from ostrom.engine.caller import Caller, SeatCalls
 from ostrom.engine.entries import CallRecord
 from ostrom.engine.gate import Limiter, RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally, Unit
@@ -198,6 +199,33 @@ def test_every_try_is_journaled_with_what_it_took() -> None:
         "live",
     )
     assert good.prompt == b'[["user","hi"]]' and good.params == {"temperature": 0}
+
+
+class Seat(Scripted):
+    async def ask(self, unit: int, player: int, part: str, request: Request) -> Reply:
+        return Reply(f"{unit} {player} {part}")
+
+
+class FlushedNotes(Notes):
+    async def flush(self) -> None:
+        self.flushed = len(self.records)
+
+
+def test_an_answer_from_a_seat_is_written_down_with_the_time_that_it_took() -> None:
+    async def main() -> None:
+        gate, notes, seat, before = (
+            RunGate(Tally(), Budget(), asyncio.Event()),
+            FlushedNotes(),
+            Seat(),
+            monotonic(),
+        )
+        caller: Any = SeatCalls(Caller(notes, gate.tally, gate, gate.stopping, RetryPolicy()), seat, notes)  # type: ignore[arg-type]
+        reply = await caller.call(unit(), 5, 1, "plan", seat, REQUEST)
+        (record,) = notes.records
+        assert reply.text == "3 1 plan" and record.reply is reply and notes.flushed == 1
+        assert 0 <= record.latency <= monotonic() - before and (record.source, record.usd) == ("seat", 0.0)
+
+    asyncio.run(main())
 
 
 def test_failures_halve_the_limit_and_a_refusal_does_not() -> None:

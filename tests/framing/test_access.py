@@ -82,6 +82,7 @@ def test_parts_that_are_not_there_are_undefined_and_others_cannot_be_read() -> N
         with pytest.raises(SecurityError):
             attribute(value, name)
     assert entry([5, 6], 1) == 6 and entry({"a": 1}, "a") == 1 and entry(np.array([[1, 2]]), (0, 1)) == 2
+    assert (entry(range(4, 9), 2), entry("abc", 1), entry((5, 6), -1)) == (6, "b", 6)
     assert isinstance(entry([5], 1), StrictUndefined) and isinstance(entry({}, 3), StrictUndefined)
     with pytest.raises(TypeError, match="an array takes whole numbers"):
         entry(np.zeros(3), slice(None))

@@ -13,6 +13,8 @@ import pytest
 
 from ostrom.answers import Choice
 from ostrom.framing import Framing, Library, PromptRenderer
+from ostrom.framing.sandbox import Template
+from ostrom.framing.templates import only_writes_down
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.base import act
@@ -148,6 +150,24 @@ def test_a_name_that_a_file_sets_hides_a_value_of_the_study(tmp_path: Path) -> N
         first, later = text(own, asked({"repeated": True}), {"mood": mood})
         assert first == later and f"{mood}: R1" in first
         assert "calm: R1" in text(own, asked({"repeated": True}), {"mood": mood}, gaps=True)[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("{{ a }}", True),
+        ("{% if a is none %}-{% else %}{{ a }}{% endif %}", True),
+        ("{% if a %}{{ a }}{% endif %}", True),
+        ("{{ b | upper }}", True),
+        ("{{ a | upper }}", False),
+        ("{% if a is string %}{{ a }}{% endif %}", False),
+        ("{% if b %}{{ a ~ b }}{% endif %}", False),
+        ("{% if a == b %}-{% endif %}", False),
+    ],
+)
+def test_what_does_more_with_a_value_than_write_it_down(source: str, plain: bool) -> None:
+    tree = Template(source, Library().template).tree
+    assert only_writes_down(tree, frozenset({"a"})) is plain
 
 
 def test_rounds_without_a_word_are_no_rounds(tmp_path: Path) -> None:

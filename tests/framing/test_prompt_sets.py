@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ostrom.framing import Library
+from ostrom.framing.fingerprint import hashes
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -279,3 +282,10 @@ def test_a_file_in_a_folder_that_nothing_reads_is_refused(tmp_path: Path) -> Non
     write(tmp_path / "printed", {"storys/mine.txt": "Once."})
     with pytest.raises(StudyError, match=r"lies in a folder that no prompt is read from: storys"):
         resolve(study(tmp_path))
+
+
+def test_the_hash_of_a_file_is_that_of_the_folder_it_is_taken_from(tmp_path: Path) -> None:
+    (tmp_path / "setup.txt").write_bytes(b"mine")
+    own, plain = (hashes(Library(folder), ["setup.txt", "lost.txt"]) for folder in (tmp_path, None))
+    assert own == {"setup.txt": blake2b(b"mine", digest_size=12).hexdigest()}
+    assert plain.keys() == own.keys() and plain != own

@@ -17,6 +17,7 @@ from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.library import Library
 from ostrom.framing.payoffs import OwnPayoffs
 from ostrom.framing.sandbox import Template
+from ostrom.framing.templates import MOST_BYTES, read_prompt
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 
@@ -387,6 +388,15 @@ def test_a_pipe_and_a_huge_file_are_refused(tmp_path: Path) -> None:
         library.fill("goals/pipe.txt", {})
     with pytest.raises(StudyError, match="is larger than"):
         library.fill("goals/huge.txt", {})
+
+
+def test_a_prompt_file_has_a_million_bytes_at_most(tmp_path: Path) -> None:
+    file = tmp_path / "long.txt"
+    file.write_bytes(b"x" * MOST_BYTES)
+    assert len(read_prompt(file, tmp_path)) == MOST_BYTES == 1_000_000
+    file.write_bytes(b"x" * (MOST_BYTES + 1))
+    with pytest.raises(StudyError, match=r"is larger than 1,000,000 bytes \(found 1000001\)"):
+        read_prompt(file, tmp_path)
 
 
 def test_a_story_is_rendered_under_the_same_rules(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from ostrom.framing import Framing, Library, PromptRenderer, payoffs
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.games.ordinal import FAMILIES, ordinal_games
+from ostrom.games.tensor import bimatrix
+from ostrom.games.words import Words
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision, History, Round, View
 from ostrom.memory import Shown
@@ -107,6 +109,21 @@ def test_outcomes_in_words_rank_them_as_the_payoffs_do(seat: int) -> None:
             pair = ("JF".index(own), "JF".index(other))
             paid = game.payoff(pair if seat == 0 else pair[::-1])
             assert (4 - order.index(mine), 4 - order.index(theirs)) == (paid[seat], paid[1 - seat])
+
+
+def test_each_seat_has_its_own_order_of_naming() -> None:
+    names = (("a", "b"), ("c", "d"))
+    words = Words(order=(("b", "a"), ("c", "d")))
+    game = bimatrix("g", names, [[(1, 1), (2, 2)], [(3, 3), (4, 4)]], words=words)
+    text = prompt(game, 0, Framing(labels="actions"))
+    found = re.findall(r"If you choose (\w) and Player 2 chooses (\w)", text)
+    assert found == [("b", "c"), ("b", "d"), ("a", "c"), ("a", "d")]
+    facts = {"repeated": True, "target": 1, "observer": True}
+    decision = Decision(2, "predict", View(game, 1, "repetition", 1, facts=facts), Choice(names[1]))
+    seen = (
+        PromptRenderer(Framing(labels="actions"), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
+    )
+    assert "actions of Player 1: b, a." in seen and "actions of Player 2: c, d." in seen
 
 
 def test_an_observer_is_told_all_payoffs_by_name() -> None:

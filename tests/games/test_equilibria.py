@@ -27,7 +27,7 @@ from ostrom.games.equilibria import (
     social_optimum,
 )
 from ostrom.games.equilibria.continuation import least_continuation
-from ostrom.games.tensor import TensorGame, symmetric_2x2
+from ostrom.games.tensor import TensorGame, bimatrix, symmetric_2x2
 from ostrom.ground.errors import GameError
 
 AB = ("a", "b")
@@ -344,6 +344,8 @@ def test_best_responses_need_a_seat_and_all_the_others(seat: int, others: tuple[
 def test_a_weakly_dominant_action_is_said_to_be_weak() -> None:
     weak = outcomes((1, 0), (1, 0), (1, 0), (2, 0))
     assert dominant_action(weak, 0) == (1, False) and dominant_action(weak, 1) is None
+    three = bimatrix("g", (("a", "b", "c"), AB), [[(0, 0), (0, 0)], [(1, 0), (2, 0)], [(2, 0), (2, 0)]])
+    assert dominant_action(three, 0) == (2, False)  # it beats one always and the other at times
     assert iterated_elimination(weak).passes == () and not iterated_elimination(weak).solved
 
 

@@ -15,11 +15,12 @@ from ostrom.agents.strategies._search import best_move
 from ostrom.games import build_game
 from ostrom.games.amounts import Amounts
 from ostrom.games.equilibria import pure_equilibria
-from ostrom.games.function import Due, End, FunctionGame, Now, Stages
+from ostrom.games.function import Due, End, FunctionGame, Now, Stages, at_once
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.protocol import Outcome, View
+from ostrom.mechanisms.protocol import History, Outcome, Round, View
+from ostrom.mechanisms.rounds import otherwise
 from ostrom.studies.checks import check_policy_action
 from ostrom.testing import check_game
 from ostrom.testing.check_mechanism import drive, played_by
@@ -101,6 +102,22 @@ def test_auctions_keep_values_to_the_bidder_and_pay_the_price() -> None:
         assert played.payoffs[winner] == hidden["values"][winner] - price == sum(played.payoffs)
 
 
+@pytest.mark.parametrize(("game", "moves"), [("dictator", 100), ("common_pool:2", None)])
+def test_a_round_is_told_otherwise_unless_it_leaves_something_behind(game: str, moves: int | None) -> None:
+    (played,) = match(game, ["proportional:0.2"] * 2).rounds
+    other = otherwise(build_game(game), played, 0)
+    assert (None if other is None else other.facts["moves"][0]["value"]) == moves
+
+
+@pytest.mark.parametrize(("drawn", "winner"), [(0.0, 0), (0.49, 0), (0.5, 2), (0.99, 2)])
+def test_chance_decides_between_equal_bids(drawn: float, winner: int) -> None:
+    stages = build_game("first_price_auction:3").begin(Now(chance=lambda seat, why: drawn))
+    next(stages)
+    with pytest.raises(StopIteration) as stop:
+        stages.send([40, 30, 40])
+    assert stop.value.value.facts["winner"] == winner
+
+
 @pytest.mark.parametrize(("offers", "paid"), [(1, (100, 0)), (2, (50, 50)), (3, (75, 25))])
 def test_bargaining_follows_backward_induction(offers: int, paid: tuple[int, int]) -> None:
     game = {"name": "alternating_offers", "discount": 0.5, "offers": offers}
@@ -165,6 +182,35 @@ def test_rules_that_need_a_table_refuse_in_one_line() -> None:
     mechanisms.build({"name": "repetition", "noise": 0.1}).fit(game)
     with pytest.raises(GameError, match="a record holds one action of every member per round"):
         mechanisms.build("reputation").fit(game)
+
+
+@pytest.mark.parametrize(("cooperative", "best"), [(None, "a"), ("b", "b"), ("c", "a")])
+def test_among_equals_the_cooperative_option_is_best(cooperative: str | None, best: str) -> None:
+    options = ("a", "b", "c")
+    game = FunctionGame("even", (options,), at_once("x", (options,), lambda done: [float(done[0] != "c")]))
+    view = View(game, 0, "none", facts={"stage": "x", "moves": ()})
+    assert best_move(Past(view), options, cooperative) == best
+
+
+@pytest.mark.parametrize(("sure", "best"), [(0.6, "safe"), (0.4, "risky")])
+def test_what_chance_may_bring_counts_on_average(sure: float, best: str) -> None:
+    options = ("safe", "risky")
+
+    def rule(now: Now) -> Stages:
+        (done,) = yield [Due(0, "x", options)]
+        return End((sure if done == "safe" else float(now.chance(0, "x") < 0.5),))
+
+    view = View(FunctionGame("bet", (options,), rule), 0, "none", facts={"stage": "x", "moves": ()})
+    assert best_move(Past(view), options) == best
+
+
+def test_a_last_move_that_is_no_option_any_more_is_expected_at_the_nearest_one() -> None:
+    fives = Amounts(0, 20, 5)
+    play = at_once("x", (fives, fives), lambda done: [float(done[0] == done[1] + 5), 0.0])
+    moves = [{"seat": seat, "stage": "x", "value": 7} for seat in (0, 1)]
+    past = History([Round(1, (0, 0), (0.0, 0.0), facts={"moves": moves})])
+    view = View(FunctionGame("ahead", (fives, fives), play), 0, "none", 2, past, {"stage": "x", "moves": ()})
+    assert best_move(Past(view), fives) == 10
 
 
 def test_a_best_response_tries_every_course_of_play_once() -> None:

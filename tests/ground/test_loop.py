@@ -37,6 +37,8 @@ async def module() -> str:
 def test_the_chosen_loop_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, name)
     assert run(module()) == name and loop_name().startswith(name)
+    monkeypatch.setenv(VARIABLE, f" {name.upper()} ")
+    assert loop_name().startswith(name)
     monkeypatch.setenv(VARIABLE, "")
     assert loop_name().startswith("uvloop" if find_spec("uvloop") else "asyncio")
 

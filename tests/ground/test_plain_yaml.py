@@ -14,7 +14,7 @@ from ostrom.framing import Library
 from ostrom.games.scenarios import load_scenario
 from ostrom.games.yaml_file import load_yaml
 from ostrom.ground.errors import StudyError
-from ostrom.ground.yaml import read_yaml
+from ostrom.ground.yaml import check_plain, read_yaml
 from ostrom.models.prices import load_prices
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -85,6 +85,23 @@ def test_no_text_gets_more_than_one_line_of_complaint(reader: str, broken: str, 
 def test_what_is_not_plain_is_named(text: str, said: str) -> None:
     with pytest.raises(StudyError, match=said):
         read_yaml(text, "f")
+
+
+@pytest.mark.parametrize(("levels", "fits"), [(19, True), (20, False)])
+def test_an_alias_counts_as_deep_as_it_is_wherever_it_stands(levels: int, fits: bool) -> None:
+    text = f"a: &a [{'[' * 39}{']' * 39}, 1]\nb: {'[' * levels}*a{']' * levels}"
+    if fits:
+        assert read_yaml(text, "f")["a"][1] == 1
+        return
+    with pytest.raises(StudyError, match="is nested too deeply, or contains itself"):
+        read_yaml(text, "f")
+
+
+def test_whole_numbers_have_64_bits() -> None:
+    check_plain([2**63 - 1, -(2**63)])
+    for number in (2**63, -(2**63) - 1):
+        with pytest.raises(StudyError, match=r"\[0\]: must be a number of at most 64 bits"):
+            check_plain([number])
 
 
 def test_an_alias_may_be_used_often() -> None:

@@ -10,7 +10,7 @@ from ostrom.agents.bargains import rules_of
 from ostrom.answers import Answer, Choice, Record
 from ostrom.features.words.lexicons import highlight, normative
 from ostrom.framing import Framing, Library, PromptRenderer
-from ostrom.framing.rules import of_length, tokens
+from ostrom.framing.rules import of_length, rules_files, tokens
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError
@@ -20,7 +20,7 @@ from ostrom.mechanisms.catalog.contracting import Contracting, contracted_game
 from ostrom.mechanisms.catalog.mediation import Mediation, mediated_game
 from ostrom.mechanisms.controls import build_mechanism, induced_game
 from ostrom.mechanisms.incentives import is_equilibrium, lasting_game
-from ostrom.mechanisms.protocol import Decision, Outcome
+from ostrom.mechanisms.protocol import Decision, Outcome, View
 from ostrom.memory import Shown
 
 LIBRARY = Library()
@@ -217,3 +217,35 @@ def test_what_cannot_be_controlled_is_refused() -> None:
     for made in (Contracting(), Mediation(designs=[[1, 0], [0, 0]])):
         with pytest.raises(GameError, match="needs one design, the same for every seat"):
             made.induced_game(PD)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "facts", "wording", "files"),
+    [
+        ("none", {}, "short", ["mechanisms/none.txt"]),
+        ("repetition", {}, "short", ["mechanisms/repetition.short.txt"]),
+        (
+            "contracting",
+            {"sham": True},
+            None,
+            ["mechanisms/contracting.txt", "mechanisms/contracting.sham.txt"],
+        ),
+        (
+            "none",
+            {"as_long_as": {"mechanism": "repetition", "facts": {}}},
+            None,
+            ["mechanisms/none.txt", "mechanisms/_filler.txt", "mechanisms/repetition.txt"],
+        ),
+        (
+            "repetition",
+            {"talk": {"channels": []}},
+            None,
+            ["mechanisms/repetition.txt", "talk/channel_rules.txt", "talk/channel_messages.txt"],
+        ),
+    ],
+)
+def test_the_files_of_rules_are_all_that_they_are_put_together_from(
+    mechanism: str, facts: dict[str, Any], wording: str | None, files: list[str]
+) -> None:
+    view = View(build_game("prisoners_dilemma"), 0, mechanism, facts=facts)
+    assert list(rules_files(view, wording)) == files

@@ -12,10 +12,11 @@ from ostrom.data.rundata import run_data
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.equilibria.continuation import least_continuation
+from ostrom.games.tensor import bimatrix
 from ostrom.ground.errors import OstromError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.catalog.similarity import compared_game
+from ostrom.mechanisms.catalog.similarity import all_alike, compared_game
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.memory import Shown
@@ -58,6 +59,7 @@ def test_expected_payoffs_of_comparisons_are_exact() -> None:
     # How often the finding is wrong over many matches is what was stated.
     lost = [ended("similarity:0.1", stated, seed).facts["found_alike"] for seed in range(400)]
     assert 0.06 < sum(not found for pair in lost for found in pair) / 800 < 0.14
+    assert [True, False] in lost and [False, True] in lost  # each has a finding of its own
 
 
 def test_scripts_let_the_comparison_decide_where_that_is_an_equilibrium(tmp_path: Path) -> None:
@@ -76,6 +78,27 @@ def test_scripts_let_the_comparison_decide_where_that_is_an_equilibrium(tmp_path
     assert {(r["agent"], r["error"]): r["answer"] for r in rows} == {
         ("kind", 0.0): "if_alike", ("kind", 0.45): "cooperate", ("mean", 0.0): "defect", ("mean", 0.45): "defect",
     }  # fmt: skip
+
+
+def test_the_policy_is_like_no_action_where_seats_have_different_numbers_of_them() -> None:
+    game = bimatrix("g", (("a", "b"), ("a", "b", "c")), [[(0, 0)] * 3] * 2)
+    picked = ((2, 2), (2, 3), (1, 1), (1, 2), (1, 3))
+    assert [all_alike(game, both) for both in picked] == [False, True, True, False, False]
+
+
+@pytest.mark.parametrize(("shown", "expected"), [("nothing", (1.5, 1.5)), ("actions", None), ("words", None)])
+def test_odds_give_an_expectation_where_nobody_saw_what_was_drawn(
+    shown: str, expected: tuple[float, float] | None
+) -> None:
+    match = mechanisms.build({"name": "in_turn", "shown": shown}).play(PD, Streams(0, 0))
+    next(match)
+    even = Answer("cooperate", "exact", {"cooperate": 0.5, "defect": 0.5}, facts={"rationale": "x" * 2001})
+    (second,) = match.send([even])
+    if shown == "words":
+        assert second.view.facts["before"][0]["reasons"] == "x" * 2000
+    with pytest.raises(StopIteration) as stop:
+        match.send([even])
+    assert stop.value.value.rounds[0].expected == expected
 
 
 def test_a_game_without_cooperation_has_no_similarity() -> None:

@@ -69,6 +69,7 @@ def test_networks_have_the_links_that_they_are_known_for() -> None:
     grown = networks.build("scale_free:2").links(200, rng)
     assert len(pairs_of(grown)) == 3 + 197 * 2
     assert max(len(around) for around in grown) > 15, "there are hubs"
+    assert max(len(around) for around in grown[3:]) > 2, "newcomers are found by later ones"
     halves = networks.build("communities:2,4,0.3,3").links(40, rng)
     assert sum(one < 20 <= other for one, other in pairs_of(halves)) == 3
 
@@ -101,6 +102,10 @@ def test_planted_members_live_at_hubs_or_side_by_side() -> None:
     grown = networks.build("scale_free:2").links(50, np.random.default_rng(0))
     at_hubs = homes(grown, Plant("bad", 3, "hubs"), True, np.random.default_rng(1))[-3:]
     assert sorted(len(grown[p]) for p in at_hubs) == sorted(map(len, grown))[-3:]
+    alike = [
+        homes(ring(9, 2), Plant("bad", 1, "hubs"), False, np.random.default_rng(i))[-1] for i in range(9)
+    ]
+    assert len(set(alike)) > 2, "among equals, chance decides"
     near = homes(ring(20, 2), Plant("bad", 5, "cluster"), True, np.random.default_rng(1))
     assert sorted(near) == list(range(20))
     inside = sum(one in near[-5:] and other in near[-5:] for one, other in pairs_of(ring(20, 2)))
@@ -169,6 +174,15 @@ def test_too_many_neighbours_are_shown_by_chance() -> None:
     found = played(["cooperator"] * 20, rounds=3, records=5)
     shown = [tuple(r["name"] for r in step[0].view.facts["records"][1:]) for step in found.asked]
     assert all(len(names) == 5 for names in shown) and len(set(shown)) == 3
+
+
+def test_the_partner_of_a_round_is_always_among_those_who_are_shown() -> None:
+    found = played(["cooperator"] * 8, rounds=2, meeting="pair", observe="neighbours", records=2)
+    for step in found.asked:
+        for decision in step:
+            facts = decision.view.facts
+            assert [record["name"] for record in facts["records"]] == ["You", decision.view.names[1]]
+            assert len(facts["observed"]) == 1
 
 
 def test_a_strategy_reads_its_neighbourhood_as_one_player() -> None:

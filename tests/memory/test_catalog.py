@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ostrom.answers import Answer
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
@@ -272,6 +273,30 @@ class TestEdited:
     def test_a_round_that_paid_by_other_rules_is_not_flipped(self) -> None:
         with pytest.raises(StudyError, match="round 1 did not pay what"):
             flipped(GAMES[0], Round(1, (0, 0), (7.0, 7.0)), 0)
+
+    @pytest.mark.parametrize(("seat", "lacks"), [(1, None), (2, None), (3, "has seats 1 to 2")])
+    def test_a_flip_is_of_a_seat_that_the_game_has(self, seat: int, lacks: str | None) -> None:
+        found = memories.build({"name": "edited", "of": "full", "back": 1, "edit": "flip", "seat": seat})
+        said = found.lacks(build_game("prisoners_dilemma"))
+        assert said is None if lacks is None else lacks in str(said)
+
+    def test_a_flipped_round_has_no_expectation_and_its_memory_asks_as_the_other_does(self) -> None:
+        game = GAMES[0]
+        played = Round(1, (0, 0), game.payoff((0, 0)), expected=(1.0, 1.0))
+        assert flipped(game, played, 0).expected is None
+        inner = memories.build("asked:3")
+        edited = memories.build({"name": "edited", "of": "asked:3", "back": 1})
+        assert (
+            (edited.asks, edited.note_form)
+            == (inner.asks, inner.note_form)
+            != (Memory.asks, Memory.note_form)
+        )
+
+
+def test_a_note_of_rounds_lists_them_in_their_order() -> None:
+    said = Answer({"rounds": [5, 2]}, facts={"covers": 6})
+    assert Note.from_answer(said) == Note("", 6, (2, 5))
+    assert Note.from_answer(Answer("All well.", facts={"covers": 3})) == Note("All well.", 3)
 
 
 def show_edited(game: Game, rounds: list[Round], seat: int, edit: dict[str, object]) -> Shown:

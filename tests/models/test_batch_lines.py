@@ -220,8 +220,9 @@ def test_a_function_is_a_model(function: Any, gives: str) -> None:
     model = open_model("python/f")
     assert model.connections == 16 and model.describe() == {"name": "python/f", "wire": "python"}
     if function in (_fails, _declines) or "must" in gives:
-        with pytest.raises(ModelError, match=gives):
+        with pytest.raises(ModelError, match=gives) as caught:
             asyncio.run(model.complete(ASKED))
+        assert type(caught.value) is (RequestRefused if function is _declines else ModelError)
     else:
         assert asyncio.run(model.complete(ASKED)).text == gives
 

@@ -131,6 +131,16 @@ def test_bytes_behind_a_response_spoil_the_connection_and_nothing_else(more: byt
         assert response is not None and response.body == BODY and not response.keep
 
 
+def test_a_byte_behind_a_response_counts_where_a_piece_ends_with_it() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
+    size = LARGEST_HEAD - len(head % LARGEST_HEAD)
+    whole = head % size + b"x" * size
+    assert len(whole) == LARGEST_HEAD
+    for more in (b"", b"x"):
+        response = ResponseReader().feed(whole + more)
+        assert response is not None and len(response.body) == size and response.keep is not bool(more)
+
+
 def test_the_answer_to_a_tunnel_has_no_body() -> None:
     head = b"HTTP/1.1 200 Connection established\r\n"
     for framing in (b"\r\n", b"Content-Length: 5\r\n\r\n"):

@@ -21,9 +21,9 @@ def test_a_text_is_said_every_time(ask: Ask) -> None:
 
 
 def test_a_list_is_said_in_order_and_then_ends(ask: Ask) -> None:
-    model = ScriptedModel("s", ["one", Reply("two", finish="length"), RateLimited("wait")])
+    model = ScriptedModel("s", ["one", Reply("two", finish="length", usage=Usage(7, 9)), RateLimited("wait")])
     assert ask(model).text == "one"
-    assert ask(model).finish == "length"
+    assert ask(model) == Reply("two", finish="length", usage=Usage(7, 9))  # as it was given
     with pytest.raises(RateLimited):
         ask(model)
     with pytest.raises(ModelError, match="ended after 3"):

@@ -30,6 +30,7 @@ from ostrom.models import (
     openai_wire,
 )
 from ostrom.models.asking import at_least_one, positive
+from ostrom.models.connection import Address, Route, _in_turn
 from ostrom.models.dialects import DIALECTS
 from ostrom.models.failures import LONGEST, from_error_object, from_status, make, one_line, retry_after
 from ostrom.models.http1 import ResponseReader
@@ -291,6 +292,19 @@ def test_addresses() -> None:
         "http://[::2]",
     ):
         assert not is_local(url)
+
+
+def test_addresses_of_two_families_are_tried_in_turn() -> None:
+    found = [(6, 1, 6, "", (name, 80, 0, 0)) for name in ("::1", "::2", "::1", "::3")]
+    assert _in_turn([*found, (4, 1, 6, "", ("127.0.0.1", 80))]) == ["::1", "127.0.0.1", "::2", "::3"]
+
+
+def test_a_body_that_is_no_json_says_so_once() -> None:
+    address = Address("http://127.0.0.1:1/v1", {"Content-Type": "application/json", "X-Key": "k"})
+    plain, other = address.request(b"{}"), address.request(b"ab", Route("POST", "/files", "text/plain"))
+    assert b"\r\nContent-Type: application/json\r\n" in plain
+    assert other.startswith(b"POST /v1/files HTTP/1.1\r\n") and other.endswith(b"Content-Length: 2\r\n\r\nab")
+    assert other.count(b"Content-Type:") == 1 and b"\r\nContent-Type: text/plain\r\n" in other
 
 
 def test_clients_have_sixteen_connections_and_two_minutes_by_default() -> None:

@@ -39,8 +39,8 @@ name, and the alternator. Myopic rules about payoffs (best_response, favourite) 
 def named_candidates(texts: Iterable[str]) -> tuple[str, ...]:
     """Strategies as people list them: by commas, which may also part the parameters of one strategy.
 
-    >>> named_candidates(["grim,random:0.5,tit_for_tat", "zd_extortion:3,0.1"])
-    ('grim', 'random:0.5', 'tit_for_tat', 'zd_extortion:3,0.1')
+    >>> named_candidates(["grim,random:0.5,tit_for_tat", "zd_extortion:3,0.1", "grim,my_own"])
+    ('grim', 'random:0.5', 'tit_for_tat', 'zd_extortion:3,0.1', 'grim', 'my_own')
     """
     known, found = set(strategies.names()), list[str]()
     for text in texts:

@@ -84,6 +84,8 @@ def answer_tokens(form: Form) -> int:
 
     >>> answer_tokens(Choice(("a", "b"))), answer_tokens(Mixture(("a", "b")))
     (8, 28)
+    >>> answer_tokens(Record("cap", {"type": "object", "properties": {"cap": {"type": "integer"}}}))
+    37
     """
     if isinstance(form, Choice | Number):
         return 8

@@ -497,6 +497,8 @@ def differences(old: Any, new: Any, path: str = "") -> list[str]:
 
     >>> differences({"rounds": 5, "seeds": 1}, {"rounds": 6, "seeds": 1})
     ['rounds: 5 -> 6']
+    >>> differences({"vary": {"a": 1, "b": 2}}, {"vary": {"b": 2, "a": 1}})
+    ['vary: the order a, b -> b, a']
     """
     if isinstance(old, dict) and isinstance(new, dict):
         lines = []

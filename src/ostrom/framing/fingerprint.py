@@ -55,8 +55,8 @@ def in_set(name: str | None, file: str) -> str:
 def difference(old: Mapping[str, str], new: Mapping[str, str]) -> str | None:
     """What differs between two sets of hashed files, in words; None where nothing does.
 
-    >>> difference({"a.txt": "1", "b.txt": "2"}, {"a.txt": "1", "b.txt": "3", "c.txt": "4"})
-    'b.txt was changed, c.txt was added'
+    >>> difference({"a.txt": "1", "b.txt": "2", "d.txt": "5"}, {"a.txt": "1", "b.txt": "3", "c.txt": "4"})
+    'b.txt was changed, d.txt is gone, c.txt was added'
     """
     how = [f"{file} was changed" for file in old if file in new and old[file] != new[file]]
     how += [f"{file} is gone" for file in old if file not in new]

@@ -65,8 +65,8 @@ class _MovedModules:
 def new_name(name: str) -> str | None:
     """The name that a module has now, or None where it never moved.
 
-    >>> new_name("ostrom.analysis.inference.runs")
-    'ostrom.features.inference.runs'
+    >>> new_name("ostrom.analysis.inference.runs"), new_name("ostrom.lab.one.two"), new_name("ostrom.games")
+    ('ostrom.features.inference.runs', 'ostrom.api.one.two', None)
     """
     head, rest = name, ""
     while head:

@@ -121,7 +121,7 @@ class Rounds:
                 if chance(number, seat, "tremble") < noise:
                     played[seat] = self._slip(number, seat, place, len(game.actions[seat]))
             profile = tuple(played)
-        expected = expected_payoffs(game, answers) if self.exact and not late else None
+        expected = expected_payoffs(game, answers) if self.exact else None
         return Round(number, profile, game.payoff(profile), expected=expected, missed=late)
 
     def _by_stages(self, number: int, history: History, shows: Shows | None) -> RoundPlay:

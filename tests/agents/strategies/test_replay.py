@@ -142,6 +142,15 @@ def test_a_mismatch_says_what_was_possible() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("before", "rounds"), [([], []), ([(0, 1)], []), ([(0, 1), ("cooperate", "defect")], [1])]
+)
+def test_all_that_went_before_a_match_is_remembered(before: list[tuple[int, int]], rounds: list[int]) -> None:
+    patient = strategies.build("tit_for_two_tats")
+    found = replay(patient, PRISONERS_DILEMMA, [0, 0], [0, 0], before=before)
+    assert [one.round for one in found] == rounds
+
+
 def test_moves_of_chance_are_never_impossible() -> None:
     assert replay(strategies.build("random:0.5"), PRISONERS_DILEMMA, [0, 1, 1, 0], [0, 0, 1, 1]) == []
 

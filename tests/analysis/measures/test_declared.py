@@ -45,6 +45,12 @@ def test_a_form_by_round_is_declared_once(tmp_path: Path, small: RunData) -> Non
     assert ours == {(row["match"], row["player"]): pytest.approx(row["value"]) for row in cooperation}
 
 
+def test_values_of_its_own_come_before_the_mean_over_rounds(tmp_path: Path) -> None:
+    own = GOOD.replace("  by_round:", "  values: SELECT match, player, 1 AS value FROM matches\n  by_round:")
+    for text, part in ((GOOD, "avg(value)"), (own, "1 AS value FROM matches")):
+        assert part in str(declared(tmp_path, text)["kindness"].values)
+
+
 def test_values_bounds_and_factories_may_be_python(tmp_path: Path) -> None:
     parts = declared(
         tmp_path,

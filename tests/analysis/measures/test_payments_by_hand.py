@@ -12,6 +12,7 @@ import pytest
 from ostrom.analysis.measures import _negotiation as talks
 from ostrom.analysis.measures import _payments as payments
 from ostrom.games import build_game
+from ostrom.games.tensor import bimatrix
 from ostrom.ground.errors import UsageError
 
 PD = build_game("prisoners_dilemma")
@@ -76,6 +77,14 @@ def test_bounds_are_those_of_the_game_unless_something_was_added() -> None:
         )
         bounds = payments.paid_by_the_game(data(played))
         assert (bounds(0), bounds(1), bounds(2)) == ((None, None), (None, None), (low, high))
+
+
+FLAT = bimatrix("flat", (("a",), ("b", "c")), [[(1, 1), (1, 1)]])
+
+
+def test_a_game_that_always_pays_the_same_has_no_bounds() -> None:
+    paid = rows("match game mechanism low high", (0, "flat", "none", 1.0, 1.0))
+    assert payments.paid_by_the_game(data(paid, game=lambda _: FLAT))(0) == (None, None)
 
 
 def test_a_common_stock_is_harvested_up_to_what_it_holds() -> None:
@@ -169,6 +178,7 @@ def test_the_surplus_above_what_players_are_sure_of() -> None:
     none = rows("match player score", (0, 1, sure), (0, 2, sure))
     assert values(talks.surplus_share(data(none, facts()))) == []
     assert values(talks.surplus_taken(data(none, facts()))) == [pytest.approx(0.0)]
+    assert values(talks.surplus_taken(data(none, facts(), game=lambda _: FLAT))) == []  # nothing to agree on
 
 
 def test_words_hold_until_others_are_said() -> None:

@@ -41,6 +41,17 @@ def test_one_factor_is_scipys_f_and_tukey() -> None:
         assert (line.low, line.high) == pytest.approx((bounds.low[i, j], bounds.high[i, j]), abs=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["II", "III"])
+def test_two_balanced_factors_by_hand(kind: SumsOfSquares) -> None:
+    y = [0, 2, 4, 6, 10, 12, 14, 16]
+    made = anova(y, {"a": list("ssssllll"), "b": list("xxyyxxyy")}, unit="match", sums_of_squares=kind)
+    assert made.balanced and [line.source for line in made.sources] == ["a", "b", "a x b", "residual"]
+    assert [line.sum_squares for line in made.sources] == pytest.approx([200, 32, 0, 8], abs=1e-9)
+    assert [line.f for line in made.sources[:3]] == pytest.approx([100, 16, 0], abs=1e-9)
+    shares = [line.partial_eta_squared for line in made.sources[:3]]  # of what the other factor leaves
+    assert shares == pytest.approx([200 / 208, 32 / 40, 0], abs=1e-9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "number"), [("II", 2), ("III", 3)])
 def test_two_factors_are_statsmodels_table(kind: SumsOfSquares, number: int) -> None:

@@ -80,6 +80,13 @@ def test_it_gives_the_figures_of_the_run(call: Call) -> None:
     assert done.code == 0, done.err
 
 
+def test_a_run_that_is_not_at_its_end_says_how_far_it_is(call: Call) -> None:
+    assert call("run", "s.yaml", "--name", "part", "--limit", "3").code in (0, 1)
+    assert call("export", "part", "--format", "shared", "--out", "parts/part").code == 0
+    own, other = (call("estimate", run, "cooperation") for run in ("part", "parts/part"))
+    assert "so far: 3 of 10 matches" in other.out + other.err and "so far: 3 of 10" in own.out + own.err
+
+
 def test_what_needs_more_is_refused_in_one_line(call: Call) -> None:
     for arguments in (
         ("transcript", "shared/lab", "--match", "0"), ("resume", "shared/lab"), ("check", "shared/lab"),

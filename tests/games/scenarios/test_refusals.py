@@ -289,9 +289,11 @@ def test_a_scenario_may_change_the_people_and_keep_their_personas(tmp_path: Path
     data = sound()
     own_roles = [{k: v for k, v in entry.items() if k != "persona"} for entry in data["roles"]]
     own_roles[0]["title"] = "Upstream farmer"
+    own_roles[1]["persona"] = PERSONA.upper()
     write(tmp_path, cast_of(data), "cast.yaml")
     scenario = load_scenario(write(tmp_path, data | {"roles": own_roles}))
     assert (scenario.roles[0].title, scenario.roles[0].persona) == ("Upstream farmer", PERSONA)
+    assert scenario.roles[1].persona == own_roles[1]["persona"] != PERSONA
 
 
 def test_family_and_subtype_must_be_those_of_the_cast(tmp_path: Path) -> None:
