@@ -362,6 +362,15 @@ def test_a_wave_is_cut_where_a_batch_is_full(
     assert portions(desk) == sent and all(batch.settled for batch in ledger.batches.values())
 
 
+def test_a_wave_does_not_wait_for_ever_for_matches_that_ask_nothing(
+    ledger: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduling, "QUIET", 0.02)
+    wave = Wave(ledger, desk := Desk())
+    wave.scheduler.enter()  # a match that plays and asks nothing
+    assert ledger.run(wave.ask("a", "b")) == ["a", "b"] and portions(desk) == [2]
+
+
 def failed(*problems: BatchProblem) -> BatchStatus:
     return BatchStatus("b1", True, "failed", problems=problems)
 

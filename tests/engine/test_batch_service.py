@@ -298,6 +298,14 @@ def test_results_are_read_until_they_are_whole(
     assert len(told) == parts
 
 
+def test_results_that_lag_are_told_once_and_then_seldom(caplog: pytest.LogCaptureFixture) -> None:
+    service, batch, over = ended_batch(["r--"] * 5 + ["rrr"], {})
+    asyncio.run(service.read(batch, over, lambda _: None))
+    assert [record.getMessage() for record in caplog.records] == [
+        "m, batch b: the service says completed, but 2 of 3 results are missing; they are waited for"
+    ]
+
+
 @pytest.mark.parametrize(
     ("readings", "ended", "error"),
     [

@@ -239,3 +239,13 @@ def test_a_run_that_is_told_to_be_patient_can_be_stopped_meanwhile(small: Small,
         options = PlayOptions(max_connections=2, start_connections=2)
         result = play(small(**against(server)), runs=runs, options=options, watch=watch)
     assert result.interrupted and not result.complete and server.count == 2
+
+
+def test_the_first_reason_to_stop_is_the_one_that_is_told(small: Small, runs: Path) -> None:
+    async def watch(runner: Runner) -> None:
+        runner.stop("the disk is full")
+        runner.stop("interrupted", interrupted=True)
+
+    with LoopbackServer() as server:
+        result = play(small(**against(server)), runs=runs, watch=watch)
+    assert result.why == "the disk is full" and result.interrupted and not result.complete

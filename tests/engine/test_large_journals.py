@@ -99,6 +99,21 @@ def test_some_matches_are_replayed_and_held_against_their_rows(folder: Path) -> 
         open_run(folder)
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_rows_that_are_fewer_or_more_than_those_of_a_replay_are_told(
+    place: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_run(folder) as run:
+        rows = run.rows
+        kept, replayed, decisions = next(rows.tables()), next(rows.tables(kept=False)), rows.decision_rows
+        both = (kept._replace(refused={7: 1}), replayed)
+        assert rows._difference(*both) is None
+        monkeypatch.setattr(
+            rows, "decision_rows", lambda table: [*decisions(table)][: -1 if table is both[place] else None]
+        )
+        assert rows._difference(*both) == ": its rows are fewer or more than those of its replay"
+
+
 def test_which_ones_depends_on_what_the_journal_holds(tmp_path: Path, folder: Path) -> None:
     def order(folder: Path) -> list[int]:
         with open_run(folder) as run:

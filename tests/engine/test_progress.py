@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import time
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from ostrom.agents.config import AgentConfig
 from ostrom.engine import progress
@@ -177,3 +179,21 @@ def test_a_run_with_people_may_go_on_as_long_as_it_is_played(
 def test_a_player_is_told_by_its_type_where_its_seat_gives_it_a_name() -> None:
     config = AgentConfig(strategy="grim")
     assert [Seated("a as 2", config, type="a").key, Seated("b", config).key] == ["a", "b"]
+
+
+def test_the_bar_of_a_terminal_begins_before_the_first_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Console(file=io.StringIO(), force_terminal=True, width=100)
+    monkeypatch.setattr(progress, "console", lambda **_: screen)
+    runner: Any = SimpleNamespace(
+        plan=SimpleNamespace(name="mine"), tally=Tally(matches=4, done=1, skipped=2)
+    )
+
+    async def shown() -> None:
+        bar = asyncio.create_task(progress._bar(runner))
+        await asyncio.sleep(0.05)
+        bar.cancel()
+        await asyncio.gather(bar, return_exceptions=True)
+
+    asyncio.run(shown())
+    text = screen.file.getvalue()  # type: ignore[attr-defined]
+    assert "mine" in text and "matches · starting" in text and "3/4" in text

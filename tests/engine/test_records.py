@@ -13,10 +13,19 @@ import pytest
 from ostrom.answers import Answer
 from ostrom.engine.entries import TOGETHER, CallRecord, dump, load
 from ostrom.engine.executors.local import count_entry, matches_at_once, most_calls
-from ostrom.engine.folder import Folder, check_name, differences
+from ostrom.engine.folder import (
+    Folder,
+    check_name,
+    differences,
+    manifest_bytes,
+    new_manifest,
+    read_manifest,
+    refuse_apart,
+)
 from ostrom.engine.integrity import explain
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally
+from ostrom.engine.shards import Shard
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.streams import Streams, key_of
 from ostrom.models.base import Reply, Usage
@@ -285,3 +294,35 @@ def test_values_are_written_canonically() -> None:
     for value in ("plain", 'with "quotes"', "back\\slash", "", "ünï", 3, [1, "x"], None, {"a": True}):
         assert load(dump(value)) == value
     assert load(None) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"shard": None}, "is no shard: it was played without --shard"),
+        ({"joined": []}, "is no shard: it was played without --shard"),
+        ({"shard": {"number": 1, "of": 3}}, "is shard 1/3, one of 3, not of 2"),
+        ({"shard": {"number": 2, "of": 2}}, "is shard 2/2, not 1/2"),
+        ({"kind": "people"}, "is a run of kind people, not study"),
+        ({"study": {"name": "n", "seeds": 3}}, "holds another study: seeds"),
+        ({"registered": {"hash": "h"}}, "is bound to another registration, or to none"),
+        ({"prompts": {"turn.txt": "2"}}, "was played with other prompts: turn.txt"),
+    ],
+)
+def test_what_is_no_part_of_a_whole_run_is_refused(change: dict[str, Any], said: str) -> None:
+    whole = {"kind": "study", "study": {"name": "n", "seeds": 2}, "prompts": {"turn.txt": "1"}}
+    own = {**whole, "shard": {"number": 1, "of": 2}}
+    refuse_apart(Path("r"), own, whole, Shard(1, 2))
+    with pytest.raises(RunError, match=rf"^r: {said}"):
+        refuse_apart(Path("r"), {**own, **change}, whole, Shard(1, 2))
+
+
+@pytest.mark.parametrize(("created", "sound"), [("2026-11-17T10:00:00+00:00", True), ("yesterday", False)])
+def test_a_registration_in_a_manifest_has_a_time(created: str, sound: bool) -> None:
+    manifest = new_manifest("study", {"name": "n"}, {}, registered={"hash": "h", "created": created})
+    raw = manifest_bytes(manifest)
+    if sound:
+        assert read_manifest(raw, Path("run.json"))["registered"]["created"] == created
+        return
+    with pytest.raises(RunError, match=r"run.json.*registered.created"):
+        read_manifest(raw, Path("run.json"))
