@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import signal
 import socket
@@ -134,3 +135,9 @@ def data_folder() -> Iterator[Path]:
     if not root.is_dir():
         pytest.skip("no released data at hand (set OSTROM_DATA)")
     yield root
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of the garbage collections to come: it lives as long as the process."""
+    gc.collect()
+    gc.freeze()
