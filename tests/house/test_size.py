@@ -37,7 +37,7 @@ MOST: dict[str, Size] = {
     "data": Size(5, 616),
     "analysis": Size(34, 4_228),
     "reports": Size(33, 2_776),
-    "studies": Size(19, 2_246),
+    "studies": Size(19, 2_247),
     "costs": Size(8, 1_147),
     "api": Size(5, 552),
     "cli": Size(15, 1_276),
@@ -52,7 +52,7 @@ MOST: dict[str, Size] = {
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=623, statements=60_036)
+WHOLE = Size(files=623, statements=60_037)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)

@@ -40,6 +40,14 @@ def test_a_preset_that_is_no_mapping_is_refused(presets: Any, key: str) -> None:
         apply_preset(RAW, "large", "s")
 
 
+def test_a_preset_may_be_called_by_a_number() -> None:
+    raw = {**RAW, "presets": {1: {"seeds": 5}, 2.5: {"seeds": 6}}}
+    assert presets_of(raw) == ["1", "2.5"]
+    assert [apply_preset(raw, name, "s")["seeds"] for name in presets_of(raw)] == [5, 6]
+    with pytest.raises(UnknownName, match=r"unknown preset 'small' \(known: 1, 2\.5\)"):
+        apply_preset(raw, "small", "s")
+
+
 def test_changes_are_paths_with_values() -> None:
     data, _ = merged(RAW, None, ["vary.k=null", "game=a=b", " seeds = 7 "])
     assert (data["vary"], data["game"], data["seeds"]) == ({"j": [2]}, "a=b", 7)

@@ -34,7 +34,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     >>> nearest("rouns", ["rounds", "noise"]), nearest("Skip_Match", ["fail", "skip-match"]), nearest("x", ["y"])
     ('rounds', 'skip-match', None)
     """
-    plain = {_plain(other): other for other in known}
+    plain = {_plain(other): other for other in map(str, known)}
     near = get_close_matches(_plain(name), plain, n=1)
     return plain[near[0]] if near else None
 
@@ -134,7 +134,7 @@ class UnknownName(UsageError):
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], more: str = "") -> None:
-        names = sorted(known)
+        names = sorted(map(str, known))  # keys of a YAML file may be numbers
         plain = {_plain(other): other for other in names}
         near = [plain[found] for found in get_close_matches(_plain(name), plain, n=2)]
         hint = f"did you mean {' or '.join(near)}? " if near else ""

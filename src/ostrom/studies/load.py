@@ -100,6 +100,7 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
     presets = data.pop("presets", {}) or {}
     if not isinstance(presets, Mapping):
         raise StudyError("must map names to changes", file=file, key="presets", found=presets)
+    presets = {str(name): changes for name, changes in presets.items()}  # YAML reads 1 as a number
     if preset is None:
         return merge(data, {})
     if preset not in presets:
