@@ -14,6 +14,7 @@ from ostrom.ground.errors import (
     UnknownName,
     UsageError,
     brief,
+    nearest,
     unknown_key,
 )
 
@@ -68,3 +69,10 @@ def test_only_what_may_pass_is_tried_again_and_only_wrong_use_exits_with_2() -> 
     again = {kind.__name__ for kind in kinds if issubclass(kind, ModelError) and kind.retryable}
     assert again == {"RateLimited", "ServerFailed", "TimedOut", "ConnectionFailed", "MalformedReply"}
     assert all(kind.exit_code == (2 if issubclass(kind, UsageError) else 1) for kind in kinds)
+
+
+def test_keys_of_a_file_that_are_numbers_are_listed_as_names() -> None:
+    numbers: list[Any] = [10, 1]
+    said = "unknown preset '1x' (did you mean 1? known: 1, 10)"
+    assert str(UnknownName("preset", "1x", numbers)) == said
+    assert nearest("1x", numbers) == "1"
