@@ -72,9 +72,8 @@ class Renderer(AbstractContextManager["Renderer"]):
 
 def main() -> None:
     """Draw until no more is asked for."""
-    if (
-        signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    ):  # else whoever started it ignores Ctrl-C
+    # Ctrl-C ends it without a word, unless whoever started it ignores Ctrl-C.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not stand between answers
@@ -85,7 +84,7 @@ def main() -> None:
         except Exception as error:
             answer = {"problem": one_line(f"{type(error).__name__}: {error}")}
         try:
-            out.write(orjson.dumps(answer, option=orjson.OPT_PASSTHROUGH_SUBCLASS, default=str) + b"\n")
+            out.write(orjson.dumps(answer) + b"\n")
             out.flush()
         except BrokenPipeError:  # the report was killed
             os._exit(1)
