@@ -210,7 +210,7 @@ def _without_columns(part: Any) -> Any:
 
 def _fewer(values: list[Any], width: int) -> list[Any]:
     """Every second tick, as often as it takes for labels not to touch."""
-    while len(values) * 34 > width:  # two always fit: no view is narrower than LEAST
+    while len(values) > 2 and len(values) * 34 > width:  # one tick would be halved for ever
         values = values[::2]
     return values
 
