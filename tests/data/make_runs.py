@@ -1,7 +1,7 @@
 """How the kept runs of earlier versions were made, and what is asked of them in every later version.
 
-Each `Kept` is one folder under ``tests/data/VERSION``: the runs that its commands wrote, and in ``expected/`` the tables
-that were read from them at that time. Where a run was left unfinished, ``goes_on`` finishes it: ``expected/`` holds the
+Each `Kept` is one folder under ``tests/data/VERSION``: the runs that its commands wrote, and in ``expected/`` the
+tables that were read then. Where a run was left unfinished, ``goes_on`` finishes it: ``expected/`` holds the
 tables of the finished run, which a person can read, and ``begun.txt`` the digests of those of the unfinished one. The
 files that the commands name lie in ``tests/data/studies``.
 
