@@ -103,7 +103,7 @@ def test_every_page_of_the_viewer_is_kept() -> None:
     assert sorted(missing) == sorted(STREAMS)
 
 
-STREAMS = ("/events", "/job/{job}", "/job/{job}/events", "/run/{run}/strip", "/run/{run}/match/{number}/act")
+STREAMS = ("/events", "/job/{job}", "/job/{job}/events")
 """Streams that end with the page, and the pages of commands that a page starts."""
 
 
