@@ -10,7 +10,7 @@ import pytest
 
 from ostrom.cli.commands import run as running
 from ostrom.cli.commands.catalog import _listed, _prompt, family_rows, kind_of
-from ostrom.cli.commands.run import divided_budget, refuse_unused, say_end
+from ostrom.cli.commands.run import divided_budget, end_lines, refuse_unused
 from ostrom.cli.commands.validate import _size, check_file
 from ostrom.cli.options import check_level, stated_query
 from ostrom.engine.plan import Budget, Tally
@@ -92,11 +92,9 @@ def test_the_budget_of_a_shard_in_words() -> None:
 
 
 def test_the_last_lines_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = list[str]()
-    monkeypatch.setattr(running, "say", said.append)
-    monkeypatch.setattr(running, "say_trouble", lambda _, again: said.append(again))
+    monkeypatch.setattr(running, "trouble", lambda _, again: [again])
     tally = Tally(matches=2, done=2, invalid=1, policies=3, retries=4)
-    say_end(SimpleNamespace(tally=tally), Path("runs/r"))  # type: ignore[arg-type]
+    said = end_lines(SimpleNamespace(tally=tally), Path("runs/r"))  # type: ignore[arg-type]
     assert (
         said[0].endswith("; 1 unreadable replies, 3 answers by policy, 4 failed tries")
         and "designs" not in said[0]
@@ -105,9 +103,8 @@ def test_the_last_lines_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
         "`ostrom resume runs/r` or the same command",
         "run: runs/r    report: ostrom report runs/r",
     ]
-    said.clear()
     tally.refused, tally.lost_workers, tally.batches_left = 5, 6, 1
-    say_end(SimpleNamespace(tally=tally), Path("runs/r"))  # type: ignore[arg-type]
+    said = end_lines(SimpleNamespace(tally=tally), Path("runs/r"))  # type: ignore[arg-type]
     assert said[0].endswith(", 5 refusals; 6 workers lost, their matches handed to others")
     assert said[1].startswith("1 batch still at work")
 

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from ostrom.cli import output
 from ostrom.cli.commands.catalog import _model
+from ostrom.ground.results import TextTable
 from ostrom.models.providers import scripted
 
 COLUMNS = ["agent", "game", "difference", "low", "high", "n", "method", "verdict"]
@@ -30,7 +31,7 @@ def shown(
     """What a terminal of that width shows."""
     screen = Console(width=width, force_terminal=True, color_system=None, no_color=True)
     monkeypatch.setattr(output, "console", lambda **_: screen)
-    output.print_table("cooperation: new minus old", columns, rows)
+    output.show(TextTable("cooperation: new minus old", columns, rows))
     return capsys.readouterr().out.replace("\x1b[1m", "").replace("\x1b[0m", "").replace("\x1b[3m", "")
 
 
@@ -69,7 +70,7 @@ def test_a_table_that_would_be_taller_than_a_list_is_one(
 
 
 def test_numbers_in_words_stand_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
-    output.print_table("", ["calls"], [["10,800"], ["no bound"], ["9"]])
+    output.show(TextTable("", ["calls"], [["10,800"], ["no bound"], ["9"]]))
     assert "│        9 │" in capsys.readouterr().out
 
 

@@ -162,7 +162,8 @@ def test_unreadable_replies_are_counted_by_question(tmp_path: Path) -> None:
 
 
 def test_both_are_labelled_as_data(capsys: pytest.CaptureFixture[str]) -> None:
-    from ostrom.cli.ending import print_forecast
+    from ostrom.cli.ending import forecast_text
+    from ostrom.cli.output import show
     from ostrom.engine.plan import Budget
 
     prices = {MODEL: {"input": 1, "output": 2}}
@@ -171,7 +172,7 @@ def test_both_are_labelled_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["likely"]["calls"] == data["likely_calls"] < data["calls"] < data["at_most"]["calls"]
     assert data["likely"]["usd"] < data["usd"] < data["at_most"]["usd"]
     assert data["likely"]["tokens_in"] < data["tokens_in"] < data["at_most"]["tokens_in"]
-    print_forecast("x", {"matches": 10}, told, Budget(usd=told.usd))
+    show(*forecast_text("x", {"matches": 10}, told, Budget(usd=told.usd)))
     shown = capsys.readouterr()
     lines = [line for line in shown.out.splitlines() if "│" in line]
     assert [next(name for name in ("without retries", "likely", "at most") if name in line) for line in lines] == [

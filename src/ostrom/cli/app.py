@@ -9,7 +9,8 @@ from typer.core import TyperGroup
 
 from ostrom.ground.commands import GROUPED, MORE, built, command_names, commands, first_line, group_of
 from ostrom.ground.errors import UsageError
-from ostrom.ground.terminal import one_line, say, write
+from ostrom.ground.results import Output
+from ostrom.ground.terminal import one_command, one_line, say, write
 from ostrom.ground.version import __version__
 
 
@@ -63,9 +64,17 @@ class CommandGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; an option or argument that is wrong is answered with what to do."""
+        """Run the command and print what it returns; a wrong option or argument is answered with what to do."""
         try:
-            return super().invoke(ctx)
+            if ctx.parent is not None:
+                return super().invoke(ctx)
+            with one_command():
+                output = super().invoke(ctx)
+                if isinstance(output, Output):
+                    from ostrom.cli.output import emit
+
+                    emit(output)
+                    raise typer.Exit(output.code)
         except Exception as error:
             from ostrom.cli.guesses import wrong_option
 

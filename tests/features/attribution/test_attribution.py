@@ -19,6 +19,7 @@ from ostrom.features.attribution.effects import Attribution, RoundEffect, draw_s
 from ostrom.features.attribution.plan import attribute
 from ostrom.features.exporting import export_run
 from ostrom.ground.errors import UsageError
+from ostrom.ground.results import TextTable
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.providers.scripted import ScriptedModel, register, unregister
 from ostrom.studies.load import load_study
@@ -314,7 +315,7 @@ def test_without_cooperation_the_chance_of_what_was_done_is_attributed(tmp_path:
 
 
 def test_an_attribution_names_the_largest_changes_where_there_are_many(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def effect(number: int, change: float | None) -> Any:
         chance = SimpleNamespace(p=0.5, low=None, high=None, invalid=0)
@@ -323,8 +324,6 @@ def test_an_attribution_names_the_largest_changes_where_there_are_many(
             round=number, shown="C / D", row="flip", chance=chance, change=change, low=low, high=low
         )
 
-    tables: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(command, "print_table", lambda *parts: tables.append(parts))
     monkeypatch.setattr(command, "strips", lambda _: ["strip"])
     monkeypatch.setattr(command, "MOST_ROWS", 2)
     base = SimpleNamespace(p=0.25, low=0.1, high=0.4, n=20)
@@ -333,21 +332,18 @@ def test_an_attribution_names_the_largest_changes_where_there_are_many(
         run="r", match=3, seat=2, agent="anna", round=5, what="P(cooperate)", baseline=base, measure="sample",
         effects=effects,
     )  # fmt: skip
-    command._show_attribution(told)
-    assert capsys.readouterr().out.splitlines() == [
+    *lines, table = command._text(told)
+    assert lines == [
         "r, match 3: player 2 (anna) in round 5",
-        "P(cooperate) as it was: 0.25 [0.100, 0.400] (20 askings each)", "", "strip", "",
+        "P(cooperate) as it was: 0.25 [0.100, 0.400] (20 askings each)\n", "strip", "",
     ]  # fmt: skip
-    title, columns, rows = tables.pop()
-    assert (
-        title == "change in P(cooperate), the 2 largest of 4 (--json has all)"
-        and columns[3] == "P(cooperate)"
-    )
+    assert isinstance(table, TextTable) and table.columns[3] == "P(cooperate)"
+    assert table.title == "change in P(cooperate), the 2 largest of 4 (--json has all)"
+    rows = list(table.rows)
     assert [row[0] for row in rows] == ["R2", "R4"] and rows[0][4:6] == [-0.5, "[0.125, 0.125]"]
     told.effects, told.measure = effects[:1] + effects[2:3], "odds"
-    command._show_attribution(told)
-    title, _, rows = tables.pop()
-    assert (
-        title == "change in P(cooperate)" and [row[0] for row in rows] == ["R1", "R3"] and rows[1][5] is None
-    )
-    assert "(exact odds of the strategy)" in capsys.readouterr().out
+    _, baseline, *_, table = command._text(told)
+    assert isinstance(table, TextTable) and table.title == "change in P(cooperate)"
+    rows = list(table.rows)
+    assert [row[0] for row in rows] == ["R1", "R3"] and rows[1][5] is None
+    assert "(exact odds of the strategy)" in str(baseline)

@@ -14,7 +14,7 @@ from ostrom.cli.app import app
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.rows import Rows
-from ostrom.features.transcript.command import _print
+from ostrom.features.transcript.command import _lines
 from ostrom.features.transcript.transcript import ended_early, transcript, tried, words_of
 from ostrom.ground.errors import UsageError
 from ostrom.studies.load import load_study
@@ -211,7 +211,7 @@ def test_a_second_try_shows_only_what_is_new(
         "step": 4, "round": None, "player": 2, "agent": "anna", "stage": None, "kind": None, "calls": [first, second],
         "answer": "C", "said": "cooperate", "reading": "whole", "payoff": 3.0,
     }  # fmt: skip
-    _print(decision)
+    print(*_lines(decision), sep="\n")
     text = capsys.readouterr().out
     assert text == (
         "\n=== step 4, player 2 (anna): no answer\n\n--- user\nask\n\n--- m, try 1, 7 tokens in, 2 out, 1.25 s\n"
@@ -219,12 +219,12 @@ def test_a_second_try_shows_only_what_is_new(
         "\n=> cooperate (whole, paid 3)\n"
     )
     other = call_of(("user", "other"))
-    _print({**decision, "round": 1, "kind": "act", "calls": [first, other], "payoff": None})
+    print(*_lines({**decision, "round": 1, "kind": "act", "calls": [first, other], "payoff": None}), sep="\n")
     text = capsys.readouterr().out
     assert (
         "=== round 1, player 2 (anna): act" in text
         and "--- user\nother" in text
         and text.endswith("(whole)\n")
     )
-    _print({**decision, "stage": "offer", "kind": "act", "calls": [], "answer": None})
+    print(*_lines({**decision, "stage": "offer", "kind": "act", "calls": [], "answer": None}), sep="\n")
     assert capsys.readouterr().out == "\n=== step 4, player 2 (anna): offer\n"

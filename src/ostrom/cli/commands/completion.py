@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.output import write
+from ostrom.cli.output import Output
 from ostrom.ground.commands import MORE, every_command, group_of
 
 SHELLS = ("bash", "zsh", "fish")
@@ -15,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 def completion(
     shell: Annotated[str, typer.Argument(help="bash | zsh | fish")],
-) -> None:
+) -> object:
     """Print a completion script for bash, zsh or fish.
 
     Load it with `source <(ostrom more completion bash)`, or for fish `ostrom more completion fish | source`.
@@ -27,7 +27,8 @@ def completion(
             f"completion {shell}: there is no script for that shell (allowed: {', '.join(SHELLS)})"
         )
     tree = {words: parts[-1].params for words, parts in every_command().items()}
-    write(_fish(tree) if shell == "fish" else _bash(tree, zsh=shell == "zsh"))
+    script = _fish(tree) if shell == "fish" else _bash(tree, zsh=shell == "zsh")
+    return Output({"shell": shell, "script": script}, [script])
 
 
 def _options(parameters: list[Any]) -> list[str]:

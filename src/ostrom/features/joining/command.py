@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ostrom.cli.options import Json, Runs
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.options import Runs
+from ostrom.cli.output import Output, TextTable
 from ostrom.ground.words import how_many
 
 
@@ -19,8 +18,7 @@ def join(
         list[str], typer.Argument(metavar="SHARD...", help="All shards of the run: names or folders.")
     ],
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Make one run of shards that were played on several machines.
 
     The shards stay where they are; the joined run lists them and is read like any other run. They are checked now
@@ -43,14 +41,15 @@ def join(
         }
         for state in joined
     ]
-    if json:
-        print_json({"run": str(runs / name), "complete": not open_ones, "shards": rows})
-    else:
-        print_table(f"{name}: its shards", list(rows[0]), [list(row.values()) for row in rows])
-    for state in open_ones:
-        say(f"shard {state.shard} is not complete: `ostrom resume {state.folder}` goes on with it")
-    say(
-        f"run: {runs / name}, joined from {how_many(len(joined), 'shard')}    report: ostrom report {runs / name}"
+    return Output(
+        {"run": str(runs / name), "complete": not open_ones, "shards": rows},
+        [TextTable.of(f"{name}: its shards", rows)],
+        [
+            *(
+                f"shard {state.shard} is not complete: `ostrom resume {state.folder}` goes on with it"
+                for state in open_ones
+            ),
+            f"run: {runs / name}, joined from {how_many(len(joined), 'shard')}    report: ostrom report {runs / name}",
+        ],
+        int(bool(open_ones)),
     )
-    if open_ones:
-        sys.exit(1)
