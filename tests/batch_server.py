@@ -1,8 +1,10 @@
-"""The batch endpoints of the test server: OpenAI's files and batches, Anthropic's message batches.
+"""A loopback server with batch endpoints: OpenAI's files and batches, Anthropic's message batches.
 
 Batches end after a given time, in any of the ways that the published references name. What is charged for is counted:
 each reply of a batch once, however often its results are read.
 """
+
+from __future__ import annotations
 
 import random
 import time
@@ -17,6 +19,8 @@ import orjson
 
 from ostrom.ground.errors import StudyError
 from ostrom.testing.http1 import Received, response
+from ostrom.testing.replies import anthropic_document, openai_document
+from ostrom.testing.server import LoopbackServer
 
 BATCH_KINDS: dict[str, str] = {
     "late_error": "500 although the batch was made",
@@ -319,3 +323,21 @@ def _ok(document: Document) -> bytes:
 
 def _error(status: int, kind: str, message: str) -> bytes:
     return response(status, orjson.dumps({"error": {"type": kind, "message": message}}))
+
+
+class BatchServer(LoopbackServer):
+    """The loopback server with the batch endpoints of both wires."""
+
+    def __init__(self, *arguments: Any, batch_faults: BatchFaults | None = None, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        shapes = {"openai": openai_document, "anthropic": anthropic_document}
+        self.batches = ServedBatches(batch_faults or BatchFaults(), lambda body: self.respond(body), shapes)
+        """The batch endpoints, with what they charged for."""
+
+    def stats(self) -> Document:
+        """Counts so far, of batches too."""
+        return {**super().stats(), "batches": self.batches.stats()}
+
+    def endpoint(self, received: Received) -> Callable[[Received], bytes] | None:
+        """The batch endpoints beside the chat wires."""
+        return self.batches.handle if self.batches.takes(received.path) else None
