@@ -1,40 +1,74 @@
 """Simulated participants in a real browser: the same visits, through the pages that people see."""
 
+from __future__ import annotations
+
 import asyncio
-import os
-import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ostrom.agents.base import Agent, DecisionContext
+from ostrom.agents.config import AgentConfig
+from ostrom.answers import Answer
 from ostrom.engine.folder import Folder
-from ostrom.ground.errors import RunError, UsageError
+from ostrom.framing import PromptRenderer
+from ostrom.mechanisms.protocol import Decision
+from ostrom.people.host import SeatedPerson
 from ostrom.people.live_visit import LiveVisit, Open
 from ostrom.people.pilot import Crowd, PilotHost, answer_to, participant
 from ostrom.people.server import listening, serve_people
 from ostrom.people.sources import LinkReader
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 AT_ONCE = 4
 """Pages that are open at the same time."""
 PATIENCE = 60.0
 """Seconds that a page may take to change."""
 
 
-async def browse(host: PilotHost, folder: Folder, crowd: Crowd, moments: int, study: Path) -> None:
+class BrowserHost(PilotHost):
+    """A host whose participants answer through pages: what each will answer waits here."""
+
+    thoughts: dict[tuple[int, int], Any]
+    """By unit and player."""
+
+    def seat(
+        self,
+        config: AgentConfig,
+        renderer: PromptRenderer,
+        others: Sequence[AgentConfig],
+        agent: Callable[[AgentConfig], Agent],
+    ) -> Agent:
+        """The seat of a simulated person, who answers in the browser."""
+        return _AtPages(self, config, renderer, others, agent)
+
+
+class _AtPages(SeatedPerson):
+    """A person's seat; an agent works out the answer, and the browser sends it."""
+
+    host: BrowserHost
+
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
+        if decision.view.mechanism != "visit":
+            if not hasattr(self, "_mind"):
+                self._mind = self._agent(self.host.crowd.config)
+            answer = await self._mind.answer(decision, context)
+            self.host.thoughts[context.unit, context.player] = answer.value
+        return await super().answer(decision, context)
+
+
+async def browse(
+    host: BrowserHost, folder: Folder, crowd: Crowd, moments: int, study: Path, chromium: dict[str, Any]
+) -> None:
     """Serve the study on this machine and simulate all visits in a browser; returns when all have ended."""
+    from playwright.async_api import async_playwright
+
     host.crowd, host.participants, host.thoughts = crowd, {}, {}
     with listening("127.0.0.1", 0, 0, None) as where:
         serving = asyncio.create_task(serve_people(host, folder, where, study, lambda _: None))
         try:
-            async with _browser() as browser:
+            async with async_playwright() as playwright:
+                browser = await playwright.chromium.launch(**chromium)
                 links = LinkReader(host.people.source, host.register.key, study).links(where.base)
-                if len(links) < crowd.people:
-                    raise UsageError(
-                        f"--people {crowd.people}: the source {host.people.source.name} has links for {len(links)}; "
-                        "use source link or lab with more places"
-                    )
                 room, joining = asyncio.Semaphore(AT_ONCE), asyncio.Lock()
                 await asyncio.gather(
                     *(
@@ -42,35 +76,14 @@ async def browse(host: PilotHost, folder: Folder, crowd: Crowd, moments: int, st
                         for number, link in enumerate(links[: crowd.people], 1)
                     )
                 )
+                await browser.close()
         finally:
             serving.cancel()
             await asyncio.gather(serving, return_exceptions=True)
 
 
-@asynccontextmanager
-async def _browser() -> AsyncIterator[Any]:
-    """Chromium of this machine; OSTROM_BROWSER names another program."""
-    try:
-        from playwright.async_api import async_playwright
-    except ImportError:
-        raise UsageError("--browser needs Playwright: pip install 'ostrom[browser]'") from None
-    wanted = os.environ.get("OSTROM_BROWSER", "any")
-    names = BROWSERS if wanted == "any" else (wanted,)
-    program = next((path for name in names if (path := shutil.which(name))), None)
-    if program is None:
-        raise UsageError(f"--browser: no browser found (looked for {', '.join(names)})")
-    # Chromium's sandbox refuses to start as root, as in most containers.
-    sandbox = [] if hasattr(os, "geteuid") and os.geteuid() else ["--no-sandbox"]
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=sandbox)
-        try:
-            yield browser
-        finally:
-            await browser.close()
-
-
 async def _visit(
-    host: PilotHost,
+    host: BrowserHost,
     browser: Any,
     link: str,
     number: int,
@@ -96,7 +109,7 @@ async def _visit(
             await context.close()
 
 
-async def _through(host: PilotHost, page: Any, live: LiveVisit) -> None:
+async def _through(host: BrowserHost, page: Any, live: LiveVisit) -> None:
     """Answer page after page until the visit is over."""
     while live.end is None:
         since = live.version
@@ -104,10 +117,7 @@ async def _through(host: PilotHost, page: Any, live: LiveVisit) -> None:
         if entry is None:
             await live.news(since, PATIENCE)
             continue
-        try:
-            await page.wait_for_selector(f"input[name='place'][value='{entry.place}']", state="attached")
-        except Exception as error:  # Playwright has its own kinds of errors
-            raise RunError(f"the page does not show question {entry.place}: {type(error).__name__}") from None
+        await page.wait_for_selector(f"input[name='place'][value='{entry.place}']", state="attached")
         if await host.gone(live):
             continue
         await _answer(host, page, live, entry)
@@ -115,18 +125,13 @@ async def _through(host: PilotHost, page: Any, live: LiveVisit) -> None:
             await live.news(live.version, PATIENCE)
 
 
-async def _answer(host: PilotHost, page: Any, live: LiveVisit, entry: Open) -> None:
+async def _answer(host: BrowserHost, page: Any, live: LiveVisit, entry: Open) -> None:
     """Fill in one page as a person would, and send it."""
-    assert host.thoughts is not None
     form = page.locator("form[action='/answer']")
     if entry.prompt is not None:
         value = host.thoughts.pop((entry.unit, entry.player))
-        if isinstance(value, str) and value in entry.prompt.labels:
-            await form.get_by_role("button", name=entry.prompt.labels[value], exact=True).click()
-            return
-        raise UsageError(
-            "--browser: participants choose between options; leave --browser out for other forms"
-        )
+        await form.get_by_role("button", name=entry.prompt.labels[value], exact=True).click()
+        return
     rng = host.participants[live.visit].chance.at(entry.step, 0, "page")
     value, personal = answer_to(host, entry, rng)
     sheet = host.sheet(entry.decision, host.people.languages[0])

@@ -1,20 +1,19 @@
-"""Search, side by side and commands from a decision, over real HTTP."""
+"""Search, side by side and commands to copy, over real HTTP."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from collections.abc import Callable
-from io import BytesIO
+from html import unescape
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from tests.view.runs import said, talk
-from tests.view.test_live import news
-from tests.view.viewed import Viewed, viewed
+from tests.view.viewed import viewed
 from typer.testing import CliRunner
 
 from ostrom.cli.app import app
@@ -24,8 +23,6 @@ from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.run import open_run
 from ostrom.view.index import index_path
 from ostrom.view.index_writer import update
-from ostrom.view.jobs import Intent, Job
-from ostrom.view.render import draw
 
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(1)><svg onload=alert(1)>\x1b[31mred\x1b]52;c;aGk=\x07 "
@@ -138,103 +135,31 @@ def test_a_reply_that_was_asked_for_again_is_told_apart_side_by_side(tmp_path: P
         ]
 
 
-FORM = {"kind": "branch", "round": "2", "seeds": "2", "budget_calls": "5"}
-
-
-def post(view: Viewed, path: str, form: dict[str, str], **headers: str) -> tuple[int, str, dict[str, str]]:
-    return view.ask(path, "POST", form, **{"origin": view.base, **headers})
-
-
-@pytest.mark.slow
-def test_a_branch_is_started_once_it_is_confirmed_and_makes_a_run(tmp_path: Path) -> None:
-    strategies(tmp_path)
-    with viewed(tmp_path) as view:
-        assert "Attribute" in view.page("/run/plain/match/0/act?round=2&player=1")
-        status, page, _ = post(view, "/run/plain/match/0/act", FORM)
-        assert status == 200 and "--budget-calls 5" in page and "Start this?" in page
-        nonce = re.search(r'name="nonce" value="([^"]+)"', page)
-        assert nonce is not None and len(list(tmp_path.iterdir())) == 1
-        form = {"nonce": nonce[1]}
-        assert post(view, "/run/plain/start", form, origin="http://evil.example")[0] == 403
-        assert view.ask("/run/plain/start", "POST", form)[0] == 403
-        assert post(view, "/run/plain/start", {"nonce": "x"})[0] == 404
-        status, _, headers = post(view, "/run/plain/start", form)
-        assert status == 303 and "confirmed before" in post(view, "/run/plain/start", form)[1]
-        job = headers["location"]
-        for told in news(view, f"{job}/events"):  # a page follows it without a reload
-            if "Side by side with plain" in told["html"] and ">done" in told["html"]:
-                break
-        until(lambda: ">running" not in view.page(job))
-        page = view.page(job)
-        assert ">done" in page and "Side by side with plain" in page
-    made = next(path for path in tmp_path.iterdir() if path.name.startswith("branch-plain-m0-r2"))
-    with open_run(made) as run:
-        assert len(run.plan) == 2 and set(run.journal.states().values()) == {"done"}
-
-
-def test_what_a_command_said_is_text() -> None:
-    running: Any = SimpleNamespace(poll=lambda: None)
-    output = BytesIO(HOSTILE.encode() + b"\xff" + b"y" * 10_000_000 + HOSTILE.encode())
-    job = Job(Intent((), "plain", "made", "branch"), running, output)
-    page = draw("_job", number="1", job=job, made=None, about={})
-    assert (
-        "&lt;script&gt;alert(1)" in page
-        and "<script" not in page
-        and "<img" not in page
-        and len(page) < 30_000
-    )
-    assert "\x1b" not in page and "\u202e" not in page
-
-
 @pytest.mark.slow
 def test_an_attribution_shows_its_strip(tmp_path: Path) -> None:
     with open_run(strategies(tmp_path, rounds=4)) as run:
         attribute(run, 1, 3, seat=1, method="flip", name="why", runs=tmp_path)
-    form = {
-        "kind": "attribute",
-        "round": "3",
-        "seat": "1",
-        "method": "drop",
-        "samples": "1",
-        "budget_calls": "5",
-    }
     with viewed(tmp_path) as view:
-        command = post(view, "/run/plain/match/1/act", form)[1]
-        assert "--round 3 --seat 1 --method drop --samples 1 --budget-calls 5" in command
         page = view.page("/run/why/strip")
         assert "What moved the decision" in page and re.search(r">[+-]1\.000</td>", page)
         assert view.ask("/run/plain/strip")[0] == 404
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"budget_calls": ""}, "a budget is missing"),
-        ({"budget_calls": "-3"}, "must be a whole number"),
-        ({"budget_usd": "nan"}, "must be a number above 0"),
-        ({"kind": "rm"}, "allowed: attribute, branch"),
-        ({"changes": "--name=x"}, "one KEY=VALUE a line"),
-        ({"round": "0"}, "round"),
-    ],
-)
-def test_what_cannot_be_asked_for_is_said_in_one_line(
-    tmp_path: Path, change: dict[str, str], told: str
-) -> None:
-    strategies(tmp_path)
+def test_commands_about_a_decision_are_copied_and_work(tmp_path: Path) -> None:
+    folder = strategies(tmp_path)
     with viewed(tmp_path) as view:
-        status, page, _ = post(view, "/run/plain/match/0/act", {**FORM, **change})
-        assert status == 200 and told in page and "Start this?" not in page
-
-
-def test_commands_are_only_shown_where_they_may_not_be_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    strategies(tmp_path)
-    monkeypatch.setattr("ostrom.view.actions.own", lambda _: False)
-    with viewed(tmp_path) as view:
-        page = post(view, "/run/plain/match/0/act", FORM)[1]
-        assert "--budget-calls 5" in page and "nonce" not in page and "belongs to somebody else" in page
-        assert post(view, "/run/plain/start", {"nonce": "x"})[0] == 403
+        page = view.page("/run/plain/match/0?step=1&player=2")
+        assert view.ask("/run/plain/match/0", "POST", {}, origin=view.base)[0] == 405
+    commands = [shlex.split(unescape(text)) for text in re.findall(r'data-text="([^"]+)"', page)]
+    place = [str(folder), "--match", "0"]
+    assert commands == [
+        ["ostrom", "transcript", *place, "--round", "2", "--player", "2"],
+        ["ostrom", "more", "attribute", *place, "--round", "2", "--seat", "2"],
+        ["ostrom", "more", "branch", *place, "--at", "2"],
+    ]
+    for words in commands:
+        done = CliRunner().invoke(app, [*words[1:], *(["--runs", str(tmp_path)] if "more" in words else [])])
+        assert done.exit_code == 0, (words, done.output)
 
 
 def test_hits_are_counted_by_cell_only_where_there_are_several(tmp_path: Path) -> None:
