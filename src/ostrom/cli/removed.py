@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from ostrom.ground.commands import spoken
 
 VERSION = "2.0"
+LM_EVAL = "`ostrom more regress ADAPTER --task humaneval_instruct --allow-code-execution` asks lm-eval"
 REMOVED = {
     "completion": "`ostrom --install-completion` sets up your shell, `ostrom --show-completion` prints the script",
     "export --format registry": "`ostrom estimate FOLDER MEASURE` reads a shared run, `ostrom pool FOLDER ...` several",
     "pilot --browser": "`ostrom pilot` without it tries the study, `ostrom serve STUDY --test` shows its pages",
-    "regress --human-eval": "`ostrom more regress ADAPTER --task humaneval --allow-code-execution` (docs/probe.md)",
-    "regress --run-code": "`ostrom more regress ADAPTER --task humaneval --allow-code-execution` (docs/probe.md)",
+    "regress --human-eval": LM_EVAL,
+    "regress --run-code": LM_EVAL,
 }
 """What to use instead, by the command, or by the command with the option, and its value, that is gone."""
 
