@@ -143,7 +143,7 @@ def test_lm_eval_gets_no_key_of_yours(
 def test_a_model_that_fails_is_named_and_the_same_command_goes_on(
     standin: None, regress: Callable[..., Any], servers: tuple[LoopbackServer, LoopbackServer]
 ) -> None:
-    servers[1].faults = Faults(first=(None, None, "server_error"))  # type: ignore[arg-type]
+    servers[1].faults = Faults(first=(None, None, "server_error"))
     done = regress("--task", "sums")
     assert done.returncode == 2 and "; the same command goes on" in done.stderr
     assert done.stderr.startswith("ostrom: stopped: ") and done.stderr.count("\n") == 1

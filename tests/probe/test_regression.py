@@ -13,7 +13,7 @@ from tests.probe.tiny import write_corpus
 from ostrom.analysis.statistics.counts import McNemar, mcnemar
 from ostrom.ground.errors import UsageError
 from ostrom.models.providers.scripted import ScriptedModel
-from ostrom.probe.regression import ANSWERS, Answers, Item, format_items, gym_items
+from ostrom.probe.regression import ANSWERS, Item, ReplyFile, format_items, gym_items
 from ostrom.testing.server import LoopbackServer
 
 
@@ -29,7 +29,7 @@ def test_mcnemar_by_hand() -> None:
 
 def compared(models: dict[str, ScriptedModel], items: list[Item], folder: Path) -> dict[str, McNemar]:
     """Base and adapter over these items, by task."""
-    found = asyncio.run(Answers(models, folder).compare(items, 10))
+    found = asyncio.run(ReplyFile(models, folder).compare(items, 10))
     return {one.task: one.compared for one in found}
 
 
@@ -62,7 +62,7 @@ def test_an_answer_after_a_line_that_was_cut_short_is_kept(tmp_path: Path) -> No
 
 def test_another_model_or_longer_replies_are_asked_anew(tmp_path: Path) -> None:
     async def ask(model: str, reply: str, max_tokens: int) -> str:
-        answers = Answers({"base": ScriptedModel(model, reply)}, tmp_path)
+        answers = ReplyFile({"base": ScriptedModel(model, reply)}, tmp_path)
         return await answers.reply("base", [("user", "Well?")], {"max_tokens": max_tokens})
 
     replies = [

@@ -18,7 +18,7 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import ModelError, UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from ostrom.probe.regression import Answers, Item, Regression
+    from ostrom.probe.regression import Item, Regression, ReplyFile
     from ostrom.probe.scores import Probing
     from ostrom.probe.training.trainer import Progress
 
@@ -290,7 +290,7 @@ def regress(
     """
     from ostrom.models import open_model
     from ostrom.probe.lm_eval import program
-    from ostrom.probe.regression import Answers, format_items, gym_items
+    from ostrom.probe.regression import ReplyFile, format_items, gym_items
 
     if not adapter.is_dir():
         raise UsageError(f"{adapter}: is no folder of an adapter (`ostrom more train` writes one)")
@@ -304,10 +304,10 @@ def regress(
     elif task_folder is not None or allow_code_execution:
         raise UsageError("--task-folder and --allow-code-execution belong to --task, which is missing")
     other = open_model(adapter_model) if adapter_model else open_model(model, adapter=str(adapter))
-    answers = Answers({"base": open_model(model), "adapter": other}, adapter)
+    replies = ReplyFile({"base": open_model(model), "adapter": other}, adapter)
     found = asyncio.run(
         _regress(
-            answers, questions, max_tokens, task or [], adapter, items, task_folder, allow_code_execution
+            replies, questions, max_tokens, task or [], adapter, items, task_folder, allow_code_execution
         )
     )
     if json:
@@ -329,7 +329,7 @@ def regress(
 
 
 async def _regress(
-    answers: Answers,
+    replies: ReplyFile,
     questions: list[Item],
     max_tokens: int,
     tasks: list[str],
@@ -341,13 +341,13 @@ async def _regress(
     from ostrom.probe.lm_eval import compare_tasks
 
     try:
-        found = await answers.compare(questions, max_tokens)
+        found = await replies.compare(questions, max_tokens)
         if tasks:
             found += await compare_tasks(
-                answers, tasks, folder, items=items, include=include, run_code=run_code
+                replies, tasks, folder, items=items, include=include, run_code=run_code
             )
         return found
     except ModelError as error:
         raise UsageError(f"stopped: {error}; the same command goes on") from None
     finally:
-        await answers.close()
+        await replies.close()

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from ostrom.analysis.statistics.counts import mcnemar
 from ostrom.ground.errors import ModelError, UsageError
 from ostrom.ground.terminal import one_line
-from ostrom.probe.regression import Answers, Regression
+from ostrom.probe.regression import Regression, ReplyFile
 from ostrom.web.server import listen_on, serving
 
 PROGRAM = "lm_eval"
@@ -54,7 +54,13 @@ def program() -> str:
 
 
 async def compare_tasks(
-    answers: Answers, tasks: Sequence[str], folder: Path, *, items: int, include: Path | None, run_code: bool
+    replies: ReplyFile,
+    tasks: Sequence[str],
+    folder: Path,
+    *,
+    items: int,
+    include: Path | None,
+    run_code: bool,
 ) -> list[Regression]:
     """Let lm-eval ask base and adapter the first items of each task, and compare its verdicts in pairs."""
     command, key, failures = program(), secrets.token_urlsafe(24), list[str]()
@@ -66,7 +72,7 @@ async def compare_tasks(
         messages = [(str(one["role"]), str(one["content"])) for one in body["messages"]]
         params = {name: body[name] for name in PARAMS if body.get(name) not in (None, [])}
         try:
-            text = await answers.reply(request.path_params["arm"], messages, params)
+            text = await replies.reply(request.path_params["arm"], messages, params)
         except ModelError as error:
             failures.append(str(error))
             return JSONResponse({"error": {"message": str(error)}}, 500)
@@ -77,7 +83,7 @@ async def compare_tasks(
     scores = {}
     with listen_on("127.0.0.1", 0) as bound:
         async with serving(app, bound):
-            for arm, model in answers.models.items():
+            for arm, model in replies.models.items():
                 out = folder / FOLDER / arm
                 shutil.rmtree(out, ignore_errors=True)
                 out.mkdir(parents=True)

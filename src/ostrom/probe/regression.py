@@ -1,7 +1,7 @@
 """What else an adapter changed: the same items asked of the base model and of the adapted one, and compared in pairs.
 
 Items come from held-out prompts of a corpus (is the answer readable, is it a refusal?), from ``reasoning-gym``, whose
-exercises are generated and need no download, and from tasks of lm-eval (``lm_eval``). Answers are kept as they arrive,
+exercises are generated and need no download, and from tasks of lm-eval (``lm_eval``). Replies are kept as they arrive,
 so that a stopped check goes on.
 """
 
@@ -95,7 +95,7 @@ class Regression:
                 "detectable_share": None if detectable is None else detectable / self.compared.pairs}  # fmt: skip
 
 
-class Answers:
+class ReplyFile:
     """Replies of the models ``base`` and ``adapter``, kept in a file as they arrive: no question is asked twice."""
 
     def __init__(self, models: Mapping[str, Model], folder: Path) -> None:
