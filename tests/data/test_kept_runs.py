@@ -1,4 +1,4 @@
-"""Runs of version 0.1 open, give the tables that they gave then, and are finished where they were left unfinished."""
+"""Runs of earlier versions open, give the tables that they gave then, and are finished where they were unfinished."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tests.cli.in_process import caller
 from tests.data.make_runs import (
     CHANGING,
     HERE,
-    RUNS,
     STUDIES,
+    VERSIONS,
     Kept,
     columns_of,
     comparable,
@@ -23,7 +23,8 @@ from tests.data.make_runs import (
     those_who_answer,
 )
 
-KEPT = Path(__file__).with_name("0.1")
+HOME = Path(__file__).parent
+ALL = [(version, kept) for version, entries in VERSIONS.items() for kept in entries]
 
 
 @pytest.fixture(autouse=True)
@@ -32,25 +33,27 @@ def _models(_no_keys: None) -> Iterator[None]:
         yield
 
 
-def expected(kept: Kept) -> dict[str, str]:
+def expected(version: str, kept: Kept) -> dict[str, str]:
     """The tables of a kept folder, of its finished runs where they were unfinished."""
-    return {path.name: path.read_text() for path in sorted((KEPT / kept.name / "expected").iterdir())}
+    return {
+        path.name: path.read_text() for path in sorted((HOME / version / kept.name / "expected").iterdir())
+    }
 
 
-@pytest.mark.sample(3)
-@pytest.mark.parametrize("kept", RUNS, ids=lambda kept: kept.name)
+@pytest.mark.sample(8)
+@pytest.mark.parametrize(("version", "kept"), ALL, ids=[f"{version}-{kept.name}" for version, kept in ALL])
 def test_a_kept_run_gives_the_same_tables(
-    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    version: str, kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / kept.name
-    shutil.copytree(KEPT / kept.name, home)
+    shutil.copytree(HOME / version / kept.name, home)
     if (STUDIES / kept.name).is_dir():
         shutil.copytree(STUDIES / kept.name, home, dirs_exist_ok=True)
     placed(home, HERE, str(home))
-    call, finished = caller(monkeypatch, home), expected(kept)
+    call, finished = caller(monkeypatch, home), expected(version, kept)
     texts = read(kept, call)
     if kept.goes_on:
-        begun = (KEPT / kept.name / "begun.txt").read_text()
+        begun = (HOME / version / kept.name / "begun.txt").read_text()
         assert digest(texts, finished).splitlines() == begun.splitlines()
         do(call, kept.goes_on, (0,))
         texts = read(kept, call)
@@ -64,11 +67,14 @@ def test_a_kept_run_gives_the_same_tables(
             assert texts[name] == then, name
 
 
-def test_every_kept_folder_has_its_making() -> None:
-    assert {path.name for path in KEPT.iterdir() if path.is_dir()} == {kept.name for kept in RUNS}
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_kept_folder_has_its_making(version: str) -> None:
+    folders = {path.name for path in (HOME / version).iterdir() if path.is_dir()}
+    assert folders == {kept.name for kept in VERSIONS[version]}
 
 
-def test_nothing_of_a_machine_is_kept() -> None:
-    for path in KEPT.rglob("*.json"):
+@pytest.mark.parametrize("version", VERSIONS)
+def test_nothing_of_a_machine_is_kept(version: str) -> None:
+    for path in (HOME / version).rglob("*.json"):
         text = path.read_text()
         assert not any(place in text for place in ("/home/", "/tmp/", "/root/", "/work/")), path
