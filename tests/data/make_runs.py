@@ -1,9 +1,9 @@
 """How the kept runs of earlier versions were made, and what is asked of them in every later version.
 
-Each `Kept` is one folder under ``tests/data/VERSION``: the runs that its commands wrote, and in ``expected/`` the tables
-that were read from them at that time. Where a run was left unfinished, ``goes_on`` finishes it: ``expected/`` holds the
-tables of the finished run, which a person can read, and ``begun.txt`` the digests of those of the unfinished one. The
-files that the commands name lie in ``tests/data/studies``.
+Each `Kept` is one folder under ``tests/data/VERSION``: the runs that its commands wrote, and in ``expected/`` the
+tables that were read from them at that time. Where a run was left unfinished, ``goes_on`` finishes it: ``expected/``
+holds the tables of the finished run, which a person can read, and ``begun.txt`` the digests of those of the unfinished
+one. The files that the commands name lie in ``tests/data/studies``.
 
 A folder is never written again by a later version: that it was written by that version is its point. To keep runs of
 another version, add an entry to ``VERSIONS``, check that version out, copy this folder into it and name the new one::
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.batch_server import BatchServer
 from tests.cli.in_process import Call, caller
 from tests.data.replies_of_0_1 import answer
 
@@ -37,7 +38,6 @@ from ostrom.models.asking import tool_turn
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.run import open_run
-from ostrom.testing.server import LoopbackServer
 
 HERE = "@HERE@"
 """Stands for the folder of a kept run in its manifest, which records the folders of its prompts as absolute paths."""
@@ -146,7 +146,7 @@ def those_who_answer() -> Iterator[None]:
     for name, reply in MODELS.items():
         register(name, reply)
     try:
-        with LoopbackServer() as server, pytest.MonkeyPatch.context() as patch:
+        with BatchServer() as server, pytest.MonkeyPatch.context() as patch:
             patch.setenv("OPENAI_BASE_URL", server.url)
             patch.setenv("OPENAI_API_KEY", "none")
             yield
@@ -326,7 +326,6 @@ NEGOTIATION = Kept(
 )
 
 VERSIONS: dict[str, tuple[Kept, ...]] = {
-    "0.1": RUNS,
     "1.0": (*RUNS, PAPERS, TURNS, JOINED),
     "before-2.0": (REGISTERED, TOOLS, NEGOTIATION),
 }
