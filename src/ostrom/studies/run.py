@@ -362,9 +362,7 @@ def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
     if changes:
         shown = "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
         raise RunError(f"{folder.path}: holds another study: {shown} (choose another --name to keep both)")
-    refuse_other_prompts(
-        old.get("prompts"), plan.prompts, str(folder.path), "choose another --name to keep both"
-    )
+    refuse_other_prompts(old["prompts"], plan.prompts, str(folder.path), "choose another --name to keep both")
     return old
 
 
