@@ -1,9 +1,9 @@
 """How the kept runs of earlier versions were made, and what is asked of them in every later version.
 
 Each `Kept` is one folder under ``tests/data/VERSION``: the runs that its commands wrote, and in ``expected/`` the
-tables that were read from them at that time. Where a run was left unfinished, ``goes_on`` finishes it: ``expected/``
-holds the tables of the finished run, which a person can read, and ``begun.txt`` the digests of those of the unfinished
-one. The files that the commands name lie in ``tests/data/studies``.
+tables that were read then. Where a run was left unfinished, ``goes_on`` finishes it: ``expected/`` holds the
+tables of the finished run, which a person can read, and ``begun.txt`` the digests of those of the unfinished one. The
+files that the commands name lie in ``tests/data/studies``.
 
 A folder is never written again by a later version: that it was written by that version is its point. To keep runs of
 another version, add an entry to ``VERSIONS``, check that version out, copy this folder into it and name the new one::
