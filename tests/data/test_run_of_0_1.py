@@ -12,7 +12,7 @@ import pytest
 from tests.cli.in_process import Call, caller
 
 from ostrom.engine.folder import read_manifest
-from ostrom.ground.errors import OldRun
+from ostrom.engine.integrity import OldRun
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 

@@ -23,11 +23,12 @@ from typing import Any, Literal, Self, cast
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from ostrom.engine.integrity import OldRun
 from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import MOST_SHARDS, Shard
 from ostrom.engine.shared import SharedJournal
-from ostrom.ground.errors import OldRun, RunError, UsageError
+from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain, read_plain, refuse_link, write_whole
 from ostrom.ground.version import __version__
 

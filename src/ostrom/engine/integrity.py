@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from ostrom.ground.errors import OldRun, RunError
+from ostrom.ground.errors import RunError
 from ostrom.ground.files import plain, read_plain
 
 MOST_CELL = 128 << 20
@@ -230,6 +230,17 @@ def check_structure(connection: sqlite3.Connection, path: Path, how: str = "quic
     problem = connection.execute(f"PRAGMA main.{how}(1)").fetchone()[0]
     if problem != "ok":
         raise RunError(f"{path}: the journal is damaged: {' '.join(str(problem).split())}")
+
+
+class OldRun(RunError):
+    """The run was played by a version whose runs are no longer read."""
+
+    exit_code = 2
+
+    def __init__(self, file: object) -> None:
+        super().__init__(
+            f"{file}: is of a run of Ostrom 0.1, which this version does not read: export it with Ostrom 1.0 first"
+        )
 
 
 def require_format(connection: sqlite3.Connection, path: Path) -> None:

@@ -228,17 +228,6 @@ class RunError(OstromError):
     """The run folder or its journal cannot be used."""
 
 
-class OldRun(RunError):
-    """The run was played by a version whose runs are no longer read."""
-
-    exit_code = 2
-
-    def __init__(self, file: object) -> None:
-        super().__init__(
-            f"{file}: is of a run of Ostrom 0.1, which this version does not read: export it with Ostrom 1.0 first"
-        )
-
-
 class BudgetSpent(OstromError):
     """The budget of the run is used up; raise it and run again to go on."""
 
