@@ -103,8 +103,8 @@ def test_every_page_of_the_viewer_is_kept() -> None:
     assert sorted(missing) == sorted(STREAMS)
 
 
-STREAMS = ("/events", "/run/{run}/strip")
-"""Streams that end with the page, and the strip of an attribution: tests/view."""
+STREAMS = ("/events",)
+"""A stream that ends with the page."""
 
 
 def test_every_export_format_is_kept() -> None:
