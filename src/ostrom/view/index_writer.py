@@ -171,10 +171,10 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
                     "folder": os.fsencode(run.folder.path.resolve()),
                 }  # fmt: skip
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", list(facts.items()))
+                connection.execute("INSERT INTO words (words, rank) VALUES ('hashsize', ?)", (MOST_PENDING,))
         if schema_of(connection) != own_schema():
             raise _Stale
         _check_belongs(connection, run)
-        connection.execute("INSERT INTO words (words, rank) VALUES ('hashsize', ?)", (MOST_PENDING,))
     except BaseException:
         connection.close()
         raise
