@@ -60,7 +60,6 @@ PAGES: dict[str, str] = {
     "search": "/run/talk/search?q=reputation",
     "search-phrase": "/run/talk/search?q=%22good+reputation%22+-other",
     "strip": "/run/talk/strip",
-    "act": "/run/talk/match/0/act?step=2&player=1",
     "unknown-run": "/run/nothing",
     "unknown-page": "/nothing",
     "static-none": "/static/none.js",

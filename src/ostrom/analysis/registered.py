@@ -28,7 +28,7 @@ from ostrom.data.early_looks import counted_looks, goes_on
 from ostrom.data.rundata import RunData
 from ostrom.engine.folder import FREE_TO_CHANGE, MANIFEST, MAY_GROW, Folder, differences
 from ostrom.ground.errors import OstromError, RunError
-from ostrom.ground.results import Item, TextTable
+from ostrom.ground.results import TextItem, TextTable
 from ostrom.ground.words import how_many, listed
 
 LIMITS = (
@@ -141,7 +141,7 @@ class RegisteredRun:
             *([f"Bound to the same registration too: {listed(list(self.others))}."] if self.others else []),
         ]
 
-    def text(self) -> Iterator[Item]:
+    def text(self) -> Iterator[TextItem]:
         """The registered tests of the run as a table, then its lines."""
         yield TextTable(
             f"{self.run}: registered contrasts",
@@ -411,7 +411,7 @@ class Standing:
         """How the runs are bound and how they deviate, line by line."""
         return [line for one in self.bound for line in one.lines]
 
-    def text(self) -> Iterator[Item]:
+    def text(self) -> Iterator[TextItem]:
         """The registered contrasts of runs and how they deviate, then what the answer below is."""
         for one in self.bound:
             yield from one.text()

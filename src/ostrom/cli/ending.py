@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from ostrom.ground.results import Item, Remark, TextTable
+from ostrom.ground.results import Remark, TextItem, TextTable
 
 if TYPE_CHECKING:
     from ostrom.costs.derived import DerivedPlan
@@ -73,7 +73,7 @@ def ask_models(plan: DerivedPlan, options: PlayOptions) -> Result:
 
 def forecast_text(
     name: str, counts: Mapping[str, int], bound: Forecast, budget: Budget, *, batch: bool = False
-) -> Iterator[Item]:
+) -> Iterator[TextItem]:
     """A table of what is likely and what is possible at most; what likely takes for granted; a line per bound."""
     from ostrom.costs.forecast import verdicts
 

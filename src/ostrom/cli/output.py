@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from ostrom.ground.results import Csv, Item, Output, Remark, TextTable
+from ostrom.ground.results import Csv, Output, Remark, TextItem, TextTable
 from ostrom.ground.terminal import ask, console, json_wanted, say, visible, write, write_json
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Csv",
-    "Item",
     "Output",
     "Remark",
+    "TextItem",
     "TextTable",
     "ask",
     "bar",
@@ -43,7 +43,7 @@ def emit(output: Output) -> None:
         say(message)
 
 
-def show(*items: Item) -> None:
+def show(*items: TextItem) -> None:
     """Print for a person now, while a command goes on; with ``--json`` nothing is printed."""
     for item in () if json_wanted() else items:
         if isinstance(item, Remark):

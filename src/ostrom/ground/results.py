@@ -52,7 +52,7 @@ class Csv:
     safe: bool = False
 
 
-Item = str | TextTable | Csv | Mapping[str, Any] | None
+TextItem = str | TextTable | Csv | Mapping[str, Any] | None
 """A line (on stderr if it is a Remark), a table, CSV, a record with a name and a value per line, or nothing."""
 
 
@@ -63,7 +63,7 @@ class RegistrationLabels(Protocol):
     def document(self) -> dict[str, Any]:
         """The keys that every JSON document about these runs has."""
 
-    def text(self) -> Iterable[Item]:
+    def text(self) -> Iterable[TextItem]:
         """What stands above the answer."""
 
 
@@ -77,7 +77,7 @@ class Output:
     """
 
     document: Any = None
-    text: Iterable[Item] | None = None
+    text: Iterable[TextItem] | None = None
     messages: Iterable[str | None] = ()
     code: int = 0
     standing: RegistrationLabels | None = None
@@ -89,7 +89,7 @@ class Output:
         """The document, with the labels of registered runs."""
         return self.document if self.standing is None else {**self.document, **self.standing.document}
 
-    def items(self) -> Iterable[Item]:
+    def items(self) -> Iterable[TextItem]:
         """What a person reads, in order."""
         if self.standing is not None:
             yield from self.standing.text()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +18,6 @@ from ostrom.ground.words import how_many
 if TYPE_CHECKING:
     from ostrom.engine.folder import Folder
     from ostrom.people.host import Host
-    from ostrom.people.pilot import Through
 
 
 RunName = Annotated[str, typer.Argument(help="The run: its folder or its name.")]
@@ -295,9 +293,6 @@ def pilot(
     real_time: Annotated[
         bool, typer.Option("--real-time", help="Keep the waiting times of the study (people.time.reveal).")
     ] = False,
-    browser: Annotated[
-        bool, typer.Option("--browser", help="Through the real pages, in the chromium of this machine.")
-    ] = False,
     preset: Presets = None,
     set_: Sets = None,
     name: Annotated[
@@ -316,7 +311,7 @@ def pilot(
     from ostrom.engine.folder import check_name
     from ostrom.people.pilot import Crowd, pilot_agent
     from ostrom.people.pilot import pilot as play
-    from ostrom.studies.files import folder_of, read_study
+    from ostrom.studies.files import read_study
     from ostrom.studies.resolve import resolve
 
     if not read_study(study)[0].get("people"):
@@ -325,12 +320,7 @@ def pilot(
     found = resolve(study, preset=preset, changes=changes, options=options)
     crowd = Crowd(people, pilot_agent(found.plan, model, strategy), dropout, miss, seed)
     called = check_name(name or f"{found.plan.name}-pilot")
-    through: Through | None = None
-    if browser:
-        from ostrom.people.pilot_browser import browse
-
-        through = partial(browse, study=folder_of(study))
-    result, summary = play(found.plan, crowd, name=called, runs=runs, options=options, through=through)
+    result, summary = play(found.plan, crowd, name=called, runs=runs, options=options)
     ends = sorted({end for cell in summary["cells"].values() for end in cell})
     table = TextTable(
         f"{called}: visits by cell",

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.cli.options import Runs
-from ostrom.cli.output import Item, Output, Remark, TextTable
+from ostrom.cli.output import Output, Remark, TextItem, TextTable
 from ostrom.ground.errors import OstromError, UnknownName, UsageError, nearest
 from ostrom.ground.parameters import bounds_in_words
 from ostrom.ground.registry import broken_replications, package_folder, replication_files, replications
@@ -98,7 +98,7 @@ def list_parts(
         raise UsageError(f"--family: {kind} have no families (allowed with: games)")
     rows = run_rows(runs) if kind == "runs" else _rows(kind) if family is None else family_rows(family)
     first = [] if all_ else first_of(kind)
-    text: list[Item] = [TextTable.of("", rows)]
+    text: list[TextItem] = [TextTable.of("", rows)]
     if first:
         titles = {row["name"]: row.get("title") for row in rows}
         width = max(map(len, first))

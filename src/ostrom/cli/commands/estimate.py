@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Level, Runs, Safe, opened_runs, standing
+from ostrom.cli.options import Level, Runs, Safe, opened_runs, run_names, standing
 from ostrom.cli.output import Csv, Output, TextTable, json_wanted
 from ostrom.ground.errors import UsageError
 
@@ -26,7 +26,12 @@ Conditions = Annotated[
 
 def estimate(
     arguments: Annotated[
-        list[str], typer.Argument(metavar="RUN... MEASURE", help="Runs (names or folders), then the measure.")
+        list[str],
+        typer.Argument(
+            metavar="RUN... MEASURE",
+            help="Runs (names or folders), then the measure.",
+            autocompletion=run_names,
+        ),
     ],
     by: Annotated[str, typer.Option(help="Columns to split by, separated by commas.")] = "",
     contrast: Annotated[
@@ -170,7 +175,12 @@ def _table(part: Measure, found: Sequence[Estimate], level: float) -> TextTable:
 
 def test(
     arguments: Annotated[
-        list[str], typer.Argument(metavar="RUN... MEASURE", help="Runs (names or folders), then the measure.")
+        list[str],
+        typer.Argument(
+            metavar="RUN... MEASURE",
+            help="Runs (names or folders), then the measure.",
+            autocompletion=run_names,
+        ),
     ],
     factor: Annotated[str, typer.Option(help="The column whose levels are compared.")],
     method: Annotated[

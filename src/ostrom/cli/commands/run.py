@@ -30,11 +30,12 @@ from ostrom.cli.options import (
     Runs,
     Seeds,
     Sets,
+    StudyName,
     WriteReport,
     opened_runs,
     with_play_options,
 )
-from ostrom.cli.output import Item, Output, Remark, TextTable
+from ostrom.cli.output import Output, Remark, TextItem, TextTable
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.terminal import one_line
 from ostrom.ground.words import how_many
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
     "registered",
 )
 def run(
-    study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
+    study: StudyName,
     model: Models = None,
     preset: Presets = None,
     set_: Sets = None,
@@ -271,7 +272,7 @@ def _ended(result: Result, folder: Path, parent: Standing | None) -> Output:
     return Output(document, text, [label if bound else None, *end_lines(result, folder)], standing=parent)
 
 
-def _cells(name: str, cells: Sequence[CellSummary]) -> Iterator[Item]:
+def _cells(name: str, cells: Sequence[CellSummary]) -> Iterator[TextItem]:
     title, columns = "cooperation by cell (mean over matches, 95 % interval)", ["cooperation", "95 % CI"]
     if all(cell.cooperation is None for cell in cells):  # these games have no cooperative action
         title, columns = "score by cell (mean over matches)", []

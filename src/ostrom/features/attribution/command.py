@@ -17,7 +17,7 @@ from ostrom.cli.options import (
     standing_of,
     with_play_options,
 )
-from ostrom.cli.output import Item, Output, Remark, TextTable, cell
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, cell
 from ostrom.engine.progress import watch_with
 from ostrom.features.attribution.effects import Attribution, draw_svg, read_effects, strips
 from ostrom.features.attribution.plan import attribute as play_attribution
@@ -86,7 +86,7 @@ def attribute(
     )
 
 
-def _text(attribution: Attribution) -> list[Item]:
+def _text(attribution: Attribution) -> list[TextItem]:
     how = {
         "odds": "exact odds of the strategy",
         "logprob": "log-probabilities of the options, asked for without reasoning",

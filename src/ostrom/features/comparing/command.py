@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ostrom.cli.options import Level, Runs, opened_runs, standing, stated_query
-from ostrom.cli.output import Item, Output, Remark, TextTable
+from ostrom.cli.output import Output, Remark, TextItem, TextTable
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
 
@@ -157,7 +157,7 @@ def _two_runs(
     )
 
 
-def _comparison_text(comparison: Comparison) -> Iterator[Item]:
+def _comparison_text(comparison: Comparison) -> Iterator[TextItem]:
     """A table for each measure; doubts are numbered and spelled out below."""
     marks: dict[str, int] = {}
     for measure in dict.fromkeys(line.cell[-1] for line in comparison.lines):

@@ -8,7 +8,7 @@ import typer
 
 from ostrom.analysis.registered import Standing
 from ostrom.cli.options import Runs, Safe, standing_of
-from ostrom.cli.output import Item, Output, Remark, TextTable, say
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, say
 from ostrom.features.evolution.evolution import (
     EvolutionSettings,
     Tournament,
@@ -206,7 +206,7 @@ def _discount(text: str) -> Any:
         raise UsageError(f"--discount {text!r} (allowed: file, none, a number)") from None
 
 
-def _text(dynamics: str, entries: Sequence[dict[str, Any]]) -> list[Item]:
+def _text(dynamics: str, entries: Sequence[dict[str, Any]]) -> list[TextItem]:
     rows = list(result_rows(entries))
     attractors = [
         f"{_called(entry['cell'])}: {one['share']:.1%} of starts end in a {one['kind']}: "

@@ -9,7 +9,7 @@ import typer
 
 from ostrom.analysis.repeated_play import DEFAULT_CANDIDATES, named_candidates
 from ostrom.cli.options import Runs, opened_runs, standing
-from ostrom.cli.output import Item, Output, Remark, TextTable
+from ostrom.cli.output import Output, Remark, TextItem, TextTable
 from ostrom.features.inference.runs import AgentFrequencies, infer_strategies
 
 UNSEEN = 0.0005
@@ -77,7 +77,7 @@ def infer(
     )
 
 
-def _estimate_text(estimate: AgentFrequencies) -> Iterator[Item]:
+def _estimate_text(estimate: AgentFrequencies) -> Iterator[TextItem]:
     who = _where(estimate.within, estimate.agent or "all agents")
     frequencies = estimate.frequencies
     if frequencies is not None:

@@ -9,7 +9,7 @@ import typer
 
 from ostrom.cli.ending import ask_models, exit_code, forecast_data, forecast_text, spent_data, trouble
 from ostrom.cli.options import BUDGET, DryRun, PlayOptions, RunName, Runs, standing_of, with_play_options
-from ostrom.cli.output import Item, Output, TextTable
+from ostrom.cli.output import Output, TextItem, TextTable
 from ostrom.engine.folder import check_name
 from ostrom.engine.runner import Result
 from ostrom.features.judging import load_motives
@@ -138,7 +138,7 @@ def _report(
     }
 
 
-def _text(corpus: JudgedCorpus, report: dict[str, Any]) -> Iterator[Item]:
+def _text(corpus: JudgedCorpus, report: dict[str, Any]) -> Iterator[TextItem]:
     first = corpus.judges[0]
     titles = {**{motive.name: motive.title for motive in corpus.motives}, NONE: "(none of them)"}
     for factor in dict.fromkeys(share["factor"] for share in report["shares"]):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ostrom.cli.options import Level, Runs, opened_runs, standing, stated_query
-from ostrom.cli.output import Item, Output, Remark, TextTable
+from ostrom.cli.output import Output, Remark, TextItem, TextTable
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def pool(
     return Output(document, text, standing=registered, source=pools)
 
 
-def _text(one: LabPool, words: str, level: float) -> list[Item]:
+def _text(one: LabPool, words: str, level: float) -> list[TextItem]:
     estimate, further = one.pooled, one.pooled.prediction
     group = f"{one.title}: " if one.title else ""
     predicted = "" if further is None else f"; a further run: {further[0]:.3f} to {further[1]:.3f}"

@@ -18,7 +18,7 @@ from ostrom.cli.options import (
     opened_runs,
     with_play_options,
 )
-from ostrom.cli.output import Item, Output, Remark, TextTable, show
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, show
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _sequences(
         },
         "sequences": [one.as_dict() for one in results],
     }  # fmt: skip
-    text: list[Item] = [
+    text: list[TextItem] = [
         table,
         f"assumed ({source}): {assumed.words}; {times} simulated runs each",
         "excludes 0: the power where there is a difference, the type I error where there is none",
@@ -215,7 +215,7 @@ def _document(made: PowerCurve, study: str, query: Any, asked: Any) -> dict[str,
     }  # fmt: skip
 
 
-def _text(curve: PowerCurve, study: str, words: str, question: Any) -> Iterator[Item]:
+def _text(curve: PowerCurve, study: str, words: str, question: Any) -> Iterator[TextItem]:
     timed = curve.points[0].seconds is not None
     yield TextTable(
         f"{study}: power for {words}, true difference {curve.truth:.3g}",

@@ -9,7 +9,7 @@ import typer
 
 from ostrom.cli.batteries import sizes_output
 from ostrom.cli.options import CALLS, DryRun, PlayOptions, with_play_options
-from ostrom.cli.output import Item, Output, Remark, TextTable, say
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, say
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def profile(
         "battery": found.name, "preset": preset, "folder": str(folder), "pages": [str(path) for path in written],
         "seeds": {one.part.name: one.seeds for one in sizes}, "profiles": pages.as_data(profiles), **beside,
     }  # fmt: skip
-    tables = list[Item]()
+    tables = list[TextItem]()
     for one in profiles:
         tables += [_table(one), *map(Remark, one.notes)]
     if compared is not None and compared[0]:
