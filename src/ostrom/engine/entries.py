@@ -55,6 +55,17 @@ Journaled = tuple[Answer, int, str | None]
 """An answer, the complaints before it, and what was asked where that is known (see ``questions``)."""
 
 
+class JournaledCall(NamedTuple):
+    """One try at a call, as the journal holds it."""
+
+    place: Place
+    model: str
+    key: bytes
+    messages: list[list[str]]
+    params: Mapping[str, Any]
+    reply: Reply | None
+
+
 @value
 class CallRecord:
     """One try at a call, as it is journaled."""

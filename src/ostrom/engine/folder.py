@@ -137,6 +137,10 @@ class Manifest(BaseModel):
     parent: dict[str, Any] | None = None
     imported: ImportedPart | None = None
     models: dict[str, dict[str, Any]] | None = None
+    models_before: dict[str, list[dict[str, Any]]] | None = None
+    """How models described themselves in earlier sessions, where that was otherwise."""
+    served: dict[str, list[str]] | None = None
+    """The versions that the servers of each model named, up to the end of the last session."""
     loop: str | None = None
     registered: RegisteredPart | None = None
     shard: ShardPart | None = None
@@ -369,10 +373,24 @@ class Folder:
             raise RunError(f"{path}: cannot be written ({error.strerror})") from None
 
     def describe_models(self, described: Mapping[str, Mapping[str, Any]]) -> None:
-        """Write into the manifest what the models say about themselves."""
+        """Write into the manifest what the models say about themselves; what they said before is kept beside it."""
         manifest, models = self.manifest(), {name: dict(text) for name, text in described.items()}
+        before = {name: list(texts) for name, texts in (manifest.get("models_before") or {}).items()}
+        for name, text in (manifest.get("models") or {}).items():
+            if text != models.get(name):
+                before.setdefault(name, []).append(text)
         if manifest.get("models") != models:
-            self.write_manifest({**manifest, "models": models})
+            # Of a run of 1.0 the earlier descriptions are not known.
+            whole = "models" not in manifest or "models_before" in manifest
+            self.write_manifest(
+                {**manifest, "models": models, **({"models_before": before} if whole else {})}
+            )
+
+    def record_served(self, journal: Journal) -> None:
+        """Write into the manifest which versions of the models have answered."""
+        manifest, served = self.manifest(), journal.served()
+        if served and manifest.get("served") != served:
+            self.write_manifest({**manifest, "served": served})
 
     def open_journal(
         self, manifest: Mapping[str, Any] | None = None, *, create: bool = False, checked: bool = True

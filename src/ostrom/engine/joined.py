@@ -13,6 +13,7 @@ from heapq import merge
 from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
+from secrets import token_bytes
 from typing import Any, TypeVar
 
 from ostrom.engine.entries import CALL_NAMES, Journaled, Place, UnitRecord, Unreported
@@ -97,9 +98,10 @@ class JoinedJournal(Journal):
         return sum(part.check_seals() for part in self.parts)
 
     def sample(self, count: int) -> list[int]:
-        """Units whose rows are kept, about so many, some from every journal."""
+        """Units whose rows are kept, about so many, drawn from every journal."""
         each = -(-count // len(self.parts))
-        return sorted(chain(*self._own(lambda part: part.sample(each), int)))
+        drawn = chain(*self._own(lambda part: part.sample(each), int))
+        return [unit for _, unit in sorted((token_bytes(4), unit) for unit in drawn)]
 
     def check_structure(self) -> None:
         """Check the structure of every journal."""

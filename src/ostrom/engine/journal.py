@@ -8,6 +8,7 @@ back with fewer entries (a lost write-ahead log, a restored copy), or with other
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from random import SystemRandom
 from typing import Any, Self
 
 import orjson
@@ -24,6 +25,7 @@ from ostrom.engine.entries import (
     UNREADABLE,
     CallRecord,
     Journaled,
+    JournaledCall,
     Packages,
     Place,
     Row,
@@ -56,9 +58,12 @@ from ostrom.engine.integrity import (
     statements_of,
 )
 from ostrom.ground.errors import RunError
+from ostrom.ground.values import grouped
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Usage
 
+_RANDOM = SystemRandom()
+"""Nobody who alters rows can know which matches are drawn."""
 MOST_AT_ONCE = 20_000
 """Entries whose seals are all checked when a journal is opened; of a larger one, those that are read."""
 
@@ -368,6 +373,11 @@ class Journal:
         self.doubtful = False
         return entries
 
+    @property
+    def was_closed(self) -> bool:
+        """Whether the last process that wrote to it closed it."""
+        return next(self._rows("SELECT value FROM meta WHERE key='closed'"), (0,))[0] == 1
+
     def states(self) -> dict[int, str]:
         """The state of every unit that has ended."""
         return dict(self._rows("SELECT unit, state FROM units"))
@@ -393,10 +403,18 @@ class Journal:
             )  # fmt: skip
 
     def sample(self, count: int) -> list[int]:
-        """Some units whose rows are kept; which ones depends on what they were made from."""
-        order = "(of % 65521) * 40503 % 65537, unit"
-        query = f"SELECT unit FROM unit_rows ORDER BY {order} LIMIT ?"
-        return [unit for (unit,) in self._rows(query, count)] if self.has_rows else []
+        """Some units whose rows are kept, drawn at random."""
+        if not self.has_rows:
+            return []
+        low, high = next(self._rows("SELECT coalesce(min(unit), 0), coalesce(max(unit), -1) FROM unit_rows"))
+        if high - low < 16 * count:
+            units = [unit for (unit,) in self._rows("SELECT unit FROM unit_rows")]
+            return _RANDOM.sample(units, min(count, len(units)))
+        drawn: dict[int, None] = {}
+        for _ in range(4 * count):  # asks for nothing else: there may be a million
+            query = "SELECT unit FROM unit_rows WHERE unit >= ? ORDER BY unit LIMIT 1"
+            drawn.update(dict.fromkeys(next(self._rows(query, _RANDOM.randint(low, high)))))
+        return list(drawn)[:count]
 
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
         """Unit, state and reason of every unit that has ended."""
@@ -471,18 +489,30 @@ class Journal:
     def replies(self, unit: int) -> dict[tuple[int, int, str, bytes], Reply]:
         """Replies that arrived, by place and key: on resume they are not asked for again."""
         rows = self._entries_of("calls", "WHERE unit=? AND (error IS NULL OR finish='filter')", unit)
+        return {(row[1], row[2], row[3], row[7]): _reply(row) for row in rows}
+
+    def calls_of(self, unit: int) -> Iterator[JournaledCall]:
+        """Every try at a call of a unit with its prompt, oldest first."""
+        for row in self._entries_of("calls", "WHERE unit=? ORDER BY id", unit):
+            place, reply = (row[1], row[2], row[3]), None if row[11] is None else _reply(row)
+            yield JournaledCall(place, row[6], row[7], self._prompt_at(*row[8:10]), load(row[10]), reply)
+
+    def check_packages(self) -> None:
+        """Read every package of prompts; one that is larger than any of ours, or unreadable, is refused."""
+        for (number,) in self._rows("SELECT id FROM prompts ORDER BY id"):
+            try:
+                self._package(number)
+            except UNREADABLE as error:
+                raise RunError(
+                    f"{self.path}: the journal is damaged: package {number} of its prompts: {error}"
+                ) from None
+
+    def served(self) -> dict[str, list[str]]:
+        """The models that were called, each with the versions that its servers named."""
+        query = "SELECT model, version FROM calls GROUP BY model, version ORDER BY model, version"
         return {
-            (row[1], row[2], row[3], row[7]): Reply(
-                row[11],
-                row[12],
-                row[13],
-                row[14],
-                Usage(*row[15:19]),
-                load(row[20]),
-                row[21],
-                facts={} if row[24] is None else {"refusal": row[24].partition(": ")[2]},
-            )
-            for row in rows
+            model: [version for version in versions if version is not None]
+            for model, versions in grouped(self._rows(query)).items()
         }
 
     def batches(self) -> Iterator[tuple[int, float, str, dict[str, Any], bytes]]:
@@ -522,13 +552,15 @@ class Journal:
     def prompt(self, call: int) -> list[list[str]] | None:
         """The messages of one call as [role, content] pairs."""
         for package, nth in self._rows("SELECT prompt, nth FROM calls WHERE id=?", call):
-            try:
-                return whole(package, nth, self._package)
-            except UNREADABLE as error:
-                raise RunError(
-                    f"{self.path}: the journal is damaged: the prompt of call {call}: {error}"
-                ) from None
+            return self._prompt_at(package, nth)
         return None
+
+    def _prompt_at(self, package: int, nth: int) -> list[list[str]]:
+        try:
+            return whole(package, nth, self._package)
+        except UNREADABLE as error:
+            place = f"prompt {nth} of package {package}"
+            raise RunError(f"{self.path}: the journal is damaged: {place}: {error}") from None
 
     def _packed(self, package: int) -> bytes:
         for _, texts, _ in self._entries_of("prompts", "WHERE id=?", package):
@@ -596,3 +628,17 @@ def _shaped(text: str | None, kind: type) -> Any:
     if found is not None and not isinstance(found, kind):
         raise RunError(f"the journal is damaged: {text!r:.60} is no {kind.__name__}")
     return found
+
+
+def _reply(row: tuple[Any, ...]) -> Reply:
+    """The reply in a row of calls."""
+    return Reply(
+        row[11],
+        row[12],
+        row[13],
+        row[14],
+        Usage(*row[15:19]),
+        load(row[20]),
+        row[21],
+        facts={} if row[24] is None else {"refusal": row[24].partition(": ")[2]},
+    )

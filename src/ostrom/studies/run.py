@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -49,6 +50,7 @@ from ostrom.studies.schema import StudyFile
 if TYPE_CHECKING:
     from ostrom.data.rundata import RunData
 
+logger = logging.getLogger("ostrom.runs")
 Watch = Callable[[Runner], Coroutine[Any, Any, None]]
 OpenModels = Callable[[str, Mapping[str, Any]], Model]
 
@@ -86,7 +88,8 @@ class Run:
 def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = True) -> Run:
     """Open a run by its folder or by its name in the folder of runs.
 
-    With ``checked=False`` the journal is opened read-only and at once, without the check of its integrity.
+    Rows of matches drawn at random are held against a replay (``Rows.check_sample``). With ``checked=False`` the
+    journal is opened read-only and at once, without a check of its integrity.
     """
     folder = find_run(path, runs)
     manifest = folder.manifest()
@@ -96,8 +99,13 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
         if isinstance(journal, JoinedJournal):
             journal.assign(plan.group)
         run = Run(folder, manifest, plan, journal)
-        if journal.doubtful:
-            run.rows.check_sample()
+        if checked:
+            held, drawn = run.rows.check_sample()
+            if held < drawn:
+                logger.warning(
+                    "%s: rows of %d of %d drawn matches were held against a replay, they are long (ostrom check: all)",
+                    folder.path, held, drawn,
+                )  # fmt: skip
         return run
     except BaseException:
         journal.close()
@@ -243,7 +251,7 @@ async def _play_once(
         runner = Runner(plan, folder, plan.library, models, options, open_models)
         await runner.open()
         folder.lock()
-        prepare_folder(folder, plan)
+        runner.manifest = prepare_folder(folder, plan)
         if begin is not None:
             await begin(folder)
         if plan.outside is not None:
@@ -284,8 +292,12 @@ async def _watched(runner: Runner, watch: Watch | None) -> Result:
             raise ended
 
 
-def prepare_folder(folder: Folder, plan: Plan) -> None:
-    """Write the manifest of a new run, or make sure that an old one is the same study."""
+def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
+    """Write the manifest of a new run, or make sure that an old one is the same study.
+
+    What the manifest of an old one is to say from now on is returned, to be written when play begins: a command
+    that is refused before changes nothing.
+    """
     study, parent = plan.resolved(), plan.forked_from
     forked = {} if parent is None else {"parent": parent}
     if not folder.exists:
@@ -302,7 +314,7 @@ def prepare_folder(folder: Folder, plan: Plan) -> None:
         # Before the manifest: a run that is there has all that it is read with, whenever this process is killed.
         keep_game_files(filter(is_game_file, plan.prompts), plan.file, folder.path)
         folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
-        return
+        return None
     try:
         old = check_same(folder, plan)
     except RunError:
@@ -313,8 +325,7 @@ def prepare_folder(folder: Folder, plan: Plan) -> None:
         raise RunError(f"{folder.path}: was played with other trees (put back those that it was begun with)")
     home = _absolute(plan.library.folder) or old.get("prompts_folder")
     new = {**old, "study": study, "prompts_folder": home, **forked}
-    if old != new:
-        folder.write_manifest(new)
+    return new if old != new else None
 
 
 def _trees(plan: Plan) -> str | None:
