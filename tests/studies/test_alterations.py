@@ -52,6 +52,8 @@ def played(runs: Path, seeds: int, shard: str | None = None) -> Path:
         options=options,
         open_models=lambda m, _: ScriptedModel(m, said),
     )
+    for folder in runs.glob(f"{name}?*"):  # a shard has its number in its name
+        folder.rename(runs / name)
     return runs / name
 
 

@@ -17,6 +17,7 @@ import orjson
 from ostrom.agents.base import Agent, DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import AgentFactory, Invalidity
+from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
 from ostrom.engine.caller import call_key, journaled_params, prompt_of, settled
 from ostrom.engine.entries import Journaled, JournaledCall, Place
@@ -27,6 +28,7 @@ from ostrom.ground.errors import RunError
 from ostrom.ground.streams import Streams, key_of
 from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import Decision
+from ostrom.memory import memories
 from ostrom.models.base import Abilities, Model, Reply, Request
 
 TOOLS = "tool"
@@ -163,7 +165,15 @@ class _JournaledFactory(AgentFactory):
 
     def agent(self, config: AgentConfig, streams: Streams) -> Agent:
         """The agent of one player."""
-        return super().agent(config, streams) if config.strategy or config.client else self._journaled
+        return super().agent(config, streams) if _is_followed(config) else self._journaled
+
+
+def _is_followed(config: AgentConfig) -> bool:
+    """Whether an agent is one that answers again: a script or a model whose parts are all here."""
+    if not (config.strategy or config.client):
+        return False
+    parts = [strategies.build(config.strategy)] if config.strategy else []
+    return not any(getattr(part, "absent", False) for part in (*parts, memories.build(config.memory)))
 
 
 class _ToolResults(dict[Place, Journaled]):
@@ -185,10 +195,7 @@ class _JournaledAnswers:
 
     def __init__(self, unit: Unit, answers: Mapping[Place, Journaled]) -> None:
         self._unit, self._answers = unit, answers
-        self._own = {
-            player: bool(seated.config.strategy or seated.config.client)
-            for player, seated in enumerate(unit.players)
-        }
+        self._own = {player: _is_followed(seated.config) for player, seated in enumerate(unit.players)}
 
     def answer(
         self,

@@ -30,6 +30,7 @@ from ostrom.engine.shards import MOST_SHARDS, Shard
 from ostrom.engine.shared import SharedJournal
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain, read_plain, refuse_link, write_whole
+from ostrom.ground.registry import NEEDED
 from ostrom.ground.version import __version__
 
 FREE_TO_CHANGE = ("budget", "report", "title", "about", "citation")
@@ -134,6 +135,10 @@ class Manifest(BaseModel):
     prompts_home: str | None = None
     code_home: str | None = None
     """The folder of the Python files that the study names."""
+    parts: dict[str, str] | None = None
+    """Parts of other packages that the study names (``ostrom.games.NAME``), each with its package and version."""
+    shapes: list[dict[str, Any]] | None = None
+    """The games among them, all but payoffs and rules: the rows of a run are read by these where a package is gone."""
     parent: dict[str, Any] | None = None
     imported: ImportedPart | None = None
     models: dict[str, dict[str, Any]] | None = None
@@ -317,11 +322,15 @@ class Folder:
         except OSError as error:
             raise RunError(f"{path}: cannot be read: {error.strerror}") from None
         try:
-            return read_manifest(raw, path)
+            manifest = read_manifest(raw, path)
         except RunError:
             # Earlier versions wrote another form of manifest: name the version instead of reporting a change.
             check_format(self.journal)
             raise
+        NEEDED.update(
+            manifest.get("parts") or {}
+        )  # a part that is not here is refused by the name of its package
+        return manifest
 
     @property
     def parts(self) -> list["Folder"]:

@@ -58,7 +58,6 @@ from ostrom.engine.integrity import (
     statements_of,
 )
 from ostrom.ground.errors import RunError
-from ostrom.ground.values import grouped
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Usage
 
@@ -376,7 +375,7 @@ class Journal:
     @property
     def was_closed(self) -> bool:
         """Whether the last process that wrote to it closed it."""
-        return next(self._rows("SELECT value FROM meta WHERE key='closed'"), (0,))[0] == 1
+        return bool(next(self._rows("SELECT value FROM meta WHERE key='closed'"), (0,))[0] == 1)
 
     def states(self) -> dict[int, str]:
         """The state of every unit that has ended."""
@@ -510,10 +509,10 @@ class Journal:
     def served(self) -> dict[str, list[str]]:
         """The models that were called, each with the versions that its servers named."""
         query = "SELECT model, version FROM calls GROUP BY model, version ORDER BY model, version"
-        return {
-            model: [version for version in versions if version is not None]
-            for model, versions in grouped(self._rows(query)).items()
-        }
+        versions: dict[str, list[str]] = {}
+        for model, version in self._rows(query):
+            versions.setdefault(model, []).extend([] if version is None else [version])
+        return versions
 
     def batches(self) -> Iterator[tuple[int, float, str, dict[str, Any], bytes]]:
         """Number, time, event, details and request keys of every batch event, in order."""

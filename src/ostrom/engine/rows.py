@@ -31,7 +31,7 @@ that theory says, and whether it was taken (an option, where there is no amount)
 everybody learned of it (``End.facts``: numbers and short texts) as JSON."""
 FEW = 24
 """Up to so many players have the facts of their match in every row; of more, only the first one has."""
-SAMPLED, MOST_REPLAYED = 24, 6000
+SAMPLED, MOST_REPLAYED = 24, 8000
 """Units whose rows are held against a replay when a run is opened, and the most decisions of all of them: about a
 third of a second of an idle machine."""
 DECIDED = (
@@ -119,6 +119,11 @@ class Rows:
                 )
             refused = {players[player]: count for player, count in end.refused.items()}
             return UnitTable(unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None)
+        if getattr(unit.game, "absent", False):
+            where = f"{self.journal.file(unit.index)}: match {unit.index}"
+            raise RunError(
+                f"{where} cannot be replayed: the package of the game {unit.game.name} is not installed"
+            )
         if kept and end.play is not None and end.state == "done" and self.people is None:
             return UnitTable(
                 unit, end.state, end.reason, self._moved(unit, end), end.scores or (), end.facts, {}, None

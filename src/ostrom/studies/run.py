@@ -36,10 +36,12 @@ from ostrom.engine.runner import Result, Runner
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
 from ostrom.games import is_game_file, keep_game_files
+from ostrom.games.absent import shape_of
 from ostrom.ground import loop
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain
 from ostrom.ground.python_files import references
+from ostrom.ground.registry import missing_packages, parts_of_packages
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.studies.extensions import plan_class, seat_hosts
@@ -99,7 +101,10 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
         if isinstance(journal, JoinedJournal):
             journal.assign(plan.group)
         run = Run(folder, manifest, plan, journal)
-        if checked:
+        if missing := missing_packages(manifest.get("parts") or {}):
+            needs = ", ".join(missing)
+            logger.warning("%s: needs %s; its rows are read as they were written", folder.path, needs)
+        elif checked:
             held, drawn = run.rows.check_sample()
             if held < drawn:
                 logger.warning(
@@ -303,6 +308,9 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
     if not folder.exists:
         _no_orphan(folder)
         more = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **forked}
+        if parts := parts_of_packages(study):
+            more["parts"] = parts
+            more["shapes"] = [shape_of(game) for game in plan.games if f"ostrom.games.{game.name}" in parts]
         if plan.library.sets:
             more["prompts_home"] = str(plan.library.home.absolute())
         if any(references(study)):
@@ -325,6 +333,10 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
         raise RunError(f"{folder.path}: was played with other trees (put back those that it was begun with)")
     home = _absolute(plan.library.folder) or old.get("prompts_folder")
     new = {**old, "study": study, "prompts_folder": home, **forked}
+    for part, package in parts_of_packages(study).items():  # a run may be gone on with under another version
+        known = new.get("parts", {}).get(part)
+        if package not in (known or "").split(", "):
+            new["parts"] = {**new.get("parts", {}), part: f"{known}, {package}" if known else package}
     return new if old != new else None
 
 
@@ -352,6 +364,13 @@ def _no_orphan(folder: Folder) -> None:
         )
 
 
+def refuse_missing_packages(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse to replay or play a run without the packages whose parts it names."""
+    if missing := missing_packages(manifest.get("parts") or {}):
+        named = " ".join(f"'{package.rpartition(', ')[2].replace(' ', '==')}'" for package in missing)
+        raise RunError(f"{path}: needs {', '.join(missing)}, not installed here (pip install {named})")
+
+
 def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
     """The manifest of a run; refused where it holds another study, or was played with other prompts.
 
@@ -359,6 +378,7 @@ def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
     """
     old = folder.manifest()
     refuse_joined(folder.path, old, "cannot be gone on with as a whole")
+    refuse_missing_packages(folder.path, old)
     if (shard := Shard.of_manifest(old)) != plan.shard:
         said = ("the undivided study" if one is None else f"shard {one}" for one in (shard, plan.shard))
         raise RunError(f"{folder.path}: holds {next(said)}, not {next(said)} (choose another --name)")

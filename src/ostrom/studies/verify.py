@@ -38,7 +38,7 @@ from ostrom.engine.journal import MOST_AT_ONCE
 from ostrom.engine.rows import Rows, UnitTable
 from ostrom.engine.unit_rows import keeps_rows
 from ostrom.ground.errors import OstromError, RunError
-from ostrom.studies.run import Run, open_run
+from ostrom.studies.run import Run, open_run, refuse_missing_packages
 
 Tell = Callable[[int, int], None]
 """Is told how many matches were replayed, and how many there are."""
@@ -86,6 +86,7 @@ def check_run(
     """
     folder = Folder(path)
     manifest = folder.manifest()
+    refuse_missing_packages(path, manifest)
     if manifest.get("joined") is not None and not rows:
         with open_run(path):
             pass

@@ -38,7 +38,9 @@ def join(
     begun = time.perf_counter()
     joined = join_shards(name, shards, runs, verify=verify)
     if verify:
-        say(f"all matches of {how_many(len(joined), 'shard')} verified in {time.perf_counter() - begun:.1f} s")
+        say(
+            f"all matches of {how_many(len(joined), 'shard')} verified in {time.perf_counter() - begun:.1f} s"
+        )
     open_ones = [state for state in joined if not state.complete]
     rows = [
         {
