@@ -90,7 +90,10 @@ def _prompt(db: sqlite3.Connection, unit: int) -> None:
 
 
 def _call(column: str, value: str) -> Alter:
-    return lambda db, unit: db.execute(f"UPDATE calls SET {column}=? WHERE unit=?", (value, unit)) and None
+    def altered(db: sqlite3.Connection, unit: int) -> None:
+        db.execute(f"UPDATE calls SET {column}=? WHERE unit=?", (value, unit))
+
+    return altered
 
 
 ALTERATIONS: dict[str, Alter] = {

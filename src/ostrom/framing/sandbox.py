@@ -75,7 +75,6 @@ _WRITTEN = {
     nodes.FilterBlock: "a filter block",
     nodes.Slice: "a slice",
 }
-_TAKES_FILE = (nodes.Include, nodes.Import, nodes.FromImport)
 
 
 class Template:
@@ -97,7 +96,7 @@ class Template:
         steps, characters = work.steps, work.characters
         try:
             compiled = self.compiled
-            text = "".join(compiled.root_render_func(compiled.new_context(values)))
+            text = "".join(compiled.root_render_func(compiled.new_context(dict(values))))
             return text, (steps - work.steps, characters - work.characters)
         finally:
             if token is not None:
@@ -300,7 +299,7 @@ class _Rewriter(NodeTransformer):
             if name not in METHODS and not (isinstance(holder, nodes.Name) and holder.name in self._modules):
                 raise _refusal(callee, f"the method {name}", METHODS)
             call = _applied("call a method", holder, nodes.Const(name), *node.args)
-        call.kwargs = node.kwargs
+        call.kwargs = node.kwargs  # type: ignore[assignment]
         return self.generic_visit(call)
 
 
@@ -325,8 +324,8 @@ def _check(node: nodes.Node) -> None:
         case nodes.Getitem(arg=nodes.Const(value=str(name))) | nodes.Import(target=name):
             _public(name, node)
         case nodes.FromImport(names=names):
-            for name in names:
-                _public(name if isinstance(name, str) else name[1], node)
+            for one in names:
+                _public(one if isinstance(one, str) else one[1], node)
         case nodes.Const(value=str(text)) if len(text) > _LONGEST_CONSTANT:
             raise _refusal(node, f"a text of more than {_LONGEST_CONSTANT:,} characters in quotes")
         case nodes.Const(value=int(number)) if number > MOST_WHOLE:
@@ -347,9 +346,10 @@ def _check(node: nodes.Node) -> None:
             raise _refusal(node)
     if isinstance(node, nodes.Call | nodes.Filter | nodes.Test) and (node.dyn_args or node.dyn_kwargs):
         raise _refusal(node, "* or ** before an argument")
-    if isinstance(node, _TAKES_FILE) and not (
-        _is_constant(node.template) and isinstance(node.template.value, str)
-    ):
+    if isinstance(node, nodes.Include | nodes.Import | nodes.FromImport):
+        match node.template:
+            case nodes.Const(value=str()):
+                return
         raise _refusal(node, "a file name that is computed")
 
 
@@ -386,7 +386,8 @@ _COMPILER = _Sandbox()
 def _parsed(source: str) -> nodes.Template:
     _check_size(source)
     tree: nodes.Template = _Rewriter().visit(_COMPILER.parse(source))
-    return tree.set_environment(_COMPILER)
+    tree.set_environment(_COMPILER)
+    return tree
 
 
 @lru_cache(maxsize=512)

@@ -307,7 +307,11 @@ def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
     forked = {} if parent is None else {"parent": parent}
     if not folder.exists:
         _no_orphan(folder)
-        more = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **forked}
+        more: dict[str, Any] = {
+            "prompts_folder": _absolute(plan.library.folder),
+            "loop": loop.loop_name(),
+            **forked,
+        }
         if parts := parts_of_packages(study):
             more["parts"] = parts
             more["shapes"] = [shape_of(game) for game in plan.games if f"ostrom.games.{game.name}" in parts]
