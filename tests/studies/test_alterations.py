@@ -155,14 +155,14 @@ def test_no_more_decisions_are_replayed_than_the_bound_and_that_is_told(
     tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = copied(originals, tmp_path, tmp_path_factory, 1000) / "talk"
     with open_run(folder) as run:
-        assert run.rows.check_sample() == (24, 24) and not caplog.messages
+        assert run.rows.check_sample() == (24, 24) and not capsys.readouterr().err
     monkeypatch.setattr(rows, "MOST_REPLAYED", 20)  # three matches of six decisions
     open_run(folder).close()
-    assert "rows of 3 of 24 drawn matches were held against a replay" in caplog.text
+    assert "rows of 3 of 24 drawn matches were held against a replay" in capsys.readouterr().err
 
 
 def test_a_package_that_stands_for_gigabytes_is_refused_whether_it_is_read_or_not(

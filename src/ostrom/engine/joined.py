@@ -16,7 +16,7 @@ from pathlib import Path
 from secrets import token_bytes
 from typing import Any, TypeVar
 
-from ostrom.engine.entries import CALL_NAMES, Journaled, Place, UnitRecord, Unreported
+from ostrom.engine.entries import CALL_NAMES, Journaled, JournaledCall, Place, UnitRecord, Unreported
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import CALLS_APART
 from ostrom.ground.errors import RunError
@@ -102,6 +102,27 @@ class JoinedJournal(Journal):
         each = -(-count // len(self.parts))
         drawn = chain(*self._own(lambda part: part.sample(each), int))
         return [unit for _, unit in sorted((token_bytes(4), unit) for unit in drawn)]
+
+    def calls_of(self, unit: int) -> Iterator[JournaledCall]:
+        """Every try at a call of a unit with its prompt."""
+        return self._part(unit).calls_of(unit)
+
+    def check_packages(self) -> None:
+        """Read every package of prompts of every journal."""
+        for part in self.parts:
+            part.check_packages()
+
+    def served(self) -> dict[str, list[str]]:
+        """The models that were called, each with the versions that its servers named."""
+        versions: dict[str, set[str]] = {}
+        for model, named in chain(*(part.served().items() for part in self.parts)):
+            versions.setdefault(model, set()).update(named)
+        return {model: sorted(named) for model, named in sorted(versions.items())}
+
+    @property
+    def was_closed(self) -> bool:
+        """Whether every journal was closed by the last process that wrote to it."""
+        return all(part.was_closed for part in self.parts)
 
     def check_structure(self) -> None:
         """Check the structure of every journal."""

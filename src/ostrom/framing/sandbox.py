@@ -86,7 +86,9 @@ class Template:
     @cached_property
     def compiled(self) -> jinja2.Template:
         """The file as Jinja runs it."""
-        return _File.from_code((sandbox := _Sandbox(self._load)), _compiled(self._source), sandbox.globals)
+        return _PromptTemplate.from_code(
+            (sandbox := _Sandbox(self._load)), _compiled(self._source), sandbox.globals
+        )
 
     def render(self, values: Mapping[str, Any]) -> tuple[str, tuple[int, int]]:
         """The text with these values filled in, and the steps and characters that it took."""
@@ -103,7 +105,7 @@ class Template:
                 CURRENT.reset(token)
 
 
-class _File(jinja2.Template):
+class _PromptTemplate(jinja2.Template):
     def _get_default_module(self, ctx: Context | None = None) -> TemplateModule:  # noqa: ARG002
         return self.make_module()  # Jinja's own is made once, so that its work would be counted once
 
@@ -113,7 +115,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     intercepted_binops = frozenset(_ARITHMETIC)
     intercepted_unops = frozenset("+-")
-    template_class = _File
+    template_class = _PromptTemplate
 
     def __init__(self, load: Callable[[str], Template] | None = None) -> None:
         super().__init__(

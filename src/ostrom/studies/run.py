@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -42,6 +41,7 @@ from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain
 from ostrom.ground.python_files import references
 from ostrom.ground.registry import missing_packages, parts_of_packages
+from ostrom.ground.terminal import say
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.studies.extensions import plan_class, seat_hosts
@@ -52,7 +52,6 @@ from ostrom.studies.schema import StudyFile
 if TYPE_CHECKING:
     from ostrom.data.rundata import RunData
 
-logger = logging.getLogger("ostrom.runs")
 Watch = Callable[[Runner], Coroutine[Any, Any, None]]
 OpenModels = Callable[[str, Mapping[str, Any]], Model]
 
@@ -102,15 +101,14 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
             journal.assign(plan.group)
         run = Run(folder, manifest, plan, journal)
         if missing := missing_packages(manifest.get("parts") or {}):
-            needs = ", ".join(missing)
-            logger.warning("%s: needs %s; its rows are read as they were written", folder.path, needs)
-        elif checked:
+            say(f"{folder.path}: needs {', '.join(missing)}; its rows are read as they were written")
+        elif checked and manifest.get("shared") is None:  # those hold tables and no journal
             held, drawn = run.rows.check_sample()
             if held < drawn:
-                logger.warning(
-                    "%s: rows of %d of %d drawn matches were held against a replay, they are long (ostrom check: all)",
-                    folder.path, held, drawn,
-                )  # fmt: skip
+                say(
+                    f"{folder.path}: rows of {held} of {drawn} drawn matches were held against a replay: they are long "
+                    "(ostrom check holds all)"
+                )
         return run
     except BaseException:
         journal.close()
