@@ -535,3 +535,25 @@ class UnitRecord(NamedTuple):
     """Calls that were declined, by player."""
     play: tuple[int, bytes] | None = None
     """Rounds and packed moves of a match that was played as arrays."""
+
+
+def reply_of(row: tuple[Any, ...]) -> Reply:
+    """The reply in a row of calls."""
+    return Reply(
+        row[11],
+        row[12],
+        row[13],
+        row[14],
+        Usage(*row[15:19]),
+        load(row[20]),
+        row[21],
+        facts={} if row[24] is None else {"refusal": row[24].partition(": ")[2]},
+    )
+
+
+def shaped(text: str | None, kind: type) -> Any:
+    """Plain data from JSON text that is of one kind."""
+    found = load(text)
+    if found is not None and not isinstance(found, kind):
+        raise RunError(f"the journal is damaged: {text!r:.60} is no {kind.__name__}")
+    return found

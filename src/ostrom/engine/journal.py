@@ -35,6 +35,8 @@ from ostrom.engine.entries import (
     answer_columns,
     dump,
     load,
+    reply_of,
+    shaped,
     whole,
 )
 from ostrom.engine.integrity import (
@@ -397,7 +399,7 @@ class Journal:
             own = [head if head is not None and head[0] == number else None for head in (*heads, None)]
             made, refused = (None, None) if own[1] is None else own[1][1:3]
             yield UnitRecord(
-                number, state, reason, _shaped(scores, list), facts, made, _shaped(refused, dict) or {},
+                number, state, reason, shaped(scores, list), facts, made, shaped(refused, dict) or {},
                 None if own[0] is None else own[0][1:3],
             )  # fmt: skip
 
@@ -431,7 +433,7 @@ class Journal:
     def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
         """State, reason, scores and facts of a unit that has ended."""
         for _, state, reason, _, scores, facts, _ in self._entries_of("units", "WHERE unit=?", unit):
-            return state, reason, _shaped(scores, list), _shaped(facts, dict) or {}
+            return state, reason, shaped(scores, list), shaped(facts, dict) or {}
         return None
 
     def has_begun(self, unit: int) -> bool:
@@ -453,7 +455,7 @@ class Journal:
         asked = self._asked.get
         return {
             (step, player, part): (
-                Answer(load(value), reading, _shaped(odds, dict), note, _shaped(facts, dict)),
+                Answer(load(value), reading, shaped(odds, dict), note, shaped(facts, dict)),
                 complaints,
                 asked(question),
             )
@@ -488,12 +490,12 @@ class Journal:
     def replies(self, unit: int) -> dict[tuple[int, int, str, bytes], Reply]:
         """Replies that arrived, by place and key: on resume they are not asked for again."""
         rows = self._entries_of("calls", "WHERE unit=? AND (error IS NULL OR finish='filter')", unit)
-        return {(row[1], row[2], row[3], row[7]): _reply(row) for row in rows}
+        return {(row[1], row[2], row[3], row[7]): reply_of(row) for row in rows}
 
     def calls_of(self, unit: int) -> Iterator[JournaledCall]:
         """Every try at a call of a unit with its prompt, oldest first."""
         for row in self._entries_of("calls", "WHERE unit=? ORDER BY id", unit):
-            place, reply = (row[1], row[2], row[3]), None if row[11] is None else _reply(row)
+            place, reply = (row[1], row[2], row[3]), None if row[11] is None else reply_of(row)
             yield JournaledCall(place, row[6], row[7], self._prompt_at(*row[8:10]), load(row[10]), reply)
 
     def check_packages(self) -> None:
@@ -619,25 +621,3 @@ class Journal:
             )
         )
         return totals | dict(zip(("decisions", "complaints", "policies"), answers, strict=True))
-
-
-def _shaped(text: str | None, kind: type) -> Any:
-    """Plain data from JSON text that is of one kind."""
-    found = load(text)
-    if found is not None and not isinstance(found, kind):
-        raise RunError(f"the journal is damaged: {text!r:.60} is no {kind.__name__}")
-    return found
-
-
-def _reply(row: tuple[Any, ...]) -> Reply:
-    """The reply in a row of calls."""
-    return Reply(
-        row[11],
-        row[12],
-        row[13],
-        row[14],
-        Usage(*row[15:19]),
-        load(row[20]),
-        row[21],
-        facts={} if row[24] is None else {"refusal": row[24].partition(": ")[2]},
-    )

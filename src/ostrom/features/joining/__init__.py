@@ -57,9 +57,6 @@ def join_shards(
     trees = {manifest["shard"]["trees"] for _, manifest in manifests}
     if len(trees) > 1:
         raise RunError(f"{manifests[0][0].path}: was played with other trees than another of the shards")
-    if verify:
-        for folder, _ in manifests:
-            check_run(folder.path)
     with ExitStack() as stack:
         allow_files(len(manifests))
         journals: list[Journal] = []
@@ -77,6 +74,9 @@ def join_shards(
         for number, ((folder, _), part) in enumerate(zip(manifests, journals, strict=True), 1):
             shard = Shard(number, len(manifests))
             joined.append(ShardState(shard, folder.path, plan.divided(shard).played(part.states())))
+        if verify:
+            for folder, _ in manifests:
+                check_run(folder.path)
         _write(target, whole, manifests, [part.entries for part in journals])
     return joined
 
