@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from random import SystemRandom
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -557,3 +558,28 @@ def shaped(text: str | None, kind: type) -> Any:
     if found is not None and not isinstance(found, kind):
         raise RunError(f"the journal is damaged: {text!r:.60} is no {kind.__name__}")
     return found
+
+
+_RANDOM = SystemRandom()
+"""Nobody who alters rows can know which matches are drawn."""
+
+
+def draw_units(query: Callable[..., Iterator[Row]], count: int) -> list[int]:
+    """Some units whose rows are kept, drawn at random."""
+    low, high = next(query("SELECT coalesce(min(unit), 0), coalesce(max(unit), -1) FROM unit_rows"))
+    if high - low < 16 * count:
+        units = [unit for (unit,) in query("SELECT unit FROM unit_rows")]
+        return _RANDOM.sample(units, min(count, len(units)))
+    drawn: dict[int, None] = {}
+    for _ in range(4 * count):  # asks for nothing else: there may be a million
+        place = "SELECT unit FROM unit_rows WHERE unit >= ? ORDER BY unit LIMIT 1"
+        drawn.update(dict.fromkeys(next(query(place, _RANDOM.randint(low, high)))))
+    return list(drawn)[:count]
+
+
+def read_package(packages: Packages, number: int, path: Path) -> None:
+    """Read a package of prompts; one that is larger than any of ours, or unreadable, is refused."""
+    try:
+        packages(number)
+    except UNREADABLE as error:
+        raise RunError(f"{path}: the journal is damaged: package {number} of its prompts: {error}") from None

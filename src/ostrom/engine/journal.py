@@ -8,7 +8,6 @@ back with fewer entries (a lost write-ahead log, a restored copy), or with other
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from random import SystemRandom
 from typing import Any, Self
 
 import orjson
@@ -33,8 +32,10 @@ from ostrom.engine.entries import (
     Unreported,
     Writer,
     answer_columns,
+    draw_units,
     dump,
     load,
+    read_package,
     reply_of,
     shaped,
     whole,
@@ -63,8 +64,6 @@ from ostrom.ground.errors import RunError
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Usage
 
-_RANDOM = SystemRandom()
-"""Nobody who alters rows can know which matches are drawn."""
 MOST_AT_ONCE = 20_000
 """Entries whose seals are all checked when a journal is opened; of a larger one, those that are read."""
 
@@ -405,17 +404,7 @@ class Journal:
 
     def sample(self, count: int) -> list[int]:
         """Some units whose rows are kept, drawn at random."""
-        if not self.has_rows:
-            return []
-        low, high = next(self._rows("SELECT coalesce(min(unit), 0), coalesce(max(unit), -1) FROM unit_rows"))
-        if high - low < 16 * count:
-            units = [unit for (unit,) in self._rows("SELECT unit FROM unit_rows")]
-            return _RANDOM.sample(units, min(count, len(units)))
-        drawn: dict[int, None] = {}
-        for _ in range(4 * count):  # asks for nothing else: there may be a million
-            query = "SELECT unit FROM unit_rows WHERE unit >= ? ORDER BY unit LIMIT 1"
-            drawn.update(dict.fromkeys(next(self._rows(query, _RANDOM.randint(low, high)))))
-        return list(drawn)[:count]
+        return draw_units(self._rows, count) if self.has_rows else []
 
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
         """Unit, state and reason of every unit that has ended."""
@@ -501,12 +490,7 @@ class Journal:
     def check_packages(self) -> None:
         """Read every package of prompts; one that is larger than any of ours, or unreadable, is refused."""
         for (number,) in self._rows("SELECT id FROM prompts ORDER BY id"):
-            try:
-                self._package(number)
-            except UNREADABLE as error:
-                raise RunError(
-                    f"{self.path}: the journal is damaged: package {number} of its prompts: {error}"
-                ) from None
+            read_package(self._package, number, self.path)
 
     def served(self) -> dict[str, list[str]]:
         """The models that were called, each with the versions that its servers named."""
