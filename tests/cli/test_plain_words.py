@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from ostrom.agents.strategy import Strategy
 from ostrom.agents.styles.logprob import Logprob
 from ostrom.cli.commands.estimate import _clean, estimate
-from ostrom.framing.access import RenderWork
 from ostrom.framing.config import Framing
 from ostrom.framing.filters import FILTERS
 from ostrom.games import build_game
@@ -56,10 +55,10 @@ def test_people_takes_the_run_before_and_after_the_command(words: list[str], tmp
 
 def test_conjunctions_stand_before_the_last_name_alone() -> None:
     join, names = FILTERS["join"], [f"Player {n}" for n in range(2, 6)]
-    assert join(RenderWork(), names, " and ") == "Player 2, Player 3, Player 4 and Player 5"
-    assert join(RenderWork(), names[:3], " und ") == "Player 2, Player 3 und Player 4"
-    assert join(RenderWork(), names[:2], " y ") == "Player 2 y Player 3"
-    assert join(RenderWork(), names[:3], " or ") == "Player 2 or Player 3 or Player 4"
+    assert join(names, " and ") == "Player 2, Player 3, Player 4 and Player 5"
+    assert join(names[:3], " und ") == "Player 2, Player 3 und Player 4"
+    assert join(names[:2], " y ") == "Player 2 y Player 3"
+    assert join(names[:3], " or ") == "Player 2 or Player 3 or Player 4"
 
 
 def test_a_difference_of_zero_is_printed_as_zero() -> None:

@@ -29,6 +29,7 @@ from ostrom.engine.unit_rows import (
     keeps_rows,
     said_of,
 )
+from ostrom.games import build_game
 from ostrom.ground.errors import UsageError
 from ostrom.mechanisms.protocol import Round
 from ostrom.studies.run import open_run, play
@@ -230,7 +231,8 @@ def test_the_last_move_of_a_round_is_that_of_the_last_player_in_the_last_step() 
 def test_rows_are_kept_of_models_and_of_many_moves(
     agents: list[dict[str, Any]], decisions: int, kept: bool
 ) -> None:
-    unit: Any = SimpleNamespace(players=[SimpleNamespace(config=AgentConfig(**each)) for each in agents])
+    players = [SimpleNamespace(config=AgentConfig(**each)) for each in agents]
+    unit: Any = SimpleNamespace(players=players, game=build_game("prisoners_dilemma"))
     assert keeps_rows(unit, decisions) == kept
 
 

@@ -30,6 +30,7 @@ from ostrom.engine.shards import MOST_SHARDS, Shard
 from ostrom.engine.shared import SharedJournal
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain, read_plain, refuse_link, write_whole
+from ostrom.ground.registry import NEEDED
 from ostrom.ground.version import __version__
 
 FREE_TO_CHANGE = ("budget", "report", "title", "about", "citation")
@@ -134,9 +135,17 @@ class Manifest(BaseModel):
     prompts_home: str | None = None
     code_home: str | None = None
     """The folder of the Python files that the study names."""
+    parts: dict[str, str] | None = None
+    """Parts of other packages that the study names (``ostrom.games.NAME``), each with its package and version."""
+    shapes: list[dict[str, Any]] | None = None
+    """The games among them, all but payoffs and rules: the rows of a run are read by these where a package is gone."""
     parent: dict[str, Any] | None = None
     imported: ImportedPart | None = None
     models: dict[str, dict[str, Any]] | None = None
+    models_before: dict[str, list[dict[str, Any]]] | None = None
+    """How models described themselves in earlier sessions, where that was otherwise."""
+    served: dict[str, list[str]] | None = None
+    """The versions that the servers of each model named, up to the end of the last session."""
     loop: str | None = None
     registered: RegisteredPart | None = None
     shard: ShardPart | None = None
@@ -314,7 +323,10 @@ class Folder:
             raise RunError(f"{self.path}: there is no run here (no {MANIFEST})") from None
         except OSError as error:
             raise RunError(f"{path}: cannot be read: {error.strerror}") from None
-        return read_manifest(raw, path)
+        manifest = read_manifest(raw, path)
+        # A part that is not here is refused by the name of its package.
+        NEEDED.update(manifest.get("parts") or {})
+        return manifest
 
     @property
     def parts(self) -> list["Folder"]:
@@ -366,10 +378,24 @@ class Folder:
             raise RunError(f"{path}: cannot be written ({error.strerror})") from None
 
     def describe_models(self, described: Mapping[str, Mapping[str, Any]]) -> None:
-        """Write into the manifest what the models say about themselves."""
+        """Write into the manifest what the models say about themselves; what they said before is kept beside it."""
         manifest, models = self.manifest(), {name: dict(text) for name, text in described.items()}
+        before = {name: list(texts) for name, texts in (manifest.get("models_before") or {}).items()}
+        for name, text in (manifest.get("models") or {}).items():
+            if text != models.get(name):
+                before.setdefault(name, []).append(text)
         if manifest.get("models") != models:
-            self.write_manifest({**manifest, "models": models})
+            # Of a run of 1.0 the earlier descriptions are not known.
+            whole = "models" not in manifest or "models_before" in manifest
+            self.write_manifest(
+                {**manifest, "models": models, **({"models_before": before} if whole else {})}
+            )
+
+    def record_served(self, journal: Journal) -> None:
+        """Write into the manifest which versions of the models have answered."""
+        manifest, served = self.manifest(), journal.served()
+        if served and manifest.get("served") != served:
+            self.write_manifest({**manifest, "served": served})
 
     def open_journal(
         self, manifest: Mapping[str, Any] | None = None, *, create: bool = False, checked: bool = True

@@ -6,7 +6,7 @@ the same study with the same answers gives the same bytes. A match that is done 
 how long it took is in the calls, which are read from the journal as they are.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -31,8 +31,9 @@ that theory says, and whether it was taken (an option, where there is no amount)
 everybody learned of it (``End.facts``: numbers and short texts) as JSON."""
 FEW = 24
 """Up to so many players have the facts of their match in every row; of more, only the first one has."""
-SAMPLED = 8
-"""Units that are replayed when a large journal is opened."""
+SAMPLED, MOST_REPLAYED = 24, 8000
+"""Units whose rows are held against a replay when a run is opened, and the most decisions of all of them: about a
+third of a second of an idle machine."""
 DECIDED = (
     "kind target answer action label options cooperative payoff expected probabilities p_cooperate reading invalid "
     "missed complaints note rationale copied"
@@ -118,6 +119,11 @@ class Rows:
                 )
             refused = {players[player]: count for player, count in end.refused.items()}
             return UnitTable(unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None)
+        if getattr(unit.game, "absent", False):
+            where = f"{self.journal.file(unit.index)}: match {unit.index}"
+            raise RunError(
+                f"{where} cannot be replayed: the package of the game {unit.game.name} is not installed"
+            )
         if kept and end.play is not None and end.state == "done" and self.people is None:
             return UnitTable(
                 unit, end.state, end.reason, self._moved(unit, end), end.scores or (), end.facts, {}, None
@@ -305,19 +311,34 @@ class Rows:
             why = self._difference(self._table(unit, end, kept=True), replayed)
             if why is not None:
                 raise RunError(
-                    f"{self.journal.path}: match {match}{why} (ostrom check RUN --rows makes its rows anew)"
+                    f"{self.journal.file(match)}: match {match}{why} (ostrom check RUN --rows makes its rows anew)"
                 )
 
-    def check_sample(self) -> None:
-        """Replay some units whose rows are kept; which ones is up to what the journal holds."""
-        for unit in self.journal.sample(SAMPLED):
+    def check_sample(self) -> tuple[int, int]:
+        """Hold the rows of units drawn at random against a replay; how many were, and how many were drawn.
+
+        They are fewer where their matches are long: at most ``MOST_REPLAYED`` decisions are replayed.
+        """
+        units = self.journal.sample(SAMPLED)
+        left, held = MOST_REPLAYED, 0
+        for unit in units:
+            left -= sum(len(UnitRows.read(end.rows, "").steps) for end in self.journal.ends(unit) if end.rows)
+            if left < 0:
+                break
             self.verify(unit)
+            held += 1
+        return held, len(units)
+
+    @property
+    def unit_tables(self) -> Mapping[str, Callable[[UnitTable], Iterator[Row]]]:
+        """The tables whose rows are made unit by unit: all of them are held against a replay."""
+        return {"matches": self.match_rows, "decisions": self.decision_rows}
 
     def _difference(self, kept: UnitTable, replayed: UnitTable) -> str | None:
         """Where kept rows say something else than those of a replay; numbers may differ in their last bits."""
         if kept.rows == replayed.rows and kept.refused == replayed.refused:
             return None
-        for table in (self.match_rows, self.decision_rows):
+        for table in self.unit_tables.values():
             for one, other in zip_longest(table(kept), table(replayed)):
                 if one is None or other is None:
                     return ": its rows are fewer or more than those of its replay"

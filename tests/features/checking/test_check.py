@@ -18,7 +18,7 @@ from ostrom.engine import journal
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import seal
 from ostrom.engine.unit_rows import UnitRows
-from ostrom.features.checking.check import _together, check_run
+from ostrom.studies.verify import _together, check_run
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply
 from ostrom.studies.run import open_run
@@ -61,7 +61,8 @@ def test_a_whole_run_passes_and_is_told_of(
     with open_run(folder) as run:
         entries = run.journal.entries
     assert units == 6 and json.loads(done.out) == {
-        "run": "talk", "entries": entries, "replayed": 8, "compared": units, "made": 0, "processes": 1,
+        "run": "talk", "entries": entries, "replayed": 8, "compared": units, "followed": 8, "unfollowed": None,
+        "made": 0, "processes": 1,
     }  # fmt: skip
     told = call("check", str(folder), "--processes", "2")
     assert f"{entries} entries are intact; 8 matches replayed by 2 processes, 6 held against" in told.err

@@ -21,17 +21,24 @@ def check(
     ] = None,
     runs: Runs = Path("runs"),
 ) -> Output:
-    """Check a run from end to end: every seal, every match replayed.
+    """Check a run from end to end: every seal, every match replayed, every prompt written and every reply read again.
 
-    What a match left for the tables is held against its replay.
+    What a match left for the tables is held against its replay, its prompts against those that the study writes, its
+    answers against what its replies say, and its models against run.json. Seals are no signatures: who alters all of
+    these so that they fit each other is not found.
     """
-    from ostrom.features.checking.check import check_run
     from ostrom.studies.run import find_run
+    from ostrom.studies.verify import check_run
 
     folder = find_run(run, runs).path
     with bar("replaying") as tell:
         done = check_run(folder, rows=rows, tell=tell, processes=processes)
     made = f", rows of {done.made} made anew" if rows else f", {done.compared} held against their rows"
     many = f" by {done.processes} processes" if done.processes > 1 else ""
-    line = f"{folder}: {done.entries} entries are intact; {done.replayed} matches replayed{many}{made}"
-    return Output(asdict(done), [Remark(line)])
+    line = (
+        f"{folder}: {done.entries} entries are intact; {done.replayed} matches replayed{many}{made}, {done.followed} "
+        "followed from prompts to answers"
+    )
+    skipped = done.unfollowed
+    more = [] if skipped is None else [Remark(f"{folder}: matches with models were not followed: {skipped}")]
+    return Output(asdict(done), [Remark(line), *more])

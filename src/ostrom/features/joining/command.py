@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -17,17 +18,25 @@ def join(
     shards: Annotated[
         list[str], typer.Argument(metavar="SHARD...", help="All shards of the run: names or folders.")
     ],
+    verify: Annotated[
+        bool,
+        typer.Option(help="Replay all matches of every shard and hold rows, prompts and answers against it."),
+    ] = True,
     runs: Runs = Path("runs"),
 ) -> Output:
     """Make one run of shards that were played on several machines.
 
     The shards stay where they are; the joined run lists them and is read like any other run. They are checked now
-    and whenever the run is opened: same study, prompts and version, none missing, none twice. A shard that is not
-    complete is named, and the run grows when it is gone on with. Exit code: 0 complete, 1 incomplete, 2 wrong use.
+    and whenever the run is opened: same study, prompts and version, none missing, none twice. Now all of their matches
+    are replayed too, as `ostrom check` does (--no-verify leaves that out). A shard that is not complete is named,
+    and the run grows when it is gone on with. Exit code: 0 complete, 1 incomplete, 2 wrong use.
     """
     from ostrom.features.joining import join_shards
 
-    joined = join_shards(name, shards, runs)
+    begun = time.perf_counter()
+    joined = join_shards(name, shards, runs, verify=verify)
+    seconds = time.perf_counter() - begun
+    verified = f"all matches of {how_many(len(joined), 'shard')} verified in {seconds:.1f} s"
     open_ones = [state for state in joined if not state.complete]
     rows = [
         {
@@ -45,6 +54,7 @@ def join(
         {"run": str(runs / name), "complete": not open_ones, "shards": rows},
         [TextTable.of(f"{name}: its shards", rows)],
         [
+            verified if verify else None,
             *(
                 f"shard {state.shard} is not complete: `ostrom resume {state.folder}` goes on with it"
                 for state in open_ones

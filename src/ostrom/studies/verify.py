@@ -1,10 +1,11 @@
-"""A run checked from end to end: every seal of its journal, and every match replayed and held against its rows.
+"""A run checked from end to end: every seal, every match replayed and held against its rows, prompts to answers.
 
 A large run is replayed by several processes, each of which opens the run by itself (``python -m`` this module).
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import subprocess
@@ -16,11 +17,12 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from ostrom.data.tables import batches
+from ostrom.engine.chain import Chain
 from ostrom.engine.entries import dump, keep_rows
 from ostrom.engine.folder import Folder, refuse_joined
 from ostrom.engine.integrity import (
@@ -34,14 +36,23 @@ from ostrom.engine.journal import MOST_AT_ONCE
 from ostrom.engine.rows import Rows, UnitTable
 from ostrom.engine.unit_rows import keeps_rows
 from ostrom.ground.errors import OstromError, RunError
-from ostrom.studies.run import Run, open_run
+from ostrom.studies.run import Run, open_run, refuse_missing_packages
 
 Tell = Callable[[int, int], None]
 """Is told how many matches were replayed, and how many there are."""
-Made = tuple[int, bytes | None, str | None]
-"""A unit, its rows where they were made, and its calls that were declined."""
 SOME = 200
 """Units whose rows are written in one transaction."""
+
+
+class Made(NamedTuple):
+    """A unit that was replayed."""
+
+    unit: int
+    rows: bytes | None
+    """Its rows, where they were made anew."""
+    refused: str | None
+    """Its calls that were declined."""
+    followed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +66,10 @@ class Checked:
     """Matches that were replayed."""
     compared: int
     """Matches whose rows were held against their replay."""
+    followed: int
+    """Matches that were followed from prompts and replies to answers."""
+    unfollowed: str | None
+    """Why matches with models were not followed, if none could be."""
     made: int
     """Matches whose rows were made anew."""
     processes: int
@@ -63,47 +78,74 @@ class Checked:
 def check_run(
     path: Path, *, rows: bool = False, tell: Tell | None = None, processes: int | None = None
 ) -> Checked:
-    """Check a run; what is wrong with it is raised. With ``rows`` its rows are made anew, whatever they were."""
+    """Check a run; what is wrong with it is raised. With ``rows`` its rows are made anew, whatever they were.
+
+    Of a joined run every shard is checked.
+    """
     folder = Folder(path)
+    manifest = folder.manifest()
+    refuse_missing_packages(path, manifest)
+    if manifest.get("joined") is not None and not rows:
+        with open_run(path):
+            pass
+        return _sum(
+            path.name,
+            [check_run(shard.path, tell=tell, processes=processes) for shard in folder.shards(manifest)],
+        )
     with ExitStack() as stack:
         if rows:
-            refuse_joined(path, folder.manifest(), "keeps no rows of its own")
+            refuse_joined(path, manifest, "keeps no rows of its own")
             folder.lock()
             stack.callback(folder.unlock)
             _empty(folder.journal)
         run = stack.enter_context(open_run(path))
         entries = run.journal.check_seals()
+        run.journal.check_packages()
+        chain = stack.enter_context(closing(Chain(run.plan, run.rows, run.manifest)))
+        chain.check_models()
         units = [unit.index for unit, _, _ in run.rows.played()]
         kept = sum(end.rows is not None for end in run.journal.ends())
         many = processes or ((os.cpu_count() or 1) if entries > MOST_AT_ONCE else 1)
         count = min(many, len(units) or 1)
-        replayed = _alone(run, units, rows) if count == 1 else _together(path, units, rows, count)
-        made = 0
+        # A notebook has an event loop of its own, beside which no other can run.
+        alone = count == 1 and asyncio._get_running_loop() is None
+        replayed = _alone(run, units, rows) if alone else _together(path, units, rows, count)
+        made = followed = 0
         for some in batches(_told(replayed, len(units), tell), SOME):
-            made += len(some)
-            _keep(folder.journal, some)
-    return Checked(path.name, entries, len(units), kept, made, count)
+            followed += sum(one.followed for one in some)
+            own = [one for one in some if one.rows is not None]
+            made += len(own)
+            _keep(folder.journal, [one[:3] for one in own])
+    return Checked(path.name, entries, len(units), kept, followed, chain.unfollowed, made, count)
+
+
+def _sum(name: str, shards: Sequence[Checked]) -> Checked:
+    """What was checked of all shards."""
+    numbers = ("entries", "replayed", "compared", "followed", "made")
+    totals = {number: sum(getattr(shard, number) for shard in shards) for number in numbers}
+    why = next((shard.unfollowed for shard in shards if shard.unfollowed), None)
+    return Checked(name, **totals, unfollowed=why, processes=max(shard.processes for shard in shards))
 
 
 def _told(replayed: Iterable[Made], of: int, tell: Tell | None) -> Iterator[Made]:
-    """Units whose rows were made; how far the replay is, is told on the way."""
+    """Units that were replayed; how far the replay is, is told on the way."""
     for done, one in enumerate(replayed, 1):
         if tell is not None:
             tell(done, of)
-        if one[1] is not None:
-            yield one
+        yield one
 
 
 def _alone(run: Run, units: Sequence[int], make: bool) -> Iterator[Made]:
-    """Replay units in this process: each with its rows, where they are wanted."""
+    """Replay and follow units in this process: each with its rows, where they are wanted."""
     rows = run.rows
-    for unit in units:
-        if not make:
-            rows.verify(unit)
-            yield unit, None, None
-            continue
-        for table in rows.tables(unit, kept=False):
-            yield unit, *_made(rows, table)
+    with closing(Chain(run.plan, rows, run.manifest)) as chain:
+        for unit in units:
+            made: tuple[bytes | None, str | None] = (None, None)
+            if make:
+                (made,) = (_made(rows, table) for table in rows.tables(unit, kept=False))
+            else:
+                rows.verify(unit)
+            yield Made(unit, *made, chain.follow(run.plan.unit(unit)))
 
 
 def _made(rows: Rows, table: UnitTable) -> tuple[bytes | None, str | None]:
@@ -121,7 +163,7 @@ def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Itera
     command = [
         sys.executable,
         "-m",
-        "ostrom.features.checking.check",
+        "ostrom.studies.verify",
         str(path.absolute()),
         "rows" if make else "",
     ]
@@ -163,7 +205,8 @@ def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Itera
             if "problem" in line:
                 raise RunError(line["problem"])
             done += 1
-            yield line["unit"], None if line["made"] is None else b64decode(line["made"]), line["refused"]
+            rows = None if line["made"] is None else b64decode(line["made"])
+            yield Made(line["unit"], rows, line["refused"], line["followed"])
         if done != len(units):
             raise RunError(f"{path}: a process that checks it ended before its time")
 
@@ -182,7 +225,7 @@ def _empty(path: Path) -> None:
         raise RunError(explain(path, error)) from None
 
 
-def _keep(path: Path, rows: Sequence[Made]) -> None:
+def _keep(path: Path, rows: Sequence[tuple[int, bytes | None, str | None]]) -> None:
     try:
         with closing(sqlite3.connect(path, timeout=10)) as connection, connection:
             keep_rows(connection, rows)
@@ -197,9 +240,10 @@ def _work(path: Path, make: bool) -> None:
         units = orjson.loads(sys.stdin.buffer.read())
         with open_run(path, checked=False) as run:
             run.journal.check_structure()
-            for unit, made, refused in _alone(run, units, make):
+            for unit, made, refused, followed in _alone(run, units, make):
                 kept = None if made is None else b64encode(made).decode()
-                out.write(orjson.dumps({"unit": unit, "made": kept, "refused": refused}) + b"\n")
+                line = {"unit": unit, "made": kept, "refused": refused, "followed": followed}
+                out.write(orjson.dumps(line) + b"\n")
                 out.flush()
     except OstromError as error:
         out.write(orjson.dumps({"problem": str(error)}) + b"\n")
