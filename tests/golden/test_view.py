@@ -11,8 +11,7 @@ from typing import Any
 
 import orjson
 import pytest
-from syrupy.assertion import SnapshotAssertion
-from tests.golden.conftest import place
+from tests.golden.conftest import Golden, place
 from tests.golden.normalise import normalised
 from tests.golden.render import outline
 
@@ -153,7 +152,7 @@ def pages() -> Iterator[Pages]:
 
 
 @pytest.mark.parametrize("case", PAGES)
-def test_view(case: str, pages: Pages, golden: SnapshotAssertion) -> None:
+def test_view(case: str, pages: Pages, golden: Golden) -> None:
     status, kind, text = pages.ask(PAGES[case])
     shown = outline(text) if "html" in kind else text
-    assert normalised(f"GET {PAGES[case]}\n{status} {kind}\n----\n{shown}", pages.home) == golden
+    golden(normalised(f"GET {PAGES[case]}\n{status} {kind}\n----\n{shown}", pages.home))
