@@ -191,6 +191,13 @@ BOTH: dict[str, str] = {
     "pilot-model": "pilot people.yaml --people 2 --model scripted/steady --miss 0.3 --name other",
 }
 
+SLOW = frozenset(
+    "infer infer-by-json power-from power-within-json power-contrast compare-personas compare-personas-json "
+    "compare-memory compare-tournament replicate-dry-run replicate-dry-run-tournaments-json run-report-json "
+    "profile-against-json run-dry-run-memory-json compare-mechanisms gate-simultaneous-json traces-sensitivity-json".split()
+)
+"""Cases that take a second or more and whose other form, or a sister, is quick: `make test` leaves them out."""
+
 TEXT: dict[str, tuple[str, ...]] = {
     "version": ("--version",),
     "help-by-name": ("help estimate",),

@@ -7,11 +7,14 @@ import shlex
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
+from syrupy.exceptions import SnapshotDoesNotExist
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 from syrupy.location import PyTestLocation
 from tests import pictures
@@ -56,7 +59,9 @@ def golden(snapshot: SnapshotAssertion) -> Golden:
     location = snapshot.test_location
 
     def same(text: str) -> None:
-        stored = Output().read_snapshot(test_location=location, index=0, session_id=text)
+        stored = None
+        with suppress(SnapshotDoesNotExist):
+            stored = Output().read_snapshot(test_location=location, index=0, session_id=text)
         if output == text:
             return
         if stored is None:
@@ -141,6 +146,11 @@ def printed(command: str, done: Done, home: Path) -> str:
 
 def _each(lines: Sequence[str]) -> bool:
     return all(line[:1] == "{" and line[-1:] == "}" for line in lines)
+
+
+def with_slow(cases: Iterable[str], slow: Collection[str]) -> list[Any]:
+    """Cases as parameters; those that `make test` leaves out are marked."""
+    return [pytest.param(case, marks=[pytest.mark.slow] if case in slow else []) for case in cases]
 
 
 Shell = Callable[..., str]

@@ -62,7 +62,7 @@ def shortened(text: str) -> str:
     if len(text) <= MOST:
         return text
     lines = text.splitlines()
-    head, tail = [], []
+    head, tail = list[str](), list[str]()
     while lines and sum(map(len, head)) < MOST * 3 // 4:
         head.append(lines.pop(0))
     while lines and sum(map(len, tail)) < MOST // 4:

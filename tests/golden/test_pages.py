@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.golden.conftest import Golden, Shell
+from tests.golden.conftest import Golden, Shell, with_slow
 
 PAGES: dict[str, tuple[str, ...]] = {
     **{
@@ -33,6 +33,13 @@ PAGES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", PAGES)
+SLOW = frozenset(
+    "report-personas report-pd-tournament report-memory report-as-paper replicate-memory replicate-personas "
+    "report-intervals report-json report-tournament report-turns report-talk report-parts".split()
+)
+"""Pages of which `make test` has a sister."""
+
+
+@pytest.mark.parametrize("case", with_slow(PAGES, SLOW))
 def test_page(case: str, shell: Shell, golden: Golden) -> None:
     golden(shell(*PAGES[case]))

@@ -89,7 +89,7 @@ class Pages:
         viewer.watching.look()
         return viewer
 
-    async def _figures(self, _: object, **request: Any) -> dict[str, Any]:
+    async def _figures(self, journal: object, **request: Any) -> dict[str, Any] | None:
         try:
             reply = answered(orjson.loads(orjson.dumps(request)))
         except OstromError as error:
