@@ -60,9 +60,10 @@ NORMALISERS = (
     ),
     Normaliser(
         "hash",
-        r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])([0-9a-f]{64}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\b",
+        r"\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])([0-9a-f]{64}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
+        r"|(?<=registration )[0-9a-f]{16}\b",
         "HASH",
-        "ids that are drawn, and hashes over times, paths and versions",
+        "ids that are drawn, and hashes over times, paths and versions, such as that of a registration",
     ),
     Normaliser(
         "port",
@@ -88,13 +89,13 @@ def normalised(text: str, home: Path) -> str:
     return text
 
 
-def plain(value: Any) -> Any:
-    """A JSON document whose floats have `DIGITS` significant digits."""
+def plain(value: Any, digits: int = DIGITS) -> Any:
+    """A JSON document whose floats have so many significant digits."""
     if isinstance(value, float) and math.isfinite(value):
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.{digits}g}")
     if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
-    return [plain(part) for part in value] if isinstance(value, list) else value
+        return {key: plain(part, digits) for key, part in value.items()}
+    return [plain(part, digits) for part in value] if isinstance(value, list) else value
 
 
 def document(text: str) -> str:
@@ -118,4 +119,26 @@ def _written(value: Any, margin: str) -> str:
             lines = [f"{deeper}{_written(part, deeper)}" for part in value]
         begin, end = "{}" if isinstance(value, dict) else "[]"
         return f"{begin}\n" + ",\n".join(lines) + f"\n{margin}{end}"
+    if isinstance(value, str) and len(value) > LONG:
+        pieces = [piece for line in value.splitlines(keepends=True) for piece in broken(line)]
+        return f"\n{margin} ".join(json.dumps(piece, ensure_ascii=False) for piece in pieces)
     return json.dumps(value, ensure_ascii=False)
+
+
+LONG = 150
+"""Characters of a line of an output, so that a difference is a line that one can read."""
+
+
+def broken(line: str) -> list[str]:
+    """A long line in pieces, each of which ends with a blank or a comma."""
+    pieces = [""]
+    for part in re.split(r"(?<=[ ,])", line):
+        if pieces[-1] and len(pieces[-1]) + len(part) > LONG:
+            pieces.append("")
+        pieces[-1] += part
+    return pieces
+
+
+def folded(text: str) -> str:
+    """A text whose long lines are broken; what follows a break is indented by a mark."""
+    return "\n".join("\n    > ".join(broken(line)) if len(line) > LONG else line for line in text.split("\n"))

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from html.parser import HTMLParser
+from typing import Any
+from xml.sax.saxutils import escape
+
+from tests.golden.normalise import folded, plain
 
 INLINE = frozenset(
     "a abbr b bdi br cite code em i kbd mark q s small span strong sub sup time u var wbr".split()
@@ -31,7 +37,7 @@ class Outline(HTMLParser):
     @property
     def depth(self) -> int:
         """How deep the next line stands."""
-        return sum(tag not in INLINE for tag in self.open)
+        return sum(tag not in INLINE and tag != "text" for tag in self.open)
 
     def flush(self) -> None:
         """Write down the text so far."""
@@ -63,6 +69,9 @@ class Outline(HTMLParser):
             self.open.append(tag)
             return
         self.flush()
+        if tag == "text":  # a line of a chart
+            self.open.append(tag)
+            return
         if tag == "tr":
             self.cells = []
             self.open.append(tag)
@@ -108,4 +117,31 @@ def outline(page: str) -> str:
     parser = Outline()
     parser.feed(page)
     parser.flush()
-    return "\n".join(parser.lines) + "\n"
+    return folded("\n".join(parser.lines) + "\n")
+
+
+def chart(spec: str | dict[str, Any], **_options: object) -> str:
+    """What a chart says instead of its picture: every setting that is no matter of style, and every row of its data."""
+    document = json.loads(spec) if isinstance(spec, str) else spec
+    lines = "".join(f"<text>{escape(line)}</text>" for line in _settings(plain(document, CHART_DIGITS), ""))
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200" viewBox="0 0 300 200">{lines}</svg>'
+
+
+CHART_DIGITS = 6
+"""Digits of the numbers of a chart, more than anybody can see in one."""
+STYLE = ("$schema", "config", "width", "height", "padding", "autosize", "background")
+
+
+def _settings(part: Any, name: str) -> Iterator[str]:
+    if isinstance(part, dict):
+        if part and name.endswith("]") and not any(isinstance(value, dict | list) for value in part.values()):
+            yield f"{name} {json.dumps(part, ensure_ascii=False)}"
+            return
+        for key, value in part.items():
+            if name or key not in STYLE:
+                yield from _settings(value, f"{name}.{key}" if name else key)
+    elif isinstance(part, list) and any(isinstance(value, dict) for value in part):
+        for number, value in enumerate(part):
+            yield from _settings(value, f"{name}[{number}]")
+    else:
+        yield f"{name}: {json.dumps(part, ensure_ascii=False)}"

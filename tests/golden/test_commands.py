@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
-from tests.golden.cases import BOTH, KEYED, KINDS, SHOWN, SUBCOMMANDS, TEXT, commands
-from tests.golden.conftest import Shell
+from tests.golden.cases import BOTH, KEYED, KINDS, SHOWN, SLOW, SUBCOMMANDS, TEXT, commands
+from tests.golden.conftest import Golden, Shell, with_slow
 
-SINGLE = {name: (command,) for name, command in BOTH.items()}
+SINGLE: dict[str, tuple[str, ...]] = {name: (command,) for name, command in BOTH.items()}
 SINGLE |= {f"{name}-json": (f"{command} --json",) for name, command in BOTH.items()}
 SINGLE |= {f"list-{kind}": (f"list {kind}",) for kind in KINDS}
 SINGLE |= {f"list-{kind}-json": (f"list {kind} --json",) for kind in KINDS}
@@ -22,12 +21,12 @@ SINGLE |= {"help": ("--help",), "help-more": ("more --help",)}
 SINGLE |= TEXT
 
 
-@pytest.mark.parametrize("case", SINGLE)
-def test_command(case: str, shell: Shell, golden: SnapshotAssertion) -> None:
-    assert shell(*SINGLE[case], runs=("ALL",) if case.startswith("list-runs") else ()) == golden
+@pytest.mark.parametrize("case", with_slow(SINGLE, SLOW))
+def test_command(case: str, shell: Shell, golden: Golden) -> None:
+    golden(shell(*SINGLE[case], runs=("ALL",) if case.startswith("list-runs") else ()))
 
 
 @pytest.mark.parametrize("case", KEYED)
-def test_keyed(case: str, shell: Shell, golden: SnapshotAssertion) -> None:
+def test_keyed(case: str, shell: Shell, golden: Golden) -> None:
     command, keys = KEYED[case]
-    assert shell(command, keys=keys) == golden
+    golden(shell(command, keys=keys))

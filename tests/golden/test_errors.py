@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
 from tests.golden.cases import ERRORS
-from tests.golden.conftest import Shell
+from tests.golden.conftest import Golden, Shell
 
 
 @pytest.mark.parametrize("case", ERRORS)
-def test_error(case: str, shell: Shell, golden: SnapshotAssertion) -> None:
-    assert shell(ERRORS[case]) == golden
+def test_error(case: str, shell: Shell, golden: Golden) -> None:
+    golden(shell(ERRORS[case]))

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
 from tests.cli.in_process import caller
-from tests.golden.conftest import place, printed
-from tests.golden.normalise import document, normalised
+from tests.golden.conftest import Golden, place, printed
+from tests.golden.normalise import document, folded, normalised
 
 EXPORTS: dict[str, str] = {
     "parquet": "export asked --format parquet --out out",
@@ -63,7 +62,7 @@ def shortened(text: str) -> str:
     if len(text) <= MOST:
         return text
     lines = text.splitlines()
-    head, tail = [], []
+    head, tail = list[str](), list[str]()
     while lines and sum(map(len, head)) < MOST * 3 // 4:
         head.append(lines.pop(0))
     while lines and sum(map(len, tail)) < MOST // 4:
@@ -73,7 +72,7 @@ def shortened(text: str) -> str:
 
 @pytest.mark.parametrize("case", EXPORTS)
 def test_export(
-    case: str, new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, golden: SnapshotAssertion
+    case: str, new_home: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     command = EXPORTS[case]
     name = command.split()[1]
@@ -83,5 +82,5 @@ def test_export(
     for path in sorted((home / "out").rglob("*")):
         if path.is_file():
             text = normalised(written(path), home)
-            parts.append(f"==== {path.relative_to(home)}\n{shortened(text)}")
-    assert "\n".join(parts) + "\n" == golden
+            parts.append(f"==== {path.relative_to(home)}\n{folded(shortened(text))}")
+    golden("\n".join(parts) + "\n")

@@ -15,7 +15,10 @@ CASES: dict[str, tuple[tuple[str, str], ...]] = {
     "time": (("played 2026-11-18T00:34:48Z", "played 2027-01-02 13:00:01.25 UTC"),),
     "seconds": (("9 matches in 0.31 s", "9 matches in 12 s"), ("seen 3 s ago", "seen 40 s ago")),
     "version": ((f"ostrom {__version__}", f"ostrom {__version__}"),),
-    "hash": ((f"hash: {'0a' * 32}", f"hash: {'1b' * 32}"),),
+    "hash": (
+        (f"hash: {'0a' * 32}", f"hash: {'1b' * 32}"),
+        ("registration 68e8e84a5bdd872e of", "registration c3d70f9353b73fae of"),
+    ),
     "port": (("http://127.0.0.1:8000/", "http://127.0.0.1:41233/"),),
     "number": (("0.12345678901234567", "0.12345678904234567"),),
 }

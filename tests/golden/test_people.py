@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from syrupy.assertion import SnapshotAssertion
+from tests.golden.conftest import Golden
 from tests.golden.normalise import normalised
 from tests.golden.render import outline
 from tests.people.served import Visitor, served, small_study
@@ -30,7 +30,7 @@ def drawn(visitor: Visitor, home: Path) -> str:
     return f"{visitor.status}\n{text}"
 
 
-def test_visit(tmp_path: Path, golden: SnapshotAssertion) -> None:
+def test_visit(tmp_path: Path, golden: Golden) -> None:
     with served(tmp_path, small_study(**SURVEY), env={"OSTROM_ADMIN_PASSWORD": "golden-password"}) as server:
         pages: list[str] = []
         visitor = server.visitor()
@@ -73,7 +73,7 @@ def test_visit(tmp_path: Path, golden: SnapshotAssertion) -> None:
         keep("admin closed", admin)
         admin.close()
         server.visitor().request("GET", "/")
-        assert "\n".join(pages) == golden
+        golden("\n".join(pages))
 
 
 def admin_form(admin: Visitor, action: str) -> dict[str, str]:

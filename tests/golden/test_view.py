@@ -11,8 +11,7 @@ from typing import Any
 
 import orjson
 import pytest
-from syrupy.assertion import SnapshotAssertion
-from tests.golden.conftest import place
+from tests.golden.conftest import Golden, place
 from tests.golden.normalise import normalised
 from tests.golden.render import outline
 
@@ -89,7 +88,7 @@ class Pages:
         viewer.watching.look()
         return viewer
 
-    async def _figures(self, _: object, **request: Any) -> dict[str, Any]:
+    async def _figures(self, journal: object, **request: Any) -> dict[str, Any] | None:
         try:
             reply = answered(orjson.loads(orjson.dumps(request)))
         except OstromError as error:
@@ -152,7 +151,7 @@ def pages() -> Iterator[Pages]:
 
 
 @pytest.mark.parametrize("case", PAGES)
-def test_view(case: str, pages: Pages, golden: SnapshotAssertion) -> None:
+def test_view(case: str, pages: Pages, golden: Golden) -> None:
     status, kind, text = pages.ask(PAGES[case])
     shown = outline(text) if "html" in kind else text
-    assert normalised(f"GET {PAGES[case]}\n{status} {kind}\n----\n{shown}", pages.home) == golden
+    golden(normalised(f"GET {PAGES[case]}\n{status} {kind}\n----\n{shown}", pages.home))
