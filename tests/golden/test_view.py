@@ -82,7 +82,6 @@ class Pages:
 
     async def _viewer(self) -> Viewer:
         viewer = Viewer(Shelf(self.home / "runs"), Gatekeeper(None, {PORT}))
-        viewer.may_act = True
         viewer.figures.ask = self._figures  # type: ignore[method-assign]
         viewer.indexers.start = self._index  # type: ignore[method-assign]
         viewer.watching.look()
