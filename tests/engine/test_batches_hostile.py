@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ from chaos.outside.wire import Answer
 from tests.engine.test_batches import stop_when
 from tests.engine.test_batches_outside import Small, billed_once, options, service, study_of, wire
 
-from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError
 from ostrom.studies.run import open_run, play
@@ -110,25 +109,6 @@ def test_a_reply_counts_before_an_error_line_of_the_same_request(
     )
     assert play(study_of(small, "openai", rounds=1, seeds=1), runs=runs, options=options()).complete
     assert billed_once(service, runs / "small")
-
-
-class Edited:
-    """A journal whose entries about a batch were written by somebody else."""
-
-    path = Path("journal.db")
-
-    def __init__(self, told: Any) -> None:
-        self.told = told
-
-    def batches(self) -> Iterator[tuple[int, float, str, Any, bytes]]:
-        yield 1, 0.0, "planned", {"model": "m", "marker": "0"}, b""
-        yield 1, 0.0, "created", self.told, b""
-
-
-@pytest.mark.parametrize("told", [{"id": "../../models"}, {}, {"id": 7}, {"id": "a?b"}], ids=str)
-def test_an_edited_journal_is_refused_in_one_line(told: Any) -> None:
-    with pytest.raises(RunError, match="batch 1: its entry 'created' cannot be read"):
-        read_batches(Edited(told))  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
