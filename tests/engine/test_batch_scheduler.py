@@ -546,7 +546,8 @@ def test_a_wave_does_not_wait_for_ever_for_matches_that_ask_nothing(
     monkeypatch.setattr(asyncio, "sleep", turn)
     wave = Wave(ledger, desk := Desk())
     wave.scheduler.enter()  # a match that plays and asks nothing
-    assert ledger.run(wave.ask("a", "b")) == ["a", "b"] and portions(desk) == [2] and turns[0] > 500
+    assert ledger.run(wave.ask("a", "b")) == ["a", "b"] and portions(desk) == [2]
+    assert 500 < turns[0] < 600, "turns of the loop count for nothing"
 
 
 def failed(*problems: BatchProblem) -> BatchStatus:
