@@ -147,12 +147,12 @@ def test_a_row_follows_its_run_while_it_is_played(visit: Visit, tmp_path: Path) 
 
     def waits(request: Request) -> Reply:
         begun.set()
-        assert go.wait(120)
+        assert go.wait(300)
         return said(request)
 
     player = threading.Thread(target=talk, args=(tmp_path, waits))
     player.start()
-    assert begun.wait(120)
+    assert begun.wait(300)
     with viewed(tmp_path) as server:
         page = visit(server.base)
         page.locator(".state.running").wait_for()

@@ -76,7 +76,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     playing = threading.Thread(target=run.play)
     playing.start()
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while len(run.states()) < 8 and time.monotonic() < deadline:
             time.sleep(0.02)
         yield run
@@ -190,7 +190,7 @@ def test_all_tables_of_a_live_run_tell_of_one_moment(tmp_path: Path) -> None:
     playing = threading.Thread(target=run.play)
     playing.start()
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while len(run.states()) < 8 and time.monotonic() < deadline:
             time.sleep(0.02)
         with ostrom.open_run(tmp_path / "runs/live").data() as data:

@@ -124,7 +124,7 @@ class Bench(Ledger):
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
         """What something gives, or the kind of its error."""
         try:
-            return self.loop.run(asyncio.wait_for(work, 20))
+            return self.loop.run(asyncio.wait_for(work, 300))
         except (ModelError, Lost) as error:
             return type(error)
 

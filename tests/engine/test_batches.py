@@ -159,7 +159,7 @@ def test_killed_at_the_moment_of_creation_it_finds_its_batch(small: Small, runs:
         file.write_text(study.model_dump_json(exclude_unset=True))
         process = subprocess.Popen([sys.executable, "-c", KILLED, str(file), str(runs)])
         server.batches.made = process.kill
-        process.wait(60)
+        process.wait(300)
         server.batches.made = lambda: None
         with open_run(runs / "small") as run:
             assert [batch.id for batch in read_batches(run.journal).values()] == [None]

@@ -374,7 +374,7 @@ def test_an_entry_that_the_database_cannot_hold_fails_those_who_wait(tmp_path: P
         journal.start()
         journal.finish(2**70, "done", None, 1)
         with pytest.raises(RunError, match="too large"):
-            await asyncio.wait_for(journal.flush(), 20)
+            await asyncio.wait_for(journal.flush(), 300)
         journal.close()
 
     asyncio.run(odd())

@@ -190,7 +190,8 @@ def test_the_bar_of_a_terminal_begins_before_the_first_decision(monkeypatch: pyt
 
     async def shown() -> None:
         bar = asyncio.create_task(progress._bar(runner))
-        await asyncio.sleep(0.05)
+        while "starting" not in screen.file.getvalue():  # type: ignore[attr-defined]
+            await asyncio.sleep(0.01)
         bar.cancel()
         await asyncio.gather(bar, return_exceptions=True)
 

@@ -256,7 +256,7 @@ def test_a_rest_ends_when_the_run_is_stopped() -> None:
             await asyncio.sleep(0)
         gate.stop()
         with pytest.raises(Stopped):
-            await asyncio.wait_for(call, 10)
+            await asyncio.wait_for(call, 300)
 
     asyncio.run(main())
 

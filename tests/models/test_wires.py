@@ -203,8 +203,9 @@ def test_an_empty_account_is_told_by_code_or_type_and_only_for_429() -> None:
     assert from_status(429, {"Retry-After": "7"}, b"", who="m").retry_after == 7.0
     assert "patience of 7 s" in str(from_status(429, {"Retry-After": "7"}, b"", who="m"))
     assert from_status(503, {"Retry-After": "7"}, b"", who="m").retry_after == 7.0
+    before = time.time()
     later = from_status(503, {"Retry-After": "Thu, 01 Jan 2099 00:00:00 GMT"}, b"", who="m").retry_after
-    assert later == pytest.approx(4070908800 - time.time(), abs=60)
+    assert later is not None and 4070908800 - time.time() - 1 <= later <= 4070908800 - before + 1
 
 
 def test_retry_after_in_milliseconds_comes_first() -> None:
@@ -327,8 +328,9 @@ def test_a_place_is_left_once_and_the_latency_stands_still_when_the_reply_is_her
     left: list[int] = []
     pending = PendingCall(lambda: left.append(1))
     assert pending.begun == 0.0 and not pending.dropped
+    before = time.time()
     pending.start(3)
-    assert pending.era == 3 and abs(pending.begun - time.time()) < 60
+    assert pending.era == 3 and before <= pending.begun <= time.time()
     pending.arrived()
     first = pending.latency
     assert first == pending.latency == pending.took and 0 <= first < 60

@@ -53,12 +53,12 @@ def test_no_library_that_draws_prints_anything_either(study: Path) -> None:
     """In a process of its own, with the real renderer."""
     python = [sys.executable, "-c", "from ostrom.cli import main; main()"]
     run = [*python, "run", "tiny.yaml", "--report", "--json"]
-    done = subprocess.run(run, cwd=study, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(run, cwd=study, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["complete"]
     assert "report: runs/tiny/report/index.html" in done.stderr
     again = subprocess.run(
-        [*python, "report", "tiny"], cwd=study, capture_output=True, text=True, timeout=120
+        [*python, "report", "tiny"], cwd=study, capture_output=True, text=True, timeout=600
     )
     assert (again.returncode, again.stdout, again.stderr) == (0, "runs/tiny/report/index.html\n", "")
 

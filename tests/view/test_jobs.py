@@ -112,7 +112,7 @@ def started(jobs: Jobs, does: str, makes: str, run: str = "plain") -> str:
 def test_a_command_runs_once_and_tells_how_it_ended(commands: Jobs) -> None:
     numbers = [started(commands, does, does) for does in ("hello", "3")]
     for number in numbers:
-        commands.job(number).process.wait(60)
+        commands.job(number).process.wait(300)
     said, failed = (commands.job(number) for number in numbers)
     assert (said.state, said.said.strip(), failed.state) == ("done", "ostrom hello", "ended with code 3")
     assert said.ended is not None and said.ended >= said.began - 1
@@ -153,12 +153,12 @@ def test_four_commands_run_at_a_time_and_none_twice(commands: Jobs, monkeypatch:
     with pytest.raises(UsageError, match=r"^4 commands are running: wait until one has ended$"):
         started(commands, "0", "run4")
     commands.stop(numbers[1])
-    assert commands.job(numbers[1]).process.wait(60) != 0
+    assert commands.job(numbers[1]).process.wait(300) != 0
     monkeypatch.setattr(module, "MOST_KEPT", 1)
     last = started(commands, "0", "run1")
-    commands.job(last).process.wait(60)
+    commands.job(last).process.wait(300)
     newest = started(commands, "0", "run9")
-    commands.job(newest).process.wait(60)
+    commands.job(newest).process.wait(300)
     left = [key for key, _ in commands.of("plain")]
     assert numbers[1] not in left and {numbers[0], numbers[2], newest} < set(left)
     commands.close(0.0)

@@ -271,7 +271,7 @@ def test_a_long_list_is_read_on_in_the_background(tmp_path: Path) -> None:
         with shelf.listed("talk", 0.0) as made:
             assert not made.progress.complete
         for thread in list(shelf._filling.values()):
-            thread.join(60)
+            thread.join(300)
         assert made.progress.complete and not shelf._filling
     finally:
         shelf.close()

@@ -22,7 +22,7 @@ from ostrom.view.states import RunGauge, Watching
 
 def news(server: Viewed, path: str = "/events") -> Generator[dict[str, str], None, None]:
     """What the stream says, until the connection is closed."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=600)
     connection.request("GET", path)
     reply = connection.getresponse()
     assert reply.status == 200 and reply.getheader("content-type", "").startswith("text/event-stream")
@@ -43,13 +43,13 @@ def test_a_row_follows_its_run_from_running_to_finished(tmp_path: Path) -> None:
 
     def waits(request: Request) -> Reply:
         begun.set()
-        assert go.wait(120)
+        assert go.wait(300)
         return said(request)
 
     talk(tmp_path, name="before")
     player = threading.Thread(target=talk, args=(tmp_path, waits))
     player.start()
-    assert begun.wait(120)
+    assert begun.wait(300)
     with viewed(tmp_path) as server:
         page = server.page("/")
         assert 'class="state running"' in page and 'class="state finished"' in page
@@ -74,12 +74,12 @@ def test_words_are_found_while_a_run_is_played(tmp_path: Path) -> None:
     def waits(request: Request) -> Reply:
         if "R1:" in request.messages[-1].content:
             second.set()
-            assert go.wait(120)
+            assert go.wait(300)
         return said(request)
 
     player = threading.Thread(target=talk, args=(tmp_path, waits))
     player.start()
-    assert second.wait(120)
+    assert second.wait(300)
     try:
         with viewed(tmp_path) as server:
             some = found(server, least=1)
@@ -93,7 +93,7 @@ def test_words_are_found_while_a_run_is_played(tmp_path: Path) -> None:
 
 def found(server: Viewed, least: int) -> int:
     """How many calls a search shows, once they are at least so many."""
-    until = time.monotonic() + 120
+    until = time.monotonic() + 600
     while (hits := server.page("/run/talk/search?q=trust").count('class="hit"')) < least:
         assert time.monotonic() < until, hits
         time.sleep(0.2)

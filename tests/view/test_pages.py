@@ -48,7 +48,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewed]:
         yield made
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 120) -> None:
+def wait_for(what: Callable[[], bool], seconds: float = 600) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end

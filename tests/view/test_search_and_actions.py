@@ -33,7 +33,7 @@ HOSTILE = (
 )
 
 
-def until(done: Callable[[], bool], seconds: float = 120) -> None:
+def until(done: Callable[[], bool], seconds: float = 600) -> None:
     end = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < end, "it takes too long"

@@ -91,7 +91,7 @@ def test_a_strange_name_is_one_part_of_an_address_and_no_header(server: Viewed) 
 def test_two_hosts_are_refused(server: Viewed) -> None:
     import http.client
 
-    asked = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+    asked = http.client.HTTPConnection("127.0.0.1", server.port, timeout=600)
     asked.putrequest("GET", "/")
     asked.putheader("host", "evil.example")
     asked.endheaders()

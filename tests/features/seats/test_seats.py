@@ -119,34 +119,6 @@ def test_a_missed_decision_fails_the_match_where_the_study_has_no_rule(tmp_path:
     assert not result.complete and "missed a decision, and the study has no rule" in result.tally.failures[0]
 
 
-def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_decision(tmp_path: Path) -> None:
-    async def late(host: SeatHost) -> Any:
-        chair = host.chair(1)
-        async with connected(host.url, chair.token) as client:
-            await said(client, "look")
-            first = chair._current()
-            while chair._current() in (first, None):
-                await asyncio.sleep(0.01)
-            return await said(client, "act", answer="[A0]")
-
-    rules = {"name": "repetition", "rounds": 3, "missed": "mark"}
-    result, [told] = play(plan_of(types=SILENT, mechanism=rules), tmp_path, late)
-    assert result.complete and told == (
-        "refused",
-        "You have not read what there is to decide: call look first.",
-    )
-    assert {row["reading"] for row in decisions(tmp_path) if row["player"] == 1} == {"missed"}
-
-
-def test_an_empty_seat_waits_and_its_clock_with_it(tmp_path: Path) -> None:
-    async def late(host: SeatHost) -> Any:
-        await asyncio.sleep(0.6)  # three times what a decision has
-        return await agent("[A0]")(host)
-
-    result, _ = play(plan_of(types=SILENT, mechanism={"name": "repetition", "rounds": 1}), tmp_path, late)
-    assert result.complete and actions(tmp_path, 1) == ["cooperate"]
-
-
 def test_whoever_leaves_misses_the_rest_of_the_match_and_may_come_again(tmp_path: Path) -> None:
     async def leaving(host: SeatHost) -> Any:
         async with connected(host.url, host.chair(1).token) as client:
