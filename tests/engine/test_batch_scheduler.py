@@ -542,7 +542,7 @@ def test_a_wave_does_not_wait_for_ever_for_matches_that_ask_nothing(
         assert (not desk.sent) or turns[0] > 500, "sent although no time has passed"
         await sleep(0)
 
-    monkeypatch.setattr(scheduling, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(scheduling, "loop_time", lambda: clock[0])
     monkeypatch.setattr(asyncio, "sleep", turn)
     wave = Wave(ledger, desk := Desk())
     wave.scheduler.enter()  # a match that plays and asks nothing

@@ -9,7 +9,6 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from time import monotonic
 
 from ostrom.engine.batching.calls import WaveCall
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger
@@ -17,6 +16,7 @@ from ostrom.engine.batching.service import (
     BatchService,
     ForeignResults,
     Lost,
+    loop_time,
     lost,
     says_full,
     sent_twice,
@@ -240,12 +240,12 @@ class BatchScheduler:
             self._changed.clear()
             if not any(self._queue.values()):
                 continue
-            changes, since = self._changes, monotonic()
+            changes, since = self._changes, loop_time()
             while any(self._queue.values()):
                 await asyncio.sleep(SETTLE)
                 if self._changes != changes:
-                    changes, since = self._changes, monotonic()
-                elif len(self._waiting) >= self._playing or monotonic() - since >= QUIET:
+                    changes, since = self._changes, loop_time()
+                elif len(self._waiting) >= self._playing or loop_time() - since >= QUIET:
                     break
             self._spent = None
             try:
