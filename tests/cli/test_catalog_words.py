@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,70 +10,9 @@ from typing import Any
 import pytest
 
 from ostrom.cli import logs
-from ostrom.cli.batteries import show_sizes
-from ostrom.cli.commands.catalog import first_of, game_in_words, list_parts, part_row, run_rows, show
+from ostrom.cli.commands.catalog import part_row, run_rows, show
 from ostrom.cli.commands.validate import check_file
-from ostrom.cli.output import cell, print_csv, print_record
-from ostrom.games import build_game
-from ostrom.games.summary import summary
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
-
-SEXES = (
-    "opera, opera (strict, pays 10, 7); football, football (strict, pays 7, 10); "
-    "mixed: opera 0.588, opera 0.412 (pays 4.11765, 4.11765)"
-)
-
-
-@pytest.mark.parametrize(
-    ("game", "words"),
-    [
-        ("prisoners_dilemma", {
-            "parameters": "preset=axelrod, T=5, R=3, P=1, S=0, strict=True", "cooperative": "cooperate",
-            "equilibria": "defect, defect (strict, pays 1, 1)",
-            "dominated": "cooperate by defect (seat 1); cooperate by defect (seat 2)",
-            "social optimum": "cooperate, cooperate",
-            "Pareto efficient": "cooperate, cooperate; cooperate, defect; defect, cooperate",
-            "cooperation in equilibrium": "repeated, from a chance of 0.5 of another round on",
-            "as a 2x2 game": "number 67, Prisoner's Dilemma, family pd-family",
-        }),
-        ("battle_of_the_sexes", {"equilibria": SEXES, "cooperative": None, "cooperation in equilibrium": None}),
-        ("matching_pennies", {"equilibria": "mixed: heads 0.5, heads 0.5 (pays 0, 0)", "dominated": None}),
-        ("stag_hunt", {"cooperation in equilibrium": "in one play", "cooperative": "stag"}),
-        ("ordinal_2x2:12", {"as a 2x2 game": "number 12, Chicken, family unfair"}),
-    ],
-)  # fmt: skip
-def test_a_game_in_words(game: str, words: dict[str, str | None]) -> None:
-    told = game_in_words(summary(build_game(game)))
-    assert {key: told.get(key) for key in words} == words
-
-
-def test_a_game_without_points_of_equilibrium_or_a_threat_that_helps() -> None:
-    facts: dict[str, Any] = {
-        "name": "g", "cooperative": ["a", None, "a"], "actions": [["a", "b"]], "least_continuation": None,
-        "equilibria": {"pure": [{"profile": ["a", "b"], "strict": False, "payoffs": [1.0, 0.5]}],
-                       "all": {"degenerate": True}},
-        "dominated": [{"action": "a", "by": "b", "seat": 2, "strict": False}],
-    }  # fmt: skip
-    assert game_in_words(facts) == {
-        "name": "g", "cooperative": "a",
-        "equilibria": "a, b (weak, pays 1, 0.5); and whole pieces of mixed ones (see --json)",
-        "dominated": "a by b (seat 2, weakly)", "cooperation in equilibrium": "not by the threat that all defect",
-    }  # fmt: skip
-    none = {**facts, "equilibria": {"pure": []}, "cooperative": [None], "dominated": None}
-    assert game_in_words(none) == {"name": "g", "equilibria": "none in pure strategies"}
-
-
-def test_facts_of_a_game_name_what_each_seat_can_secure_and_what_survives() -> None:
-    facts = summary(build_game("prisoners_dilemma"))
-    assert facts["maximin"] == [{"value": 1.0, "actions": ["defect"]}] * 2
-    assert facts["surviving"] == [["defect"], ["defect"]] and facts["symmetric"] is True
-    assert facts["bargaining"] == {
-        "disagreement": [1.0, 1.0], "nash": [3.0, 3.0], "kalai_smorodinsky": [3.0, 3.0]
-    }  # fmt: skip
-    assert facts["payoffs"][1] == {"profile": ["cooperate", "defect"], "payoffs": [0.0, 5.0]}
-    assert facts["social_optimum"] == {"total": 6.0, "profiles": [["cooperate", "cooperate"]]}
-    assert facts["left_out"] == [] and facts["cooperative"] == ["cooperate"] * 2
-    assert summary(build_game("battle_of_the_sexes"))["maximin"][0]["actions"] == ["opera", "football"]
 
 
 @pytest.mark.parametrize(
@@ -94,51 +32,6 @@ def test_what_cannot_be_shown_is_one_line(kind: str, name: str, line: str) -> No
     with pytest.raises(OstromError) as refused:
         show(kind, name)
     assert str(refused.value).startswith(line)
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "found"),
-    [
-        ("strategy", "tit_for_tat", {"name": "tit_for_tat"}),
-        ("measure", "cooperation", {"name": "cooperation", "scale": "share", "bounds": "0 to 1"}),
-        ("games", "prisoners_dilemma", {"name": "prisoners_dilemma", "seats": 2}),
-        ("prompt", "stories/cooking", {"file": "stories/cooking"}),
-    ],
-)
-def test_what_is_shown_as_json(
-    kind: str, name: str, found: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    show(kind, name, json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert found.items() <= told.items()
-    if kind == "measure":
-        keys = ["name", "title", "definition", "unit", "scale", "bounds", "needs", "source", "values"]
-        assert list(told) == keys and told["unit"] == "match"
-
-
-def test_lists_name_what_matters_first_and_count_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
-    list_parts("measures")
-    told = capsys.readouterr()
-    lines = told.out.splitlines()
-    assert [line.split()[0] for line in lines] == first_of("measures") and first_of("games") == []
-    assert len({line.index("  ") <= 20 for line in lines}) == 1
-    list_parts("measures", json=True)
-    every = json.loads(capsys.readouterr().out)
-    assert f"{len(every) - 10} more: ostrom list measures --all" in told.err
-    with pytest.raises(UsageError, match=r"^--family: measures have no families \(allowed with: games\)$"):
-        list_parts("measures", family="all")
-    list_parts("games", family="tragic", json=True)
-    assert len(json.loads(capsys.readouterr().out)) == 8
-    list_parts("prompts", json=True)
-    kinds = dict.fromkeys(row["kind"] for row in json.loads(capsys.readouterr().out))
-    assert list(kinds)[:3] == ["stories", "layouts", "payoffs"] and {
-        "goals",
-        "hints",
-        "personas",
-        "names",
-    } < set(kinds)
-    list_parts("models", json=True)
-    assert {"name": "anthropic/<model>"} in json.loads(capsys.readouterr().out)
 
 
 def test_a_part_that_cannot_be_loaded_says_why() -> None:
@@ -188,54 +81,6 @@ def test_games_in_files_are_told_by_what_they_hold(tmp_path: Path) -> None:
     assert facts == {"file": str(tmp_path / "tiny.yaml"), "kind": "game", "name": "tiny", "seats": 2}
     (tmp_path / "study.yaml").write_text(text + "mechanism: none\n")
     assert check_file(tmp_path / "study.yaml") is None
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "-"), (True, "yes"), (False, "no"), (1.5, "1.5"), (2.0, "2"), (0.0004, "0"), (-0.5, "-0.5"),
-        (999_999.0, "999999"), (1e6, "1e+06"), (-2e6, "-2e+06"), (7, "7"), ("x", "x"),
-    ],
-)  # fmt: skip
-def test_a_value_as_a_table_shows_it(value: Any, text: str) -> None:
-    assert cell(value) == text
-
-
-def test_records_and_rows_are_printed_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    print_record({"a": 1, "longer": None})
-    assert capsys.readouterr().out == "a       1\nlonger  -\n"
-    print_record({})
-    rows: list[dict[str, Any]] = [{"a": "=1+1", "b": 1}, {"c": "x,y"}]
-    print_csv(rows)
-    assert capsys.readouterr().out == 'a,b,c\n=1+1,1,\n,,"x,y"\n'
-    print_csv(rows, safe=True)
-    assert capsys.readouterr().out.splitlines()[1] == "'=1+1,1,"
-
-
-def sized(name: str, seeds: int, calls: int, usd: float, most: float | None, *assumes: str) -> Any:
-    part = SimpleNamespace(name=name, study=f"{name}-study")
-    return SimpleNamespace(
-        part=part,
-        seeds=seeds,
-        calls=calls,
-        usd=lambda: usd,
-        at_most={"calls": calls * 2, "usd": most},
-        assumes=assumes,
-    )
-
-
-def test_a_battery_is_summed_over_its_parts(capsys: pytest.CaptureFixture[str]) -> None:
-    sizes = [sized("a", 3, 10, 0.5, 1.25, "one", "two"), sized("b", 0, 4, 0.25, None, "one")]
-    show_sizes(sizes, "battery", json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert (told["usd"], told["calls"], told["assumes"]) == (0.75, 14, ["one", "two"])
-    assert told["parts"][1] == {
-        "part": "b", "study": "b-study", "seeds": 0, "calls": 4, "usd": 0.25, "at_most": {"calls": 8, "usd": None}
-    }  # fmt: skip
-    show_sizes(sizes, "battery", json=False)
-    shown = capsys.readouterr()
-    assert shown.err.splitlines() == ["likely: one", "likely: two", "likely 14 calls, 0.75 USD"]
-    assert "left out" in shown.out and "no bound" in shown.out and "1.25" in shown.out
 
 
 @pytest.mark.parametrize(("verbose", "seen"), [(0, 0), (1, 1), (2, 2), (9, 2)])

@@ -8,22 +8,11 @@ from typing import Any
 import pytest
 
 from ostrom.cli import ending
-from ostrom.cli.commands.estimate import _columns, _one_of, _short, _split
+from ostrom.cli.commands.estimate import _columns, _one_of, _split
 from ostrom.cli.ending import (
-    count_text,
-    forecast_data,
     leave,
-    money,
-    print_forecast,
-    say_failures,
-    say_trouble,
-    spending_text,
-    spent_data,
 )
 from ostrom.cli.options import check_level
-from ostrom.costs.forecast import Forecast
-from ostrom.costs.waves import Waves
-from ostrom.engine.plan import Budget, Counted, Tally
 from ostrom.ground.errors import UsageError
 
 
@@ -38,54 +27,6 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("counted", "text"),
-    [
-        (Counted(4, 4, 0, 0), "4 of 4 matches done"),
-        (Counted(4, 1, 2, 0), "1 of 4 matches done, 2 skipped"),
-        (Counted(4, 1, 1, 2), "1 of 4 matches done, 1 skipped, 2 failed"),
-    ],
-)
-def test_how_units_ended(counted: Counted, text: str) -> None:
-    assert count_text(counted, "matches") == text
-
-
-@pytest.mark.parametrize(
-    ("more", "text"),
-    [
-        ({}, "3 calls, 150 tokens, 0.2500 USD"),
-        ({"unpriced": 1}, "3 calls, 150 tokens, unknown price"),
-        ({"tokens_cached": 25}, "3 calls, 150 tokens (25% of the prompts cached), 0.2500 USD"),
-        (
-            {"assumed": 2, "assumed_tokens": 9},
-            "3 calls, 150 tokens, 0.2500 USD (and at most 9 tokens of 2 calls that no server reported)",
-        ),
-        ({"tokens_cached": 25, "tokens_in": 0}, "3 calls, 50 tokens, 0.2500 USD"),
-    ],
-)
-def test_what_was_spent(more: dict[str, Any], text: str) -> None:
-    tally = Tally(**{"calls": 3, "tokens_in": 100, "tokens_out": 50, "usd": 0.25, "invalid": 7, **more})
-    assert spending_text(tally) == text
-    assert spent_data(tally)["usd"] == (None if tally.unpriced else 0.25)
-    assert spent_data(tally)["tokens"] == {"in": tally.tokens_in, "out": 50, "cached": tally.tokens_cached}
-    assert (spent_data(tally)["calls"], spent_data(tally)["unreadable_replies"]) == (3, 7)
-
-
-def test_the_first_failures_and_what_goes_on(said: list[str]) -> None:
-    failures = [f"match {n}" for n in range(7)]
-    result: Any = SimpleNamespace(tally=Tally(failures=failures), why="the budget is spent", complete=False)
-    say_trouble(result, " (dearer)", "resume")
-    assert said == [
-        *(f"  match {n}" for n in range(5)),
-        "stopped: the budget is spent",
-        "resume goes on from here (dearer)",
-    ]
-    said.clear()
-    say_trouble(SimpleNamespace(tally=Tally(), why="", complete=True))  # type: ignore[arg-type]
-    assert said == [] and say_failures(SimpleNamespace(failures=[]))  # type: ignore[arg-type]
-    assert not say_failures(SimpleNamespace(failures=["x"])) and said == ["panel failed: x"]  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
     ("complete", "interrupted", "code"),
     [(True, False, None), (True, True, None), (False, True, 130), (False, False, 1)],
 )
@@ -97,51 +38,6 @@ def test_the_exit_code(complete: bool, interrupted: bool, code: int | None) -> N
         with pytest.raises(SystemExit) as ended:
             leave(result)
         assert ended.value.code == code
-
-
-def test_amounts_below_one_cent_have_four_digits() -> None:
-    assert [money(usd) for usd in (0.0, 0.0099, 0.01, 1234.5)] == ["0.00", "0.0099", "0.01", "1,234.50"]
-
-
-def test_a_forecast_as_a_table_with_a_line_for_all_that_is_not_known(said: list[str]) -> None:
-    bound = Forecast(
-        decisions=1000, calls=1000, likely_calls=900, tokens_in=10, tokens_out=None, usd=None, likely_usd=0.5,
-        unbounded=("m",), retries_per_decision=2, likely_decisions=950, likely_tokens_in=8, likely_tokens_out=7,
-        assumes=("it rains",), waves=Waves(2, 2.0, 48.0), likely_batch_usd=0.25, usual_price=("m",),
-        measured="an old run",
-    )  # fmt: skip
-    print_forecast("s", {"matches": 1200}, bound, Budget(calls=3000))
-    assert said == [
-        "s: what it takes: 1,200 matches",
-        ["", "decisions", "calls", "tokens in", "tokens out", "USD"],
-        ["likely", "950", "900", "8", "7", "0.50"],
-        ["at most, without retries", "1,000", "1,000", "10", "no bound", "no bound"],
-        ["at most", "1,000", "3,000", "no bound", "no bound", "no bound"],
-        "likely: it rains",
-        "nothing bounds the replies of m: set agent.params.max_tokens",
-        "likely: as in an old run",
-        "with --batch: 0.25 USD likely, no bound; 2 waves, about 2 h, at most 2 days (before retries)",
-        "the batch price of m is not known, and counted as the usual one: state it with --prices FILE (batch: 0.5)",
-        "budget of 3000 calls: suffices (likely 900, at most 3000)",
-    ]
-    said.clear()
-    print_forecast("s", {}, Forecast(usd=None, likely_usd=None, unpriced=("m", "n")), Budget())
-    assert said[2:] == [
-        ["likely", "0", "0", "0", "0", "unknown"], ["at most", "0", "0", "0", "0", "unknown"],
-        "no price known for m, n: give one with --prices FILE",
-    ]  # fmt: skip
-    assert forecast_data(bound, Budget(calls=3000))["budget"][0]["verdict"] == "suffices"
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "text"),
-    [
-        ("p", 0.00012345, "0.000123"), ("p_holm", 0.5, "0.5"), ("bf10", 1234.5, "1.23e+03"), ("log_bf10", 2.0, "2"),
-        ("t", 0.00012345, 0.00012345), ("n", [3, 4], "3, 4"), ("p", None, None),
-    ],
-)  # fmt: skip
-def test_p_values_and_bayes_factors_keep_three_digits(column: str, value: Any, text: Any) -> None:
-    assert _short(column, value) == text
 
 
 def test_wrong_use_of_estimate_is_refused() -> None:

@@ -95,18 +95,6 @@ def gate(call: Call, *rules: object, options: tuple[str, ...] = ()) -> Done:
     return call("gate", "live", "--gates", "gates.yaml", *options)
 
 
-@pytest.mark.slow
-def test_an_estimate_says_how_far_the_run_is_in_every_form(call: Call) -> None:
-    text = call("estimate", "live", "cooperation")
-    assert text.code == 0 and text.out.splitlines()[-1] == f"{FAR}, being played"
-    told = json.loads(call("estimate", "live", "cooperation", "--json").out)
-    assert told["so_far"] == told["estimates"][0]["note"] == f"{FAR}, being played"
-    assert told["estimates"][0]["n"] == 8
-    assert f"{FAR}, being played" in call("estimate", "live", "cooperation", "--csv").out.splitlines()[1]
-    frame = ostrom.open_run("runs/live").estimate("cooperation", by=["game"])
-    assert frame["note"].to_list() == [f"{FAR}, being played"] * 2
-
-
 def test_a_contrast_keeps_its_own_note(call: Call) -> None:
     estimate = ("estimate", "live", "cooperation", "--contrast", "game=prisoners_dilemma-stag_hunt", "--json")
     (row,) = json.loads(call(*estimate).out)["estimates"]
@@ -117,20 +105,6 @@ def test_a_test_says_it_among_its_warnings(call: Call) -> None:
     asked = ("test", "live", "score", "--factor", "game", "--method", "permutation")
     assert f"warning: {FAR}, being played" in call(*asked).out
     assert json.loads(call(*asked, "--json").out)["warnings"][0] == f"{FAR}, being played"
-
-
-@pytest.mark.slow
-def test_of_several_runs_the_one_that_is_not_at_its_end_is_named(call: Call) -> None:
-    ostrom.play(
-        {**STUDY, "name": "whole", "types": {"quick": "tit_for_tat", "slow": "defector"}}, runs="runs"
-    )
-    told = json.loads(call("estimate", "live", "whole", "cooperation", "--json").out)
-    assert told["so_far"] == f"live: {FAR}, being played"
-    compared = call("compare", "live", "whole", "--measure", "cooperation")
-    assert f"live: {FAR}, being played" in compared.out
-    told = json.loads(call("compare", "live", "whole", "--measure", "cooperation", "--json").out)
-    assert told["so_far"] == f"live: {FAR}, being played"
-    assert "so_far" not in json.loads(call("estimate", "whole", "cooperation", "--json").out)
 
 
 def test_a_gate_neither_passes_nor_fails_on_a_run_that_is_being_played(call: Call, tmp_path: Path) -> None:

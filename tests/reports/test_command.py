@@ -37,18 +37,6 @@ def ostrom(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 
 
 @pytest.mark.slow
-def test_run_and_report_print_the_page_and_nothing_else(
-    study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert ostrom(monkeypatch, "run", "tiny.yaml", "--report", "--json") == 0
-    printed = capsys.readouterr()
-    assert json.loads(printed.out)["complete"]
-    assert "report: runs/tiny/report/index.html" in printed.err
-    assert ostrom(monkeypatch, "report", "tiny") == 0
-    assert tuple(capsys.readouterr()) == ("runs/tiny/report/index.html\n", "")
-
-
-@pytest.mark.slow
 def test_no_library_that_draws_prints_anything_either(study: Path) -> None:
     """In a process of its own, with the real renderer."""
     python = [sys.executable, "-c", "from ostrom.cli import main; main()"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 import time
@@ -55,27 +54,6 @@ def wait_for(what: Callable[[], bool], seconds: float = 600) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.slow
-def test_the_list_tells_states_apart_and_a_damaged_run_has_the_line_of_the_command(server: Viewed) -> None:
-    wait_for(lambda: "1 of its entries changed" in server.page("/"))
-    page = server.page("/")
-    rows = dict(re.findall(r'<tr data-run="(\w+)">.*?class="state (\w+)"', page, re.DOTALL))
-    assert rows == {"talk": "finished", "hostile": "finished", "broken": "damaged"}
-    assert "journal.db: the journal is damaged: 1 of its entries changed, first calls: unit" in page
-    wait_for(lambda: page.count("integrity check") == 0 or "journal checked" in server.page("/run/talk"))
-
-
-@pytest.mark.slow
-def test_a_match_shows_what_was_asked_and_marks_what_is_new(server: Viewed) -> None:
-    page = server.page("/run/talk/match/0?step=1&player=1")
-    assert "This is round 2" in page.replace("<ins>", "").replace("</ins>", "")
-    assert re.search(r"<ins>[^<]*R1:|<ins>[^<]*round 2|<ins>2", page)
-    assert '<mark class="g-cooperation" title="about trust and cooperation">trust</mark>' in page
-    assert 'Words <mark class="g-cooperation">about trust and cooperation</mark>' in page
-    first = server.page("/run/talk/match/0?step=0&player=1")
-    assert "<ins>" not in first
-
-
 def test_what_a_model_wrote_is_text(server: Viewed) -> None:
     page = server.page("/run/hostile/match/0?step=0&player=1")
     assert "<script>alert" not in page and "<svg onload" not in page
@@ -126,30 +104,6 @@ def test_a_password_keeps_everything_but_the_form_to_itself(tmp_path: Path) -> N
         cookie = headers["set-cookie"].partition(";")[0]
         assert "talk" in server.page("/", cookie=cookie)
         assert server.ask("/", cookie="ostrom_view=99999999999.forged")[0] == 403
-
-
-def test_a_decision_is_copied_as_json_and_as_text(server: Viewed) -> None:
-    told = json.loads(server.page("/run/talk/match/0/decision.json?step=0&player=1"))
-    assert (told["match"], told["player"], told["calls"][0]["reply"]) == (0, 1, "[A0]")
-    text = server.page("/run/talk/match/0/decision.txt?step=0&player=1")
-    assert "--- user" in text and "I trust them." in text and "=> act: cooperate" in text
-
-
-def test_a_match_is_read_as_one_text_and_a_call_says_its_settings(server: Viewed) -> None:
-    text = server.page("/run/talk/match/0/transcript.txt")
-    assert text.count("\n=> act: ") == 4 and "match 0, step 1, player 2 (anna)" in text
-    page = server.page("/run/talk/match/0?step=0&player=1")
-    assert "Settings of this call" in page and re.search(r"<dt>temperature</dt><dd>[\d.]+</dd>", page)
-
-
-@pytest.mark.slow
-def test_a_copy_of_a_decision_is_whole(server: Viewed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostrom.view.match.PIECE", 1000)
-    place = "/run/hostile/match/0/decision"
-    told = json.loads(server.page(f"{place}.json?step=0&player=1"))["calls"][0]
-    assert told["reply"] == f"{HOSTILE}{'y' * 50_000}\n[A0]" and told["messages"][-1]["role"] == "user"
-    assert f"{HOSTILE}{'y' * 50_000}\n[A0]\n" in server.page(f"{place}.txt?step=0&player=1")
-    assert server.page(f"/run/hostile/call/{told['id']}/reply?whole=1") == told["reply"]
 
 
 @pytest.mark.slow

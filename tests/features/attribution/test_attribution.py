@@ -7,15 +7,13 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 import pytest
 
 from ostrom.engine.plan import Budget
-from ostrom.features.attribution import command
-from ostrom.features.attribution.effects import Attribution, RoundEffect, draw_svg, read_effects, strips
+from ostrom.features.attribution.effects import Attribution, RoundEffect, read_effects
 from ostrom.features.attribution.plan import attribute
 from ostrom.features.exporting import export_run
 from ostrom.ground.errors import UsageError
@@ -257,31 +255,6 @@ def test_tables_of_every_format_name_the_change_and_the_sample(tmp_path: Path) -
         assert set(table["counterfactual"]) == {None, "as it was", "R1 left out", "R2 left out"}
 
 
-def test_strips_show_size_and_direction(tmp_path: Path) -> None:
-    played(tmp_path, "tit_for_tat")
-    found = effects(tmp_path, 6)
-    assert strips(found) == [
-        "   left out |    █|",
-        "            |....-|",
-        "own flipped |     |",
-        "            |.....|",
-        " P2 flipped |    █|",
-        "            |....-|",
-        "             R1  R5",
-    ]
-
-
-@pytest.mark.slow
-@pytest.mark.pictures
-def test_the_strip_is_drawn_as_svg(tmp_path: Path) -> None:
-    pytest.importorskip("altair")
-    pytest.importorskip("vl_convert")
-    played(tmp_path, "tit_for_tat")
-    assert draw_svg(effects(tmp_path, 6), tmp_path / "strip.svg")
-    text = (tmp_path / "strip.svg").read_text()
-    assert "<svg" in text and "remembered round" in text
-
-
 @pytest.mark.parametrize(
     ("number", "more", "text"),
     [
@@ -311,43 +284,3 @@ def test_without_cooperation_the_chance_of_what_was_done_is_attributed(tmp_path:
     assert found.what == f"P({found.taken})" and found.taken in ("heads", "tails")
     assert found.baseline.p == 0.5 and changes(found, "left out") == [0, 0]
     assert len(found.effects) == 2  # nothing says what a flip would be
-
-
-def test_an_attribution_names_the_largest_changes_where_there_are_many(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def effect(number: int, change: float | None) -> Any:
-        chance = SimpleNamespace(p=0.5, low=None, high=None, invalid=0)
-        low = None if change is None else 0.125
-        return SimpleNamespace(
-            round=number, shown="C / D", row="flip", chance=chance, change=change, low=low, high=low
-        )
-
-    tables: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(command, "print_table", lambda *parts: tables.append(parts))
-    monkeypatch.setattr(command, "strips", lambda _: ["strip"])
-    monkeypatch.setattr(command, "MOST_ROWS", 2)
-    base = SimpleNamespace(p=0.25, low=0.1, high=0.4, n=20)
-    effects = [effect(1, 0.1), effect(2, -0.5), effect(3, None), effect(4, 0.3)]
-    told: Any = SimpleNamespace(
-        run="r", match=3, seat=2, agent="anna", round=5, what="P(cooperate)", baseline=base, measure="sample",
-        effects=effects,
-    )  # fmt: skip
-    command._show_attribution(told)
-    assert capsys.readouterr().out.splitlines() == [
-        "r, match 3: player 2 (anna) in round 5",
-        "P(cooperate) as it was: 0.25 [0.100, 0.400] (20 askings each)", "", "strip", "",
-    ]  # fmt: skip
-    title, columns, rows = tables.pop()
-    assert (
-        title == "change in P(cooperate), the 2 largest of 4 (--json has all)"
-        and columns[3] == "P(cooperate)"
-    )
-    assert [row[0] for row in rows] == ["R2", "R4"] and rows[0][4:6] == [-0.5, "[0.125, 0.125]"]
-    told.effects, told.measure = effects[:1] + effects[2:3], "odds"
-    command._show_attribution(told)
-    title, _, rows = tables.pop()
-    assert (
-        title == "change in P(cooperate)" and [row[0] for row in rows] == ["R1", "R3"] and rows[1][5] is None
-    )
-    assert "(exact odds of the strategy)" in capsys.readouterr().out

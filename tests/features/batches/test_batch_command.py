@@ -42,18 +42,6 @@ def write(folder: Path, model: str, rounds: int = 2) -> str:
     return str(file)
 
 
-@pytest.mark.slow
-def test_it_plays_in_batches_and_resumes_in_them(tmp_path: Path, ostrom: Call) -> None:
-    with LoopbackServer() as server:
-        file = write(tmp_path, server.model)
-        first = ostrom("run", file, "--runs", str(tmp_path / "runs"), "--batch", "--limit", "1")
-        assert first.code == 1, first
-        again = ostrom("resume", "own", "--runs", str(tmp_path / "runs"), "--json")
-        assert again.code == 0 and json.loads(again.out)["complete"], again
-        assert server.batches.stats()["billed"] == server.batches.billed.total() > 0
-        assert not any(r.path.endswith("/completions") for r in server.requests)
-
-
 GATES = "gates: [{name: kind, measure: cooperation, at_least: 0}]\n"
 BATTERY = """
 name: mine

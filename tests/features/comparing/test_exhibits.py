@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Own, Published, references
-from ostrom.features.reporting import as_paper as write
-from ostrom.features.reporting.as_paper import write_as_paper
 from ostrom.features.reporting.command import write_report
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.registry import replications
@@ -127,58 +124,6 @@ def test_every_declared_name_column_panel_and_study_exists(name: str) -> None:
 def test_an_unknown_column_is_named() -> None:
     with pytest.raises(UsageError, match=r"Table 3: unknown column 'length' \(allowed: game, condition"):
         check_exhibits((TABLE,), references.build("memory_curse"), "x")
-
-
-@pytest.mark.slow
-def test_a_run_is_written_in_the_shape_of_the_paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    study = load_study(
-        "memory", preset="smoke", changes=["types={kind: cooperator}", "mechanism.rounds=4"], seeds=2
-    )
-    play(study, runs=tmp_path)
-    with open_run(tmp_path / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        made = write_as_paper(data, ["kind=Mistral-7B"])
-        assert made.failures == () and made.path == tmp_path / "memory/report/as-paper/index.html"
-        monkeypatch.setattr(write, "exhibits_of", lambda name: ())
-        with pytest.raises(UsageError, match="memory_curse declares no tables and figures"):
-            write_as_paper(data)
-    tables = made.path.parent / "tables"
-    rows = list(csv.DictReader((tables / "Appendix-Table-1.csv").read_text(encoding="utf-8").splitlines()))
-    at = next(i for i, row in enumerate(rows) if row["model"] == "kind (ours)")
-    assert rows[at]["2"] == "100.0 ± 0.0" and rows[at]["20"] == ""
-    assert (rows[at - 1]["model"], rows[at - 1]["80"]) == ("Mistral-7B", "85.3 ± 2.9")
-    assert "85.3 $\\pm$ 2.9" in (tables / "Appendix-Table-1.tex").read_text(encoding="utf-8")
-    page = made.path.read_text(encoding="utf-8")
-    assert all(one.name in page for one in exhibits_of("memory_curse"))
-
-
-@pytest.mark.slow
-def test_several_runs_of_one_paper_stand_in_the_same_tables(tmp_path: Path) -> None:
-    scripted.register("second", lambda request: "[A1]")
-    game = {"name": "prisoners_dilemma", "preset": "repeated_games"}
-    others = {"defect_once": "defect_once"}, {"alternate": "alternator"}
-    for name, games, other in zip(("one", "two"), (game, "battle_of_the_sexes"), others, strict=True):
-        data = {
-            "name": name, "game": games, "seating": "ordered", "types": {"a": {"model": "scripted/second"}, **other},
-            "mechanism": {"name": "repetition", "rounds": 3}, "report": {"reference": "repeated_games"},
-        }  # fmt: skip
-        play(load_study(data), runs=tmp_path)
-    made = write_report("one", tmp_path, paper=((), None), more=["two"])
-    assert made.failures == () and made.path == tmp_path / "one/report/as-paper/index.html"
-    names = {path.stem for path in (made.path.parent / "figures").glob("*.svg")}
-    # Each figure is drawn from the run that has its game; example games are those of the named players.
-    assert "Figure-3-games_pairs_defection" in names and "Figure-5-games_pairs_coordination" in names
-    assert "Figure-3-games_pairs_coordination" not in names and "Figure-3-strips_model_defect_once" in names
-    assert "Figure-5-strips_model_alternate" in names
-    tables = {path.name for path in (made.path.parent / "tables").glob("*.csv")}
-    assert {"Contest-in-the-Prisoner-s-Dilemma.csv", "Contest-in-the-Battle-of-the-Sexes.csv"} <= tables
-    page = made.path.read_text(encoding="utf-8")
-    assert "two: Not compared: coordination rate" in page or "one: Not compared:" in page
-    assert "Run: two." in page
-    alone = write_report("two", tmp_path, paper=((), None))
-    said = (
-        "This run has no finished match with game = prisoners_dilemma; it comes from the study pd-tournament."
-    )
-    assert said in alone.path.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

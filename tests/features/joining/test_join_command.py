@@ -118,17 +118,6 @@ def test_tables_in_every_format(at_home: Call, home: Path) -> None:
         )
 
 
-@pytest.mark.slow
-def test_the_report_is_that_of_the_undivided_run(at_home: Call, home: Path) -> None:
-    for runs in ("one", "many"):
-        assert at_home("report", f"{runs}/whole").code == 0
-    written = sorted((home / "one" / "whole" / "report" / "tables").glob("*.csv"))
-    figures = [table for table in written if not table.read_text().startswith("model,calls")]
-    assert len(figures) > 1
-    for table in figures:
-        assert table.read_bytes() == (home / "many" / "whole" / "report" / "tables" / table.name).read_bytes()
-
-
 def test_what_is_made_of_a_run_is_made_of_a_joined_one(at_home: Call, home: Path) -> None:
     model = re.search(r'model: "([^"]+)"', (home / "s.yaml").read_text())
     assert model is not None
@@ -140,13 +129,6 @@ def test_what_is_made_of_a_run_is_made_of_a_joined_one(at_home: Call, home: Path
         assert fork.journal.answers(0) != {} and parent.journal.answers(5) != {}
     judged = at_home("more", "judge", "many/whole", "--model", model[1], "--limit", "2", "--json")
     assert judged.code in (0, 1), judged.err
-
-
-def test_lists_of_runs_show_it(at_home: Call, home: Path) -> None:
-    listed = at_home("list", "runs", "--runs", "many", "--json")
-    rows = {row["name"]: row for row in json.loads(listed.out)}
-    assert "24 of 24 matches done, complete" in rows["whole"]["state"] or "24" in str(rows["whole"])
-    assert "6 of 6 matches done, complete" in str(rows["whole.2-of-4"])
 
 
 def test_from_python(home: Path, tmp_path: Path) -> None:
@@ -220,12 +202,6 @@ def test_a_joined_run_is_gone_on_with_shard_by_shard(at_home: Call) -> None:
         assert said.code == 2 and "is joined from 4 shards" in said.err and said.err.count("\n") == 1
     said = at_home("resume", "many/whole.2-of-4")
     assert said.code == 0 and "6 of 6 matches done" in said.err
-
-
-def test_batches_are_listed_shard_by_shard(at_home: Call) -> None:
-    said = at_home("more", "batches", "many/whole")
-    assert said.code == 2 and "is joined from 4 shards" in said.err
-    assert at_home("more", "batches", "many/whole.1-of-4").code == 0
 
 
 def test_rows_are_made_anew_shard_by_shard(at_home: Call) -> None:

@@ -34,28 +34,6 @@ def played(call: Call, game: str = "chicken", kind: str = "grim", memory: str = 
     assert done.code == 0, done.err
 
 
-@pytest.mark.slow
-def test_a_study(call: Call) -> None:
-    done = call("new", "study", "mine")
-    assert done.code == 0 and "ostrom run mine.yaml" in done.err
-    assert Path("mine.yaml").read_text().count("#") > 8
-    assert "smoke" in call("validate", "mine.yaml").out and call("run", "mine.yaml").code == 0
-    contrast = ("--contrast", "memory=full-window:1", "--json")
-    assert json.loads(call("estimate", "mine", "cooperation", *contrast).out)["estimates"][0]["n"] > 0
-    with LoopbackServer() as server:
-        assert call("run", "mine.yaml", "--preset", "smoke", "--name", "m", "--model", server.model).code == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("like", ["memory", "pd-tournament"])
-def test_a_study_like_a_built_in_one(call: Call, like: str) -> None:
-    assert call("new", "study", "mine", "--like", like).code == 0
-    ours, theirs = (
-        json.loads(call("validate", file, "--preset", "smoke", "--json").out) for file in ("mine.yaml", like)
-    )
-    assert ours["smoke"] == theirs["smoke"]
-
-
 def test_a_game(call: Call) -> None:
     assert call("new", "game", "lake").code == 0 and call("validate", "lake.yaml").code == 0
     assert call("play", "lake.yaml", "--rounds", "1", keys="A0\n").code == 0
@@ -94,16 +72,6 @@ def test_a_measure(call: Call, like: str | None) -> None:
     if like:
         theirs = json.loads(call("estimate", "s", like, "--by", "agent", "--json").out)["estimates"]
         assert [row["value"] for row in own] == [row["value"] for row in theirs]
-
-
-@pytest.mark.slow
-def test_a_study_with_people(call: Call) -> None:
-    assert call("new", "people", "visit").code == 0 and call("validate", "visit.yaml").code == 0
-    done = call("pilot", "visit.yaml", "--people", "2", "--strategy", "random", "--json")
-    assert done.code == 0, done.err
-    assert call("new", "people", "paper", "--like", "repeated-games-people").code == 0
-    assert (Path("paper-texts") / "consent.md").is_file()
-    assert call("validate", "paper.yaml", "--preset", "script").code == 0
 
 
 @pytest.mark.slow

@@ -46,7 +46,6 @@ FIGURES: list[dict[str, Any]] = [
 VARIED = "vary={style: {set: agent.style, to: [direct, reasoned]}}"
 ONCE = "vary={k: {set: agent.params.temperature, to: [1]}}"
 PART = {"name": "one", "title": "One <i>", "study": "own.yaml", "least": 2, "most": 4, "figures": FIGURES}
-SMALL = {"smoke": {"set": ["mechanism.rounds=1"], "most": 2}}
 BATTERY: dict[str, Any] = {
     "name": "mine",
     "title": "Mine",
@@ -87,29 +86,6 @@ def profiled(call: Call, *more: str, code: int = 0) -> dict[str, Any]:
     assert done.code == code, done.err
     found: dict[str, Any] = json.loads(done.out)
     return found
-
-
-@pytest.mark.slow
-def test_every_part_is_played_and_every_figure_has_an_interval_or_a_reason(call: Call) -> None:
-    found = profiled(call, "--model", "scripted/mixed", "--out", "p")
-    assert found["seeds"] == {"one": 4, "two": 4} and len(found["pages"]) == 3
-    for profile in found["profiles"]:
-        exploited, reciprocity, nothing, groups = profile["figures"][:4]
-        assert profile["complete"] and profile["calls"] == 2 * 4 * 2 * 2
-        assert exploited["estimates"][0]["low"] is not None and exploited["beside"][0]["name"] == "people <b>"
-        assert reciprocity["estimates"][0]["opponents"] == "friend - foe"
-        assert not nothing["estimates"] and "no level 'nobody'" in nothing["error"]
-        assert [one["opponents"] for one in groups["estimates"]] == ["friend", "foe"]
-        assert any(one["name"] == "Claude" and one["group"] == ["foe"] for one in groups["beside"])
-        page = Path(profile["page"]).read_text()
-        assert "One &lt;i&gt;" in page and "people &lt;b&gt;" in page and "<b>" not in page
-        assert "../index.html" in page
-    both = Path("p/index.html").read_text()
-    assert "2 models side by side" in both and "scripted/mixed" in both
-    assert re.search(r'<th scope="row">Exploited</th><td>.*?\d\.\d\d \[.*?\].*?class="bar".*?</td><td>', both)
-    assert both.count("difference: ") == 1 and re.search(
-        r'class="verdict [a-z]*">(higher|lower|not decided)<', both
-    )
 
 
 @pytest.mark.slow
@@ -267,33 +243,6 @@ def test_models_with_the_same_last_name_have_folders_and_figures_of_their_own(ca
 
 
 @pytest.mark.slow
-def test_a_model_is_profiled_against_another(call: Call) -> None:
-    found = profiled(call, "--against", "scripted/mixed", "--out", "p")
-    assert found["against"] == "scripted/mixed" and "Holm" in found["control"]
-    old, new = found["profiles"]
-    assert (old["model"], new["model"]) == ("scripted/mixed", "scripted/kind")
-    rows = {(row["part"], row["figure"], row["group"]): row for row in found["differences"]}
-    assert len(rows) == len(found["differences"]) == 2 * 4  # "Nothing" has no figure, "Groups" has two
-    row = rows["one", "Groups", "opponents: foe"]
-    values = [one["figures"][3]["estimates"][1]["value"] for one in (new, old)]
-    assert (
-        row["difference"] == pytest.approx(values[0] - values[1])
-        and row["low"] <= row["difference"] <= row["high"]
-    )
-    assert row["verdict"] == (
-        "higher" if row["low"] > 0 else "lower" if row["high"] < 0 else "not decided"
-    )  # fmt: skip
-    assert "difference: " in Path("p/index.html").read_text()
-    asked = ("more", "profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--against")
-    shown = call(*asked, "scripted/mixed", "--out", "p")
-    assert "Differences to scripted/mixed" in shown.out
-    done = call(
-        "more", "profile", "--model", "scripted/kind", "--against", "scripted/kind", "--battery", "mine.yaml"
-    )
-    assert done.code == 2 and "named twice" in done.err
-
-
-@pytest.mark.slow
 def test_a_larger_budget_adds_seeds_and_a_smaller_one_takes_none_away(call: Call) -> None:
     with LoopbackServer() as server:
         Path("prices.yaml").write_text(f'"{server.model}": {{input: 1000, output: 1000}}\n')
@@ -314,17 +263,6 @@ def test_a_larger_budget_adds_seeds_and_a_smaller_one_takes_none_away(call: Call
         assert played("1000")["seeds"] == {"one": 4, "two": 4} and server.count == 32
         (page,) = played("4.3")["profiles"]
         assert server.count == 32 and page["complete"] and not page["notes"]
-
-
-@pytest.mark.slow
-def test_a_preset_has_changes_seeds_and_a_folder_of_its_own(call: Call) -> None:
-    found = profiled(call, "--preset", "smoke")
-    (profile,) = found["profiles"]
-    assert found["folder"] == str(Path("profiles/mine-smoke")) and found["seeds"] == {"one": 4, "two": 2}
-    # Calls of one part as always, and of the other with one round and two seeds.
-    assert profile["calls"] == 2 * 4 * 2 + 2 * 2
-    (runs,) = {path.parent.parent for path in Path("profiles").rglob("run.json")}
-    assert {path.name for path in runs.iterdir() if path.is_dir()} == {"one", "two"}
 
 
 @pytest.mark.slow

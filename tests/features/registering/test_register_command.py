@@ -112,42 +112,6 @@ def test_what_counts_as_support_absence_and_undecided(
         assert verdict(free, estimate(*support), None) != "absence"
 
 
-@pytest.mark.slow
-def test_everything_is_written_out_with_its_power(call: Call) -> None:
-    more = (
-        "--secondary",
-        "score: game prisoners_dilemma - stag_hunt < 0 where agent=kind",
-        "--smallest",
-        "0.2",
-    )
-    done = call("register", "s.yaml", *PRIMARY, *GAMES, *more, "--level", "0.9", "--seeds", "5")
-    assert done.code == 0, done.err
-    told = content()
-    assert set(told) == set(Registration.model_fields) and done.out.startswith(f"hash: {told['hash']}\n")
-    assert told["sample"]["seeds"] == told["study"]["seeds"] == 5 and told["stated"]["seeds"] == 5
-    first, second = told["sample"]["power"]
-    assert first["effect"] == 0.2 and first["level"] == second["level"] == 0.95 and 0 <= first["power"] <= 1
-    assert first["assumed"]["baseline"] == 0.5 and first["n"] == 10
-    assert (
-        "two one-sided tests at 0.05 each" in told["decisions"]["absence"]
-        and "0.9 interval" in told["decisions"]["absence"]
-    )
-    assert told["secondary"][0]["where"] == {"agent": ["kind"]}
-    assert told["exclusions"]["unreadable answers"] == "3 retries, then fail"
-    page, text = Path("registration.html").read_text(), Path("registration.md").read_text()
-    for shown in (page, text):
-        assert (
-            told["hash"] in shown and "No tool can see runs and registrations that were thrown away" in shown
-        )
-        assert "<b>or" not in shown and "Power " in shown
-    assert "Kind &lt;b&gt;or&lt;/b&gt; *wild*?" in page and r"Kind &lt;b&gt;or&lt;/b&gt; \*wild\*?" in text
-    again = call("register", "s.yaml", *PRIMARY)
-    assert again.code == 2 and "registration.yaml: is there already" in again.err
-    facts = json.loads(call("validate", "registration.yaml", "--json").out)
-    assert (facts["kind"], facts["hash"]) == ("registration", told["hash"])
-    assert content()["hash"] == told["hash"]
-
-
 def test_pages_have_no_line_that_a_stranger_wrote(call: Call) -> None:
     """A registration that fits its hash can still hold any text."""
     call("register", "s.yaml", *PRIMARY)
@@ -231,47 +195,6 @@ def test_every_missing_field_is_named(call: Call) -> None:
     Path("part.yaml").write_text(yaml.safe_dump({**told, "created": "2026-13-01T00:00:00Z"}))
     done = call("register", "--check", "part.yaml")
     assert done.code == 2 and "created: must be a time such as" in done.err
-
-
-@pytest.mark.slow
-def test_every_output_says_what_it_is(call: Call) -> None:
-    call("register", "s.yaml", *PRIMARY)
-    call("run", "s.yaml", "--registered", "registration.yaml")
-    Path("gates.yaml").write_text("gates: [{name: a, measure: cooperation, at_least: 0}]")
-    call("run", "s.yaml", "--name", "free")
-    for command in (
-        ("test", "s", "cooperation", "--factor", "agent"),
-        ("gate", "s", "--gates", "gates.yaml"),
-        ("compare", "s", "free"),
-        ("report", "s"),
-        ("estimate", "s", "cooperation"),
-        ("estimate", "s", "free", "cooperation", "--contrast", "agent=kind-wild"),
-    ):
-        told = json.loads(call(*command, "--json").out)
-        (one,) = told["registered"]
-        assert (told["label"], one["status"], one["run"]) == ("exploratory", "confirmatory", "s"), command
-        assert one["contrasts"][0]["verdict"] == "support" and "thrown away" in one["limits"]
-        shown = call(*command).out
-        assert "Confirmatory, no deviation found" in shown
-        if command[0] != "report":
-            assert "what follows is exploratory:" in shown and "registered contrasts" in shown
-    rows = call("estimate", "s", "cooperation", "--contrast", "agent=kind-wild", "--csv").out.splitlines()
-    assert rows[0].endswith(",label") and rows[1].endswith(",confirmatory")
-    page = Path("runs/s/report/index.html").read_text()
-    at = [
-        page.index(text)
-        for text in ("Confirmatory, no deviation found", "support <small>primary", "is exploratory")
-    ]
-    assert at == sorted(at) and at[-1] < page.index("<details")
-    for command in (
-        ("estimate", "free", "cooperation"),
-        ("gate", "free", "--gates", "gates.yaml"),
-        ("report", "free"),
-    ):
-        assert "registered" not in json.loads(call(*command, "--json").out)
-    assert "exploratory" not in Path("runs/free/report/index.html").read_text()
-    reference = json.loads(call("register", "--check", "registration.yaml", "--json").out)
-    assert reference["study_here"] == []
 
 
 @pytest.mark.slow

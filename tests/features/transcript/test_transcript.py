@@ -138,18 +138,6 @@ def test_the_command_looks_once_which_matches_have_begun(
     assert looks == [1, 3]
 
 
-def test_the_command_prints_it_for_people(tmp_path: Path) -> None:
-    with LoopbackServer(lambda _: "[A1]") as server:
-        played(tmp_path, server, rounds=2)
-    done = CliRunner().invoke(
-        app, ["transcript", "said", "--match", "1", "--runs", str(tmp_path), "--round", "2"]
-    )
-    assert done.exit_code == 0, done.output
-    assert "=== round 2, player 1 (model): act" in done.output and "=== round 1" not in done.output
-    assert "R1: You=A1, P2=A0 -> 5" in done.output and "=> defect (exact, paid 1)" in done.output
-    assert "=== round 2, player 2 (tft): act\n\n=> defect (scripted, paid 1)" in done.output
-
-
 RING = {"ring": ((0, 2), "secret"), "all": ((0, 1, 2), "no")}
 
 

@@ -12,15 +12,11 @@ import pytest
 from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.estimate import estimate
-from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.comparing import compare_run
-from ostrom.ground.errors import UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
-from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.testing.small_run import tables
 
@@ -80,19 +76,6 @@ def test_models_talk_after_each_harvest_but_the_last(talked: RunData) -> None:
     assert {e.value for e in estimate(talked, "survival", ["talk"])} == {1.0}
 
 
-@pytest.mark.slow
-def test_the_report_and_the_comparison_are_made(talked: RunData, tmp_path: Path) -> None:
-    assert not build_report(talked).failures
-    with open_run(talked.folder):
-        found = compare_run(talked)
-        with pytest.raises(UsageError, match="the source prints no figures of single models"):
-            compare_run(talked, ["GPT-4o"])
-    assert {line.cell: line.own.value for line in found.lines} == {
-        ("talk", "highest_survival"): 1.0, ("talk", "sustained"): 1.0,
-    }  # fmt: skip
-    assert any("tables by model" in remark for remark in found.remarks)
-
-
 def test_a_run_without_talk_has_no_published_figure(tmp_path: Path) -> None:
     study = {"name": "quiet", "game": "common_pool", "mechanism": {"name": "repetition", "rounds": 3},
              "types": {"a": "proportional:0.1"}, "seating": "self", "seeds": 1}  # fmt: skip
@@ -100,14 +83,6 @@ def test_a_run_without_talk_has_no_published_figure(tmp_path: Path) -> None:
     with open_run("quiet", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         found = compare_run(data, reference="commons")
     assert not found.lines and any("no finished match" in remark for remark in found.remarks)
-
-
-@pytest.mark.slow
-def test_a_dry_run_bounds_every_preset() -> None:
-    for preset in ("smoke", "small", "paper", "universalization"):
-        plan = StudyPlan(load_study("commons", preset=preset, models=["scripted/harvester"]))
-        bound = forecast(plan)
-        assert bound.matches == plan.matches and bound.calls > 0
 
 
 PLAY = """

@@ -143,19 +143,6 @@ def test_ranks_need_six_types_and_are_always_in_doubt(alone: Comparison, tmp_pat
     assert any("no public_goods, travelers_dilemma, trust_game" in remark for remark in made.remarks)
 
 
-@pytest.mark.slow
-def test_matches_in_which_all_delegate_or_sign(designed: Comparison) -> None:
-    for mechanism, measure, two, three in (
-        ("Mediation", "all_players_delegate_pct", 78.7, 45.1),
-        ("Contracting", "contracts_signed_by_all_pct", 86.1, 93.4),
-    ):
-        # Cooperators delegate and sign, defectors do neither: one of 4 matches of two, one of 8 of three.
-        one = line(designed, None, mechanism, "prisoners_dilemma", "", measure)
-        assert (one.own.value, one.value) == (25.0, two)
-        one = line(designed, None, mechanism, "public_goods", "", measure)
-        assert (one.own.value, one.value) == (12.5, three)
-
-
 def test_designs_are_judged_by_game_and_averaged_over_the_four(designed: Comparison) -> None:
     def share(mechanism: str, agent: str, measure: str) -> float:
         return line(designed, agent, mechanism, "all_four", "", measure).own.value
@@ -171,14 +158,6 @@ def test_designs_are_judged_by_game_and_averaged_over_the_four(designed: Compari
     # Two designs a run in games of two, three in public goods.
     assert one.value == 45.8 and one.own.matches == 3 * 2 + 3
     assert any("amounts are bounded" in remark for remark in designed.remarks)
-
-
-@pytest.mark.slow
-def test_ablations_are_cells_of_their_own(tmp_path: Path) -> None:
-    made = compared(played(tmp_path, [REPETITION.format(0.7), PD]))
-    one = line(made, None, "Repetition", "prisoners_dilemma", "continuation 0.7", "mean_payoff")
-    assert one.own.value == pytest.approx(1.5) and one.value == 1.864
-    assert not any(one.cell[0] == "Repetition" and not one.cell[2] for one in made.lines)
 
 
 def test_a_setting_that_the_paper_does_not_have_is_said_and_not_compared(tmp_path: Path) -> None:

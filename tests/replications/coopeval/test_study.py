@@ -11,10 +11,8 @@ from tests.replications.killing import calm_and_killed
 
 from ostrom.costs.forecast import forecast
 from ostrom.engine.play_options import PlayOptions
-from ostrom.mechanisms.designs import Design
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.coopeval.incentives import quality
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
@@ -69,42 +67,6 @@ def tournament(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = play(load_study("mechanisms", changes=[THREE], seeds=1), name="calm", runs=runs)
     assert result.complete and result.tally.failed == result.tally.skipped == 0
     return runs / "calm"
-
-
-@pytest.mark.slow
-def test_one_shot_mechanisms_know_the_exact_expectation(tournament: Path) -> None:
-    for row in rows_of(tournament):
-        if row["unit"] == "match":
-            assert (row["expected_score"] is not None) == (
-                row["mechanism"] in ("none", "mediation", "contracting")
-            )
-            assert row["score"] is not None
-
-
-@pytest.mark.slow
-def test_a_society_is_one_match_of_all_types(tournament: Path) -> None:
-    rows = [r for r in rows_of(tournament) if r["mechanism"] == "reputation_first" and r["game"] == "trust"]
-    assert [r["agent"] for r in rows] == ["tft", "tft", "all_d", "all_d", "br", "br"]
-    assert [r["role"] for r in rows] == ["investor", "trustee"] * 3
-    assert {r["rounds_played"] for r in rows} == {15}
-
-
-@pytest.mark.slow
-def test_designs_are_judged_and_belong_to_their_seat(tournament: Path) -> None:
-    judged: dict[tuple[str, str, str], set[tuple[bool, bool]]] = {}
-    with open_run(tournament) as run:
-        prepared = [r for r in run.rows.matches() if r["unit"] == "preparation"]
-        for row in prepared:
-            unit, ended = run.plan.unit(row["match"]), run.journal.ended(row["match"])
-            assert isinstance(unit.mechanism, Design) and ended is not None
-            assert (unit.players[0].name, unit.seat + 1) == (row["agent"], row["seat"])
-            found = quality(unit.mechanism.rules, unit.game, ended[3]["design"])
-            key = (unit.game.name, unit.mechanism.name, row["agent"])
-            judged.setdefault(key, set()).add((found.equilibrium, found.dominant))
-    assert len(prepared) == 2 * (3 * 3 + 3 * 2 * 3)
-    assert judged["prisoners_dilemma", "mediation", "tft"] == {(True, True)}
-    assert judged["prisoners_dilemma", "mediation", "all_d"] == {(False, False)}
-    assert judged["trust", "contracting", "br"] == {(True, True)}
 
 
 @pytest.mark.slow

@@ -12,9 +12,6 @@ import pytest
 
 from ostrom.analysis.estimate import estimate, trend
 from ostrom.data.rundata import RunData, run_data
-from ostrom.features.comparing import compare_run
-from ostrom.features.reporting.as_paper import write_as_paper
-from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.memory_curse.regimes import _seeds, regimes
@@ -77,16 +74,6 @@ def test_every_cohort_is_of_its_regime(cohorts: tuple[Run, RunData]) -> None:
     assert all(name in (cohort, "undecided") for cohort, name in decided.items())
 
 
-@pytest.mark.slow
-def test_table_7_stands_beside_our_verdicts(cohorts: tuple[Run, RunData]) -> None:
-    made = compare_run(cohorts[1], ["decaying=Gemma-3-12B"])
-    lines = {line.own.agent: line for line in made.lines if line.cell[-1] == "regime"}
-    assert {agent: line.own.word for agent, line in lines.items()} == {name: name for name in COHORTS}
-    assert lines["decaying"].figures[0].word == "cursed" and lines["decaying"].source == "Appendix Table 7"
-    assert sorted(p.word for p in lines["immune"].figures) == ["cursed"] * 6 + ["immune"]
-    assert lines["flat"].own.doubts == ("the paper's rule: cursed; where intervals decide: undecided",)
-
-
 def test_intervals_decide_about_players_without_sampling_error(tmp_path: Path) -> None:
     study = load_study(
         "memory", preset="smoke", seeds=2,
@@ -121,37 +108,6 @@ def test_mentions_against_cooperation_are_hand_counted(cohorts: tuple[Run, RunDa
     )
     found = {tuple(e.key.values()): e.value for e in forward}
     assert found["immune", 20] == 1.0 and found["cursed", 2] == pytest.approx(3 / 5)
-
-
-@pytest.mark.slow
-def test_the_same_seat_and_round_stand_side_by_side(cohorts: tuple[Run, RunData]) -> None:
-    drawn = panel_of({"name": "traces_beside", "levels": [2, 20], "round": 2, "seat": 2, "pairs": 50}).draw(
-        cohorts[1]
-    )
-    assert len(drawn.html) == 6 * 3 and "18 of 18 pairs" in drawn.notes[0]
-    (decaying,) = (text for text in map(str, drawn.html) if "decaying" in text and "· 0<" in text)
-    left, right = decaying.split("history length 20")
-    assert "Mutual" in left and "Carefully" in right
-    nothing = panel_of({"name": "traces_beside", "round": 99}).draw(cohorts[1])
-    assert nothing.html == () and "No agent has traces at two levels" in nothing.notes[0]
-    with pytest.raises(UnknownName, match="factor"):
-        panel_of({"name": "traces_beside", "factor": "mood"}).draw(cohorts[1])
-
-
-@pytest.mark.slow
-def test_every_exhibit_of_the_sweep_is_made(cohorts: tuple[Run, RunData]) -> None:
-    made = write_as_paper(cohorts[1])
-    assert made.failures == ()
-    files = {path.stem for path in made.path.parent.rglob("*.csv")} | {
-        p.stem for p in made.path.parent.rglob("*.svg")
-    }
-    assert {
-        "Appendix-Table-7",
-        "Figure-2-cooperation",
-        "Figure-3a-by_regime",
-    } <= files
-    table = (made.path.parent / "tables" / "Appendix-Table-7.md").read_text(encoding="utf-8")
-    assert "| rising (ours) |" in table and "| Mistral-7B | cursed | cursed | cursed | cursed |" in table
 
 
 @pytest.mark.slow

@@ -17,9 +17,8 @@ from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.yaml import read_yaml
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import ScriptedModel
-from ostrom.replications.memory_curse.adapted import arms, changes, collapses
+from ostrom.replications.memory_curse.adapted import collapses
 from ostrom.replications.memory_curse.reference import WORDS
-from ostrom.reports.build import build_report
 from ostrom.reports.exhibits.declared import exhibits_of
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -62,24 +61,8 @@ def data(run: Run) -> Iterator[RunData]:
         yield opened
 
 
-@pytest.mark.slow
-def test_every_adapter_is_an_arm_and_its_gain_is_over_the_base_model(data: RunData) -> None:
-    assert arms(data) == ["forward", "placebo", "shuffled"]
-    found = {change.agent: change for change in changes(data)}
-    assert found["placebo"].gain.value == pytest.approx(-0.5) and found["forward"].gain.value > 0.3
-    assert found["placebo"].base_regime == found["placebo"].regime == "cursed"
-
-
 def test_a_collapsed_match_is_counted(data: RunData) -> None:
     assert collapses(data)["forward", "prisoners_dilemma"] == 1
-
-
-@pytest.mark.slow
-def test_the_report_shows_all_arms(data: RunData) -> None:
-    made = build_report(data)
-    assert not made.failures
-    page = made.path.read_text()
-    assert "What training changed" in page and "forward - placebo" in page
 
 
 @pytest.mark.slow
@@ -143,20 +126,6 @@ def test_table_1_prints_how_many_seeds_are_behind_its_bimodal_cells() -> None:
     assert counts == {("travelers_dilemma", "finetuned", length): "n = 8" for length in ("5", "20", "40")}
     (note,) = [one.note for one in exhibits_of("memory_curse") if one.name == "Table 1"]
     assert "8 seeds" in note and "5, 20 and 40" in note
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["probe-exploited", "probe-source"])
-def test_the_studies_beside_it_are_played_and_reported(name: str, tmp_path: Path) -> None:
-    models = ["scripted/plain"] if name == "probe-source" else ()
-    study = load_study(name, preset="smoke", models=models, changes=["agent.constrain=never"])
-    done = play(study, runs=tmp_path, open_models=lambda model, _: player(model))
-    assert done.complete
-    with (
-        open_run(name, tmp_path) as opened,
-        run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
-    ):
-        assert not build_report(tables).failures
 
 
 @pytest.mark.slow

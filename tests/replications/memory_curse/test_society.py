@@ -12,11 +12,9 @@ from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import RunData, run_data
-from ostrom.features.societies.charts.network import NetworkOverTime
 from ostrom.features.societies.networks import Seen, assortment, clusters
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
@@ -77,19 +75,6 @@ def test_shares_of_types_sum_to_one_in_every_round(played: RunData) -> None:
     assert len(total) == 2 * 5 and all(value == pytest.approx(1) for value in total.values())
 
 
-@pytest.mark.slow
-def test_the_page_shows_the_network_over_time(played: RunData) -> None:
-    made = build_report(played)
-    assert not made.failures
-    page = made.path.read_text()
-    assert "The network over time" in page and "Dose and response" in page
-    (figure,) = NetworkOverTime(rounds=[1, 5], matches=2).draw(played).figures
-    rows = figure.chart.to_dict()["vconcat"]
-    assert len(rows) == 2 and all(len(row["hconcat"]) == 2 for row in rows)
-    dots = rows[0]["hconcat"][0]["layer"][1]["data"]["values"]
-    assert len(dots) == 12 and {dot["is"] for dot in dots} == {"cooperates"}
-
-
 def test_assortment_and_clusters_of_a_society_that_is_known() -> None:
     """Two cooperators side by side, one by itself, on a ring of six."""
     ring = frozenset((i, i % 6 + 1) if i < 6 else (1, 6) for i in range(1, 7))
@@ -101,14 +86,6 @@ def test_assortment_and_clusters_of_a_society_that_is_known() -> None:
 
 
 MODELS = ["openai/some-model", "openai/another"]
-
-
-@pytest.mark.slow
-def test_the_paper_size_is_forecast() -> None:
-    found = forecast(StudyPlan(load_study("society", models=MODELS)))
-    assert found.matches == 5 * 4 * 5
-    assert found.decisions == found.matches * 60 * 30
-    assert found.calls == found.decisions, "every member may come to play as a model"
 
 
 def test_every_member_is_forecast_as_a_model_that_it_may_come_to_play_as() -> None:

@@ -21,10 +21,7 @@ from tests.replications.personas.theory import (
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained
-from ostrom.answers import Answer, Choice, Invalid, read
-from ostrom.costs.lengths import reply_of
-from ostrom.data.rundata import run_data
-from ostrom.features.comparing import compare_run
+from ostrom.answers import Choice
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import Game, build_game
 from ostrom.games.equilibria import best_responses
@@ -271,29 +268,6 @@ def test_conditions_say_who_you_are_and_show_payoffs_as_they_should() -> None:
             assert all(number in text for number in numbers) == (seen == "visible")
 
 
-@pytest.mark.slow
-def test_rationales_are_short_explanations_without_a_bound_of_words() -> None:
-    text = texts(plan())["yes", "visible"][0]
-    assert 'and "rationale", a short explanation of your choice. Think step by step' in text
-    assert "at most" not in text
-    config = plan(preset="paper").unit(0).players[0].config
-    form = explained(Choice(("A", "B")), config.framing.words)
-    assert form.schema["properties"]["rationale"] == {"type": "string"}
-    # 153 words, as many as the first printed example has.
-    long = orjson.dumps({"action": "A", "rationale": "word " * 153}).decode()
-    assert isinstance(read(form, long), Answer)
-    assert isinstance(read(explained(Choice(("A", "B")), 60), long), Invalid)
-    assert reply_of(config, form)[1] == 256
-
-
-@pytest.mark.slow
-def test_the_length_of_rationales_is_a_factor() -> None:
-    of = plan(preset="length")
-    (factor,) = [one for one in of.factors if one.name == "length"]
-    assert [level.label for level in factor.levels] == [None, 150, 60]
-    assert len(of) == 3 * len(plan())
-
-
 @pytest.mark.parametrize("more", [{"answer": "choice"}, {"answer": "explained", "style": "reasoned"}])
 def test_only_a_rationale_may_be_of_any_length(more: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"framing\.words: null needs answer: explained"):
@@ -313,24 +287,6 @@ def test_the_rows_are_those_of_the_published_table() -> None:
     assert [[*line[:4], float(line[4])] for line in lines] == wanted
 
 
-@pytest.mark.slow
-def test_actions_are_named_in_the_printed_order_and_reversed_in_a_preset() -> None:
-    game = build_game("scenario:commons/debt_crisis")
-    printed = [["POLLUTE", "CLEAN"], ["REGULATE", "NOREG"], ["CAMPAIGN", "NOCAMPAIGN"],
-               ["SUPPORT_GREEN", "BUY_CHEAP"]]  # fmt: skip
-    for order, wanted in (("given", printed), ("reversed", [names[::-1] for names in printed])):
-        config = Framing(story="scenario", labels="actions", meanings=True, payoffs=None, order=order)
-        for seat, names in enumerate(wanted):
-            text = prompt(game, seat, config)
-            assert re.findall(r"^- (\w+): ", text, re.MULTILINE) == names
-            assert f'"action", one of "{names[0]}" or "{names[1]}"' in text
-    assert "POLLUTE (keep producing the polluting way), CLEAN" in prompt(
-        game, 1, Framing(story="scenario", labels="actions", meanings=True, payoffs=None)
-    )
-    cells = {unit.cell["order"] for unit in plan(preset="order").units()}
-    assert cells == {"given", "reversed"} and plan(preset="order").cells == 2 * 212
-
-
 def test_everybodys_payoffs_in_one_table_are_what_is_scored() -> None:
     game = build_game("scenario:commons/water_crisis")
     for seat in range(4):
@@ -340,25 +296,6 @@ def test_everybodys_payoffs_in_one_table_are_what_is_scored() -> None:
         for *names, told in lines:
             profile = tuple(game.index(s, name) for s, name in enumerate(names))
             assert tuple(float(x) for x in told.strip("()").split(",")) == tuple(game.payoff(profile))
-
-
-@pytest.mark.slow
-def test_persona_instruction_payoffs_and_names_are_factors_of_their_own() -> None:
-    crossed = {
-        tuple(unit.cell[f] for f in ("persona", "payoffs", "instruction"))
-        for unit in plan(preset="instruction").units()
-    }
-    every = ("none", "role", "best_response", "nash")
-    assert crossed == {("yes", seen, i) for seen in ("hidden", "visible") for i in every} | {
-        ("no", seen, i) for seen in ("hidden", "visible") for i in every if i != "role"
-    }
-    named = {
-        (unit.cell["persona"], unit.cell["names"], unit.cell["meanings"])
-        for unit in plan(preset="names").units()
-    }
-    assert {("no", names, told) for names in ("titles", "numbers") for told in ("told", "left_out")} <= named
-    presented = {(u.cell["presentation"], u.cell["rows"]) for u in plan(preset="presentation").units()}
-    assert ("profiles", "sorted") in presented and ("matrices", "sorted") not in presented
 
 
 def test_a_story_needs_a_game_that_has_one() -> None:
@@ -661,29 +598,3 @@ def test_contradictions_are_data_with_figures_from_the_tables() -> None:
     ]  # fmt: skip
     extremes = implied("range-of-effects")
     assert abs(max(table_1) - extremes[0]) < 0.11 and abs(min(table_1) - extremes[1]) < 0.11
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("speaking")
-def test_compare_sets_rates_and_effects_beside_the_published_ones_and_reports_contradictions(
-    tmp_path: Path,
-) -> None:
-    study = load_study("personas", preset="small", models=["scripted/green"], seeds=1)
-    play(study, name="p", runs=tmp_path)
-    with open_run("p", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        made = compare_run(data, ["Qwen-32B"])
-    lines = {line.cell: line for line in made.lines}
-    rate = lines["visible", "no", "economic", "nash_rate"]
-    assert (rate.own.value, rate.value) == (0.0, 90.0)
-    effect = lines["visible", "no_minus_yes", "environmental", "persona_effect_pp"]
-    assert (effect.own.value, effect.value) == (0.0, -58.0)
-    # Five environmental scenarios once in each of the two arms; eight scenarios, four arms in all.
-    assert (rate.own.matches, effect.own.matches) == (3, 10)
-    assert lines["visible_minus_hidden", "no", "all", "payoff_visibility_effect_pp"].own.matches == 16
-    assert lines["visible", "no", "all", "game_theoretic_share"].own.matches == 8
-    assert lines["visible_minus_hidden", "no", "economic", "payoff_visibility_effect_pp"].value == 90.0
-    contested = lines["hidden", "yes", "all", "green_rate"]
-    assert contested.value == 69.8 and "CONFLICT" in contested.doubts[0]
-    assert not lines["hidden", "no", "economic", "nash_rate"].doubts
-    remarks = "\n".join(made.remarks)
-    assert all(item["stated"] in remarks and item["against"] in remarks for item in contradictions())

@@ -11,7 +11,6 @@ import pytest
 
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import RunData, run_data
-from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.testing.server import LoopbackServer
@@ -67,11 +66,6 @@ def test_amounts_are_told_and_measured(played: RunData) -> None:
     # 4 x 23 of the 4 x 32 that all could get in the public good.
     (welfare,) = estimate(played, "efficiency", ["game"], where={"game": "public_goods"})
     assert welfare.value == pytest.approx(92 / 128)
-
-
-@pytest.mark.slow
-def test_the_report_is_drawn(played: RunData) -> None:
-    assert build_report(played).failures == ()
 
 
 def test_the_past_of_amounts_is_shown_to_the_model(tmp_path: Path) -> None:

@@ -8,16 +8,12 @@ from pathlib import Path
 import pytest
 from tests.replications.killing import calm_and_killed
 
-from ostrom.analysis.estimate import estimate
-from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.comparing import compare_run
 from ostrom.features.comparing.command import _row
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
-from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.testing.small_run import tables
 
@@ -76,19 +72,6 @@ def test_a_run_of_trust_under_its_own_name_is_compared_and_people_are_named(tmp_
     assert [(_row(line, [0], {})[3], _row(line, [0], {})[4]) for line in found.lines] == [
         ("People", "0.5"), ("People", "0.37"),
     ]  # fmt: skip
-
-
-@pytest.mark.slow
-def test_the_report_is_made_and_totals_are_whole(played: RunData) -> None:
-    assert not build_report(played).failures
-    found = {e.key["game"]: e.value for e in estimate(played, "efficiency", ["game"])}
-    assert found == {"dictator": 1.0, "ultimatum": 1.0, "trust": pytest.approx((100 + 60) / 300)}
-
-
-def test_a_dry_run_bounds_every_preset() -> None:
-    for preset in ("smoke", "small", "paper", "strategy_method"):
-        bound = forecast(StudyPlan(load_study("sharing", preset=preset, models=["scripted/giver"])))
-        assert bound.calls > 0
 
 
 PLAY = """
