@@ -13,7 +13,6 @@ import orjson
 import pytest
 from tests.replications.killing import calm_and_killed
 
-from ostrom.agents.config import AgentConfig
 from ostrom.agents.tools import LONGEST_RESULT, Scene, ToolFailed, calculated, tools, used
 from ostrom.analysis.estimate import estimate
 from ostrom.costs.forecast import forecast
@@ -107,16 +106,6 @@ def test_a_look_back_tells_the_rounds_from_the_own_side() -> None:
     assert "whole numbers" in use("past", "look_back", first=2, last=1)
     missed = Scene(replace(scene().view, history=History([PLAYED[0], Round(2, (), (0.0, 0.0))])), LABELS)
     assert use("past", "look_back", missed, first=1, last=2) == "round 1: you A0 (0), player_2 A1 (5)"
-
-
-def test_labels_of_one_seat_do_not_name_the_actions_of_another_that_has_more() -> None:
-    names = [["up", "down"], ["left", "middle", "right"]]
-    game = build_game({"name": "odd", "actions": names, "payoffs": [[[1, 2]] * 3, [[3, 4]] * 3]})
-    where = Scene(
-        View(game, 0, "none", 2, History([Round(1, (0, 2), (1.0, 2.0))])), {"up": "A0", "down": "A1"}
-    )
-    assert [spec.name for spec, _ in tools.build("calculator").functions(where)] == ["calculate"]
-    assert use("past", "look_back", where, first=1, last=1) == "round 1: you up (1), player_2 right (2)"
 
 
 def test_notes_are_those_that_the_player_kept() -> None:
@@ -318,12 +307,6 @@ def test_tools_that_make_no_sense_are_refused(agent: dict[str, Any], line: str, 
             )
     finally:
         unregister("caller")
-
-
-def test_agents_without_tools_are_who_they_were() -> None:
-    plain = AgentConfig(model="openai/gpt-4o-mini")
-    assert plain.identity == AgentConfig(model="openai/gpt-4o-mini", tool_limit={"calls": 3}).identity
-    assert plain.identity != AgentConfig(model="openai/gpt-4o-mini", tools=["past"]).identity
 
 
 def test_a_forecast_counts_calls_of_tools() -> None:

@@ -36,28 +36,6 @@ def values(data: RunData, measure: str, *by: str) -> dict[tuple[Any, ...], float
     return {tuple(e.key.values()): e.value for e in estimate(data, measure, by)}
 
 
-def test_an_ultimatum_that_is_accepted(tmp_path: Path) -> None:
-    types = {"proposer": "threshold:0,names=30", "responder": "threshold:20"}
-    with played(tmp_path, "ultimatum", types) as data:
-        assert values(data, "amount", "agent", "stage") == {("proposer", "offer"): 30}
-        assert values(data, "amount_share", "agent", "stage") == {("proposer", "offer"): 0.3}
-        assert values(data, "acceptance", "agent") == {("responder",): 1}
-        assert values(data, "acceptance_threshold", "agent") == {("responder",): 0.3}
-        assert values(data, "distance_from_theory", "agent") == {("proposer",): 0.3}
-        assert values(data, "as_theory", "agent") == {("proposer",): 0, ("responder",): 1}
-        assert values(data, "total_gain", "agent") == {("proposer",): 70, ("responder",): 30}
-        assert values(data, "efficiency") == {(): 1}
-        assert values(data, "equality") == {(): pytest.approx(1 - 0.4 / 2)}
-
-
-def test_an_ultimatum_that_is_rejected(tmp_path: Path) -> None:
-    types = {"proposer": "threshold:0,names=10", "responder": "threshold:20"}
-    with played(tmp_path, "ultimatum", types) as data:
-        assert values(data, "acceptance", "agent") == {("responder",): 0}
-        assert values(data, "acceptance_threshold") == values(data, "equality") == {}
-        assert values(data, "efficiency") == {(): 0}
-
-
 def test_the_strategy_method_states_the_threshold(tmp_path: Path) -> None:
     game = {"name": "ultimatum", "strategy_method": True}
     with played(tmp_path, game, {"proposer": "threshold:40", "responder": "threshold:25"}) as data:
@@ -69,14 +47,6 @@ def test_seats_that_never_decide_are_paid_all_the_same(tmp_path: Path) -> None:
         assert values(data, "total_gain", "agent") == {("dictator",): 60, ("recipient",): 40}
         assert values(data, "efficiency") == {(): 1}
         assert values(data, "equality") == {(): pytest.approx(0.9)}
-
-
-def test_reciprocity_is_the_slope_of_what_is_returned_on_what_was_sent(tmp_path: Path) -> None:
-    types = {"investor": "random", "trustee": "proportional:0.5"}
-    game = {"name": "trust_amounts", "endowment": 100, "multiplier": 2}
-    with played(tmp_path, game, types, {"name": "repetition", "rounds": 8}) as data:
-        assert values(data, "reciprocity_slope", "agent") == {("trustee",): pytest.approx(1.0)}
-        assert values(data, "amount_share", "agent", "stage")["trustee", "return"] == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("game", "price"), [("first_price_auction", 70), ("second_price_auction", 40)])

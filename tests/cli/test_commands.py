@@ -145,17 +145,6 @@ def test_play_seats_a_person(ostrom: Command) -> None:
     ]
 
 
-def test_a_person_sees_no_more_of_the_past_than_its_memory_shows(ostrom: Command, tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text(
-        "name: own\ngame: prisoners_dilemma\nmechanism: {name: repetition, rounds: 3}\nseating: seats\n"
-        "types: {me: {person: true, memory: 'window:0'}, other: cooperator}\n"
-    )
-    done = ostrom("run", "own.yaml", input="A0\nA0\nA0\n")
-    assert done.returncode == 0, done.stderr
-    assert "This is round 3." in done.stderr and "R2:" not in done.stderr
-    assert done.stderr.count("You cannot look back on earlier rounds.") == 3
-
-
 @pytest.mark.parametrize(
     ("shipped", "kind", "taken"),
     [

@@ -122,18 +122,6 @@ def test_models_that_cannot_be_opened_are_found_by_validate(
     assert done.stderr.startswith("ostrom: study.yaml: ")
 
 
-def test_a_strategy_without_meaning_in_the_game_is_found_before_playing(
-    ostrom: Command, tmp_path: Path
-) -> None:
-    (tmp_path / "study.yaml").write_text("name: s\ngame: battle_of_the_sexes\ntypes: {a: grim}\n")
-    for command in ("validate", "run"):
-        done = ostrom(command, "study.yaml")
-        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
-        assert done.stderr.startswith(
-            "ostrom: study.yaml: types.a.strategy: strategy grim needs a cooperative action"
-        )
-
-
 @pytest.mark.slow
 def test_unknown_study_run_model_and_format(ostrom: Command, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(GOOD)

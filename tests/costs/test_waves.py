@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from ostrom.costs.forecast import forecast, measure, verdicts
+from ostrom.costs.forecast import forecast, measure
 from ostrom.costs.waves import Chains, Waves, check_batch
 from ostrom.engine.batching.ledger import read_batches
-from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import PollingPolicy
 from ostrom.ground.errors import UsageError
@@ -59,17 +58,6 @@ def test_as_many_waves_as_are_forecast(mechanism: dict[str, Any], tmp_path: Path
         assert play(plan.study, runs=tmp_path, options=options).complete
         with open_run(tmp_path / "waves") as run:
             assert len(read_batches(run.journal)) == told.count
-
-
-def test_both_prices_and_the_budget_against_the_one_in_use() -> None:
-    found = forecast(study(), PRICES)
-    assert found.usd is not None and found.batch_usd == pytest.approx(found.usd / 4)
-    assert found.likely_usd is not None and found.likely_batch_usd == pytest.approx(found.likely_usd / 4)
-    most = found.at_most["usd"]
-    assert most is not None
-    budget = Budget(usd=most / 2)
-    assert [v.verdict for v in verdicts(found, budget, batch=True)] == ["suffices"]
-    assert [v.verdict for v in verdicts(found, budget)] != ["suffices"]
 
 
 def test_a_model_without_batches_has_neither_price_nor_waves() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.engine.plan import Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Runner
@@ -151,30 +150,6 @@ def test_a_budget_in_money_needs_a_price(small: Small, runs: Path) -> None:
         result = play(study, runs=runs, options=PlayOptions(prices=prices, max_connections=2))
     assert not result.complete and "USD" in (result.why or "")
     assert 0.003 <= result.tally.usd <= 0.03
-
-
-@pytest.mark.parametrize("policy", ["uniform", "default:cooperate", "skip-match", "fail"])
-def test_the_policy_for_answers_that_never_come_is_applied_recorded_and_counted(
-    small: Small, runs: Path, policy: str
-) -> None:
-    with LoopbackServer(lambda body: "I would rather not say") as server:
-        study = small(
-            **against(server), seating="self", vary={}, seeds=1, invalid={"retries": 2, "policy": policy}
-        )
-        result = play(study, runs=runs)
-        count = server.count
-    tally: Tally = result.tally
-    with open_run(runs / "small") as run:
-        rows = [r for r in run.rows.decisions() if r["agent"] == "model"]
-        matches = {r["match"]: r for r in run.rows.matches()}
-    if policy in ("uniform", "default:cooperate"):
-        assert result.complete and tally.policies == 12 and count == 12 * 3
-        assert all(r["reading"] == "policy" and r["invalid"] and r["complaints"] == 3 for r in rows)
-        assert all(r["note"].startswith(policy) for r in rows)
-    else:
-        assert matches[0]["state"] == ("skipped" if policy == "skip-match" else "failed")
-        assert "no valid answer" in matches[0]["reason"]
-        assert result.complete == (policy == "skip-match")
 
 
 def test_a_reply_that_was_paid_for_is_used_after_a_restart_even_if_it_was_unreadable(

@@ -99,37 +99,6 @@ def played(tmp_path: Path) -> Played:
     return run_of
 
 
-@pytest.mark.parametrize(
-    ("game", "story", "says", "never"),
-    [
-        ("dictator", "bonus", ["a bonus of 100 coins", "pass on to Player 2", "other colleague"], "receives"),
-        ("ultimatum", "bonus", ["the firm keeps the bonus", "You make the proposal"], "receives"),
-        (
-            {"name": "common_pool", "n": 2},
-            "lake",
-            ["a ton of fish is worth 1 coin", "How many tons do you"],
-            "stock",
-        ),
-    ],
-)
-def test_a_story_tells_rules_question_and_past_in_its_words(
-    game: Any, story: str, says: list[str], never: str, played: Played
-) -> None:
-    seen: list[str] = []
-
-    def answer(request: Request) -> str:
-        seen.append(request.messages[-1].content)
-        return "[accept]" if "[accept]" in seen[-1] else "[10]"
-
-    with _model(answer):
-        rows = played({"game": game, "mechanism": REPETITION,
-                      "agent": {"framing": {"story": story, "units": "coins"}, "constrain": "never"}})  # fmt: skip
-    assert all(say in seen[0] for say in says) and never not in "".join(seen)
-    past = next(text for text in seen if "Round 1:" in text)
-    assert {"bonus": "took home", "lake": "the lake held 100 tons"}[story] in past
-    assert len(rows) == len(seen)
-
-
 def test_a_story_is_a_factor_and_its_files_are_those_of_the_run(played: Played, tmp_path: Path) -> None:
     with _model(lambda _: "[10]"):
         rows = played({"game": "dictator", "vary": {"agent.framing.story": ["neutral", "bonus"]}})

@@ -65,15 +65,6 @@ def test_thinking_is_kept_apart_with_its_kind() -> None:
     assert later.facts == {"redacted_thinking": 1}
 
 
-@pytest.mark.parametrize(
-    ("reason", "finish"),
-    [("end_turn", "stop"), ("stop_sequence", "stop"), ("max_tokens", "length"), ("refusal", "filter"),
-     ("tool_use", "other"), (None, "other")],
-)  # fmt: skip
-def test_stop_reasons(reason: str | None, finish: str) -> None:
-    assert got([{"type": "text", "text": "x"}], stop_reason=reason).finish == finish
-
-
 def test_the_whole_prompt_is_counted() -> None:
     usage = {
         "input_tokens": 5,

@@ -170,12 +170,6 @@ def test_strips_show_every_action_of_the_chosen_matches(played: Played) -> None:
     assert len(strips) == 10
 
 
-def test_strips_spread_over_the_cells_and_never_change(played: Played) -> None:
-    data = played()
-    panel: Any = panels.build("strips:3")
-    assert panel._choose(data) == panel._choose(data) == [0, 3, 7]
-
-
 def test_long_matches_are_drawn_as_stretches(played: Played) -> None:
     data = played(
         types={"hard": "defector"}, mechanism={"name": "repetition", "rounds": 90}, vary={}, seeds=1
@@ -213,29 +207,6 @@ def shaky() -> Iterator[None]:
     yield
     scripted.unregister("shaky")
     scripted.unregister("mute")
-
-
-def test_data_quality_counts_what_went_wrong(played: Played, shaky: None) -> None:
-    data = played(
-        types={"shaky": {"model": "scripted/shaky", "constrain": "never"}},
-        vary={},
-        seeds=4,
-        invalid={"retries": 2, "policy": "uniform"},
-    )
-    drawn = draw(data, "readings")
-    tables = {table.name: rows_of(table) for table in drawn.tables}
-    [answers] = tables["answers"]
-    assert answers["answers"] == 40
-    calls = data.query("SELECT count(*) FROM calls WHERE error IS NULL").item()
-    assert (
-        answers["unreadable replies"]
-        == data.query("SELECT count(*) FROM calls WHERE reply = 'No idea.'").item()
-    )
-    assert calls == 40 + answers["unreadable replies"]
-    kinds = {row["kind"]: row["tries"] for row in tables["failed_tries"]}
-    assert set(kinds) == {"RateLimited", "ServerFailed"}
-    assert sum(kinds.values()) == data.query("SELECT count(*) FROM calls WHERE error IS NOT NULL").item()
-    assert [figure.name for figure in drawn.figures] == ["readings"]
 
 
 @pytest.mark.slow

@@ -120,18 +120,6 @@ def test_the_numbers_on_the_page_are_those_of_the_terminal(ready: Path) -> None:
             assert shown == pytest.approx((cell.cooperation, cell.low, cell.high))
 
 
-def test_the_table_of_the_terminal_has_the_factors_of_the_study_and_no_outcome(tmp_path: Path) -> None:
-    study: dict[str, Any] = {"name": "amounts", "game": "dictator", "types": {"a": "random"}, "seeds": 3}
-    vary: dict[str, Any] = {"name": "varied", "game": "prisoners_dilemma", "agent": {"strategy": "random"}, "seeds": 2,
-            "vary": {"agent.strategy": ["random", "cooperator"]}}  # fmt: skip
-    for config, names in ((study, ["game", "mechanism"]), (vary, ["game", "mechanism", "strategy"])):
-        play(StudyFile.model_validate(config), name=config["name"], runs=tmp_path, options=PlayOptions())
-        with open_run(tmp_path / config["name"]) as run:
-            cells = summarise(run.rows)
-        assert {tuple(cell.factors) for cell in cells} == {tuple(names)}
-        assert [cell.matches for cell in cells] == ([3] if config is study else [2, 2])
-
-
 def test_the_study_beside_the_page_plays_the_same_matches(ready: Path, tmp_path: Path) -> None:
     study = StudyFile.model_validate(yaml.safe_load((ready.parent / "study.yaml").read_text()))
     play(study, name="again", runs=tmp_path, options=PlayOptions())

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ostrom.data.rundata import run_data
 from ostrom.ground.errors import StudyError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import open_run, play
 
 BASE: Mapping[str, Any] = {
     "name": "names",
@@ -138,24 +135,3 @@ def test_a_mistake_at_a_seat_is_told_there() -> None:
     with pytest.raises(StudyError) as refused:
         plan(types={"t": "tit_for_tat"}, seats={2: {"strategy": {"name": "script", "moves": ["jump"]}}})
     assert refused.value.key == "seats.2.strategy"
-
-
-def test_tables_tell_apart_who_plays_differently(tmp_path: Path) -> None:
-    study = {
-        **BASE,
-        "game": "public_goods",
-        "types": {"c": "cooperator"},
-        "seats": {3: {"strategy": "defector"}},
-    }
-    play(load_study(study), runs=tmp_path)
-    with open_run(tmp_path / "names") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        rows = data.records(
-            "SELECT agent, count(*) AS n, avg(cooperative::INTEGER) AS rate FROM decisions GROUP BY agent ORDER BY 1"
-        )
-        others = data.records("SELECT agent, opponents, cooperation FROM matches ORDER BY player")
-    assert rows == [{"agent": "c", "n": 6, "rate": 1.0}, {"agent": "defector", "n": 3, "rate": 0.0}]
-    assert others == [
-        {"agent": "c", "opponents": "c + defector", "cooperation": 1.0},
-        {"agent": "c", "opponents": "c + defector", "cooperation": 1.0},
-        {"agent": "defector", "opponents": "c + c", "cooperation": 0.0},
-    ]

@@ -81,25 +81,6 @@ def test_a_payoff_stands_at_the_last_move_of_a_player_in_a_round(tmp_path: Path)
     assert first[1]["as_theory"] is False  # theory accepts 10: waiting is worth 9
 
 
-def test_a_model_that_is_not_plain_is_asked_again_and_counted(tmp_path: Path) -> None:
-    said: list[str] = []
-
-    def reply(request: Request) -> str:
-        said.append(request.messages[-1].content)
-        if "accept or reject" in said[-1]:
-            return "[accept]"
-        return "about 40" if len(request.messages) == 1 else "[40]"
-
-    register("vague", reply)
-    agent = {"model": "scripted/vague", "style": "direct", "memory": "window:1"}
-    assert play(study("ultimatum", REPEATED, agent=agent), runs=tmp_path).complete
-    rows = list(decisions(tmp_path / "run"))
-    assert [r["complaints"] for r in rows] == [1, 0] * 3 and [r["payoff"] for r in rows] == [60, 40] * 3
-    assert "the last line must be one number alone, from 0 to 100, found 'about 40'" in said[1]
-    assert "Round 2: you offered 40, Player 2 accepted; you received 60, Player 2 received 40" in said[-3]
-    assert not any("Your actions" in text or "A0" in text for text in said)
-
-
 @pytest.mark.parametrize(
     ("answer", "reply", "amount"),
     [

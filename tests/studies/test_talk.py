@@ -11,7 +11,6 @@ import pytest
 from tests.replications.killing import calm_and_killed
 
 from ostrom.costs.forecast import forecast
-from ostrom.features.branching.branch import branch
 from ostrom.features.transcript.transcript import transcript
 from ostrom.memory import memories
 from ostrom.models.base import Request
@@ -90,22 +89,6 @@ def test_memories_work_with_talk(tmp_path: Path, memory: str) -> None:
     rows = played(tmp_path, types=types)
     assert [row["action"] for row in rows if row["kind"] == "act"] == ["cooperate"] * 6
     assert sum(row["kind"] == "message" for row in rows) == 4
-
-
-def test_a_match_with_talk_branches_at_a_round(tmp_path: Path) -> None:
-    rows = [row for row in played(tmp_path) if row["match"] == 1]
-    with open_run("talked", tmp_path) as run:
-        same = branch(run, 1, 3, [], name="same", runs=tmp_path)
-        other = branch(run, 1, 2, ["strategy=defector"], seat=2, name="other", runs=tmp_path)
-    with open_run(same.folder) as made:
-        again = list(made.rows.decisions())
-    keys = ("step", "round", "player", "kind", "answer", "action", "payoff")
-    assert [[r[k] for k in keys] for r in again] == [[r[k] for k in keys] for r in rows]
-    # A message counts for the round that it comes before, so it is asked again with that round.
-    assert [r["copied"] for r in again] == [r["round"] < 3 for r in again]
-    with open_run(other.folder) as made:
-        acts = [r for r in made.rows.decisions() if r["kind"] == "act" and r["seat"] == 2]
-    assert [r["action"] for r in acts] == ["cooperate", "defect", "defect"]
 
 
 PLAY = """

@@ -59,19 +59,6 @@ def test_matches_of_a_test_visit_are_not_in_the_list(tmp_path: Path) -> None:
         assert seen == {row["match"] // plan.stride for row in run.rows.matches()} and tester not in seen
 
 
-@pytest.mark.parametrize(
-    ("models", "apart"),
-    [([("a", "m"), ("b", "n"), ("script", None)], True), ([("a", "m"), ("b", "m")], False),
-     ([("a", "m"), ("a", "n")], False)],
-)  # fmt: skip
-def test_models_tell_agents_where_each_has_one_of_its_own(
-    models: list[tuple[str, str | None]], apart: bool, tmp_path: Path
-) -> None:
-    with open_run(talk(tmp_path)) as run, listed(run) as index:
-        index._models = set(models)
-        assert index.models_tell_agents() is apart
-
-
 def test_pages_by_any_column_hold_every_match_once(tmp_path: Path) -> None:
     folder = talk(tmp_path, seeds=3, types={"tft": "tit_for_tat", "d": "defector"})
     with open_run(folder) as run, listed(run) as index:
@@ -89,12 +76,6 @@ def test_pages_by_any_column_hold_every_match_once(tmp_path: Path) -> None:
                 assert sorted(row["match"] for row in seen) == everything, sort
                 values = [(row[sort] is not None, row[sort] or 0) for row in seen if sort != "outcome"]
                 assert values == sorted(values, reverse=descending)
-
-
-@pytest.mark.parametrize(("limit", "rows"), [(0, 1), (-5, 1), (2, 2), (10**9, 8)])
-def test_a_page_has_a_row_at_least(limit: int, rows: int, tmp_path: Path) -> None:
-    with open_run(talk(tmp_path, seeds=1)) as run, listed(run) as index:
-        assert len(index.matches(limit=limit).rows) == rows
 
 
 def test_filters_leave_what_they_say(tmp_path: Path) -> None:

@@ -244,19 +244,6 @@ def test_unknown_actions_are_named() -> None:
         strategies.build("constant:X").odds(view_of(NO_COOPERATION, []))
 
 
-def test_names_of_actions_go_before_indices() -> None:
-    claims = TensorGame("claims", (("2", "3", "4", "5"),) * 2, np.zeros((4, 4, 2)))
-    assert list(strategies.build("constant:2").odds(view_of(claims, []))) == [1.0, 0.0, 0.0, 0.0]
-
-
-def test_with_several_others_all_must_cooperate_but_for_the_tolerated() -> None:
-    one_defector: list[Profile] = [(0, 0, 1)]
-    for spec, chance in (("tit_for_tat", 0.0), ("tit_for_tat:tolerance=1", 1.0)):
-        assert strategies.build(spec).odds(view_of(THREE_PLAYERS, one_defector))[0] == chance
-    two_defectors: list[Profile] = [(0, 1, 1)]
-    assert strategies.build("tit_for_tat:tolerance=1").odds(view_of(THREE_PLAYERS, two_defectors))[0] == 0.0
-
-
 def test_tolerance_that_would_forgive_everything_is_refused() -> None:
     with pytest.raises(StudyError, match="tolerance must be below the number of co-players"):
         strategies.build("tit_for_tat:tolerance=1").odds(view_of(PRISONERS_DILEMMA, []))

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from ostrom.engine.plan import Budget
 from ostrom.features.attribution.effects import Attribution, RoundEffect, read_effects
 from ostrom.features.attribution.plan import attribute
-from ostrom.features.exporting import export_run
 from ostrom.ground.errors import UsageError
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.providers.scripted import ScriptedModel, register, unregister
@@ -67,23 +64,6 @@ class TestStrategies:
         assert changes(found, "left out") == [1, 0, 0, 0, 0]
         assert changes(found, "P2 flipped") == [1, 0, 0, 0, 0]
 
-    def test_any_defection_breaks_the_peace_of_grim(self, tmp_path: Path) -> None:
-        played(tmp_path, "grim", "cooperator")
-        found = effects(tmp_path, 6)
-        assert found.baseline.p == 1
-        assert changes(found, "P2 flipped") == [-1] * 5
-        assert changes(found, "left out") == [0] * 5
-
-    def test_two_defections_hide_each_other(self, tmp_path: Path) -> None:
-        played(tmp_path, "grim", "alternator")
-        found = effects(tmp_path, 6)
-        assert set(changes(found, "left out")) == {0} == set(changes(found, "P2 flipped"))
-
-    def test_win_stay_lose_shift_minds_its_own_move_too(self, tmp_path: Path) -> None:
-        played(tmp_path, "win_stay_lose_shift", "cooperator")
-        found = effects(tmp_path, 5)
-        assert changes(found, "own flipped") == [0, 0, 0, -1] == changes(found, "P2 flipped")
-
     def test_a_stochastic_rule_changes_by_its_odds(self, tmp_path: Path) -> None:
         played(tmp_path, "generous_tit_for_tat:0.3", "cooperator")
         assert changes(effects(tmp_path, 4), "P2 flipped") == [0, 0, pytest.approx(-0.7)]
@@ -94,12 +74,6 @@ class TestStrategies:
         assert [e.round for e in found.effects if e.row == "left out"] == [5, 6, 7]
         # A round left out is not made up for by an older one.
         assert found.baseline.p == 1 and set(changes(found, "left out")) == {0}
-
-    def test_other_seats_rounds_and_methods(self, tmp_path: Path) -> None:
-        played(tmp_path, "alternator", "tit_for_tat")
-        found = effects(tmp_path, 7, seat=2, method="flip", last=2)
-        assert {e.row for e in found.effects} == {"own flipped", "P1 flipped"}
-        assert changes(found, "P1 flipped") == [0, 1]
 
     def test_with_three_players_every_co_player_is_flipped_alone(self, tmp_path: Path) -> None:
         types = {"g": "grim", "c": "cooperator", "d": "cooperator"}
@@ -237,22 +211,6 @@ class TestModels:
         found = effects(tmp_path, 6, measure="sample", samples=1, method="drop")
         assert [e.round for e in found.effects] == [4, 5]
         assert all("All went well." in p and "write a note" not in p for p in prompts)
-
-
-def test_tables_of_every_format_name_the_change_and_the_sample(tmp_path: Path) -> None:
-    """The copied match comes first and has neither; its row must not take the columns from the others."""
-    played(tmp_path, "tit_for_tat", rounds=3)
-    effects(tmp_path, 3, name="why", method="drop")
-    with open_run("why", tmp_path) as run:
-        files = {format: export_run(run, format, tmp_path / format) for format in ("csv", "parquet")}
-    with files["csv"]["decisions"][0].open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert {row["counterfactual"] for row in rows} == {"", "as it was", "R1 left out", "R2 left out"}
-    assert {row["sample"] for row in rows} == {"", "1"}
-    for name in ("decisions", "matches"):
-        table = pl.read_parquet(files["parquet"][name][0])
-        assert table["sample"].dtype == pl.Int64
-        assert set(table["counterfactual"]) == {None, "as it was", "R1 left out", "R2 left out"}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -22,29 +21,6 @@ R_SCRIPT = Path(__file__).parents[3] / "examples" / "cooperation.R"
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-def test_one_row_per_participant_and_one_group_of_columns_per_round(
-    played: ostrom.Run, tmp_path: Path
-) -> None:
-    table = rows(played.export(format="otree", out=tmp_path)["participants"])
-    assert len(table) == played.matches.height == 8
-    assert [row["participant.id_in_session"] for row in table] == [str(n) for n in range(1, 9)]
-    assert len({row["participant.code"] for row in table}) == 8 and {
-        row["session.code"] for row in table
-    } == {"duel"}
-    columns = [name for name in table[0] if not name.startswith(("participant.", "session."))]
-    assert all(re.fullmatch(r"[a-z_]\w*\.\d+\.(player|group|subsession)\.\w+", name) for name in columns)
-    rounds = {name.split(".")[1] for name in columns}
-    assert rounds == {"1", "2", "3"}
-    llm = next(row for row in table if row["participant.agent"] == "llm")
-    own = played.sql(
-        "SELECT action, payoff FROM decisions WHERE match = 0 AND player = 1 AND kind = 'act' ORDER BY round"
-    )
-    assert [llm[f"prisoners_dilemma.{n}.player.decision"] for n in (1, 2, 3)] == own["action"].to_list()
-    assert [float(llm[f"prisoners_dilemma.{n}.player.payoff"]) for n in (1, 2, 3)] == own["payoff"].to_list()
-    assert float(llm["participant.payoff"]) == own["payoff"].sum() and llm["participant._is_bot"] == "1"
-    assert {row["participant.style"] for row in table} == {"direct", "reasoned"}
 
 
 def test_there_are_columns_for_the_longest_match(tmp_path: Path) -> None:

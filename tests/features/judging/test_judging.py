@@ -44,7 +44,6 @@ from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.run import Run, open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.testing.faults import Faults
 from ostrom.testing.replies import openai_document
 from ostrom.testing.server import LoopbackServer
 
@@ -201,14 +200,6 @@ def test_without_asking_again_a_failed_unit_fails_as_it_did_and_costs_nothing(tm
         register("mute", sharp)
         result, _, _ = judged(run, *judges_of("scripted/mute"), retries=0, options=quiet)
     assert not result.complete and result.tally.calls == 6
-
-
-def test_labels_beyond_the_list_are_refused(tmp_path: Path) -> None:
-    register("moody", '{"labels": ["boredom"], "confidence": 1, "explanation": ""}')
-    with played(tmp_path, kind="scripted/kind") as run:
-        result, rows, _ = judged(run, *judges_of("scripted/moody"), retries=0)
-    assert result.tally.failed == 6
-    assert "must be one of" in rows[0]["reason"]
 
 
 def test_skipped_judgements_stay_skipped(tmp_path: Path) -> None:
@@ -376,19 +367,6 @@ def test_a_forecast_asks_again_for_what_failed_and_does_not_guess_prices(tmp_pat
         assert priced.usd == pytest.approx(6 * 1000 / 1e6)
         with pytest.raises(UsageError, match="nothing to judge"):
             JudgePlan(run, "judge-z", plan.judges, plan.motives, []).forecast()
-
-
-def test_a_judge_behind_a_server_that_fails_now_and_then_judges_all_the_same(tmp_path: Path) -> None:
-    def respond(body: dict[str, Any]) -> str:
-        assert body["temperature"] == 0
-        found = "reciprocity" if "I return it" in body["messages"][0]["content"] else "own_utility"
-        return orjson.dumps({"labels": [found], "confidence": 1, "explanation": "words"}).decode()
-
-    patient = PlayOptions(retry=RetryPolicy(tries=8, first=0.001, longest=0.01), ask_again=True)
-    faults = Faults({"server_error": 0.3, "malformed": 0.2})
-    with played(tmp_path, kind="scripted/kind") as run, LoopbackServer(respond, faults=faults) as server:
-        result, rows, _ = judged(run, *judges_of(server.model), options=patient)
-    assert result.complete and [row["labels"] for row in rows] == ["reciprocity"] * 6
 
 
 def test_the_shipped_motives_are_fifteen_and_a_file_can_replace_them(tmp_path: Path) -> None:

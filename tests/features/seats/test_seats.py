@@ -54,22 +54,6 @@ def test_an_agent_reads_word_for_word_what_a_model_at_its_seat_reads(tmp_path: P
     assert len(heard) == 3 and asked(told) == heard
 
 
-def test_an_agent_is_told_its_own_score_and_when_all_is_over(tmp_path: Path) -> None:
-    result, [told] = play(plan_of(seeds=2), tmp_path, agent("[A1]", "[A0]", "[A1]"))
-    assert result.complete and actions(tmp_path, 1) == ["defect", "cooperate", "defect"] * 2
-    states = [state for state, _ in told]
-    assert states == [*["decide", "taken"] * 3, "match_over"] * 2 + ["run_over"]
-    # 5 for the first, 0 for the second, 5 for the third: the strategy does what was done before
-    assert told[6][1] == "The match is over. Your score: 3.33333 (points per round)."
-
-
-def test_two_agents_play_against_each_other(tmp_path: Path) -> None:
-    types = {"one": {"mcp": "seat"}, "two": {"mcp": "seat"}}
-    result, _ = play(plan_of(types=types), tmp_path, agent("[A0]"), agent("[A1]", seat=2))
-    assert result.complete
-    assert actions(tmp_path, 1) == ["cooperate"] * 3 and actions(tmp_path, 2) == ["defect"] * 3
-
-
 def test_what_an_agent_answered_is_kept_as_replies_are(tmp_path: Path) -> None:
     result, _ = play(plan_of(agent={"style": "reasoned"}), tmp_path, agent("It pays.\n[A0]"))
     assert (result.tally.calls, result.tally.usd) == (0, 0.0)  # nobody here was asked, and nothing paid

@@ -227,28 +227,6 @@ def test_the_paper_preset_is_the_published_design() -> None:
     assert paper.unit(0).mechanism.name == "none" and len(paper.unit(0).players) == 4
 
 
-@pytest.mark.usefixtures("speaking")
-def test_who_the_player_is_stands_in_the_system_message_before_the_story(tmp_path: Path) -> None:
-    """C.1: the role, or the neutral description, is the system message; the scenario is the user's."""
-    requests: list[Request] = []
-
-    def listen(request: Request) -> str:
-        requests.append(request)
-        return chosen(request, green_one, "So.")
-
-    register("listening", listen)
-    play(load_study("personas", preset="smoke", models=["scripted/listening"]), name="p", runs=tmp_path)
-    unregister("listening")
-    game = build_game("scenario:commons/debt_crisis")
-    assert len(requests) == 16
-    for request in requests:
-        system, user = request.messages
-        assert (system.role, user.role) == ("system", "user")
-        assert system.content in game.words.personas or "no role to play" in system.content
-        assert game.words.narrative in user.content and system.content not in user.content
-    assert sum(request.messages[0].content in game.words.personas for request in requests) == 8
-
-
 def test_conditions_say_who_you_are_and_show_payoffs_as_they_should() -> None:
     game = build_game("scenario:commons/debt_crisis")
     told = texts(plan(preset="smoke"))
@@ -434,17 +412,6 @@ def test_models_answer_with_an_action_and_a_rationale(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("speaking")
-def test_roles_can_be_played_by_different_models(tmp_path: Path) -> None:
-    types = "types={a: scripted/green, b: scripted/grey, c: scripted/green, d: scripted/grey}"
-    study = load_study("personas", preset="smoke", changes=["seating=seats", types])
-    play(study, name="p", runs=tmp_path)
-    with open_run("p", tmp_path) as run:
-        found = played(run.rows.decisions(), lambda match: run.plan.unit(match).game)
-    assert {p.greens for p in found} == {(True, False, True, False)}
-    assert {p.agent for p in found} == {"a + b + c + d"}
-
-
-@pytest.mark.usefixtures("speaking")
 @pytest.mark.parametrize("policy", ["skip-match", "uniform", "default:POLLUTE"])
 def test_answers_without_an_action_fall_to_the_policy(tmp_path: Path, policy: str) -> None:
     changes = ["agent.model=scripted/mute", f"invalid.policy={policy}", "invalid.retries=1"]
@@ -463,16 +430,6 @@ def test_answers_without_an_action_fall_to_the_policy(tmp_path: Path, policy: st
     (row,) = rows
     assert row["invalid"] and row["action"] in ("CLEAN", "POLLUTE") and row["complaints"] == 2
     assert policy == "uniform" or row["action"] == "POLLUTE"
-
-
-@pytest.mark.usefixtures("speaking")
-def test_another_family_needs_no_code(tmp_path: Path) -> None:
-    study = load_study("personas", preset="alliance", models=["scripted/green"], seeds=1)
-    play(study, name="p", runs=tmp_path)
-    with open_run("p", tmp_path) as run:
-        found = played(run.rows.decisions(), lambda match: run.plan.unit(match).game)
-    assert {p.roles for p in found} == {("Hospital", "Insurer", "Regulator", "Patient")}
-    assert len(found) == 4 * len(scenarios("data-alliance")) and all(p.green for p in found)
 
 
 @pytest.mark.usefixtures("speaking")
@@ -506,11 +463,6 @@ def test_sources_refuse_what_they_do_not_have() -> None:
         study = {"name": "x", "game": "scenario", "types": {"c": "cooperator"}, "vary": vary}
         with pytest.raises(Exception, match=complaint):
             StudyPlan(load_study(study), LIBRARY)
-
-
-def test_the_configuration_of_an_explained_answer_is_part_of_the_identity() -> None:
-    one, two = (AgentConfig(model="m/x", answer=a) for a in ("choice", "explained"))
-    assert one.identity != two.identity
 
 
 # -- the published figures -------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import pytest
 from ostrom.data.rundata import RunData
 from ostrom.features.importing import load_mapping, mapping_names
 from ostrom.features.robustness.robustness import wordings
-from ostrom.games.ordinal import ordinal_game
 from ostrom.ground.errors import OstromError
 from ostrom.replications.repeated_games.pairs import _shown
 from ostrom.reports.declared import panel_of, panels
@@ -84,27 +83,6 @@ def test_pairs_show_who_defected_against_whom(played: Played) -> None:
     assert pairs["echo", "hard"]["defection1"] == 0.75 and pairs["hard", "echo"]["defection1"] == 1
     assert pairs["kind", "hard"]["score1"] == 0 and pairs["hard", "kind"]["score1"] == 10
     assert pairs["echo", "kind"]["score1"] == 8
-
-
-def test_score_ratios_stand_by_family_with_intervals_over_games(played: Played) -> None:
-    tragic = [n for n in range(1, 145) if ordinal_game(n).family == "tragic"][:1]
-    win = [n for n in range(1, 145) if ordinal_game(n).family == "win-win"][:3]
-    vary = {"game": [f"ordinal_2x2:{n}" for n in (*tragic, *win)]}
-    data = played(**{**TOURNAMENT, "types": {"best": "favourite", "other": "random"}, "vary": vary})
-    wanted = [spec for spec in load_study("games-2x2").report.panels if not isinstance(spec, str)]
-    by_family, published, every = (draw(data, spec) for spec in wanted)
-    rows = {(r["agent"], r["family"]): r for r in rows_of(by_family.tables[0])}
-    win_win = rows["other", "win-win"]
-    assert win_win["scenarios"] == 3 and win_win["low"] < win_win["score_ratio"] < win_win["high"]
-    # One game says nothing about the spread over games.
-    assert rows["other", "tragic"]["scenarios"] == 1 and rows["other", "tragic"]["low"] is None
-    # Without the tragic game the published figure is that of the win-win games, interval included.
-    overall = {r["agent"]: r for r in rows_of(published.tables[0])}
-    assert [overall["other"][c] for c in ("score_ratio", "low", "high")] == [
-        win_win[c] for c in ("score_ratio", "low", "high")
-    ]
-    assert {r["scenarios"] for r in rows_of(every.tables[0])} == {4}
-    assert names_of(published) == ["score_ratio_published"]
 
 
 def test_the_last_round_is_held_against_those_before(played: Played) -> None:

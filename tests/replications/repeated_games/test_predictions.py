@@ -64,18 +64,6 @@ def with_predict(how: str | None, **more: Any) -> dict[str, Any]:
     return study(mechanism={"name": "repetition", "rounds": 4, "told_rounds": True, "predict": how, **more})
 
 
-def test_a_social_agent_predicts_then_chooses_on_that_belief(tmp_path: Path) -> None:
-    data = study(types={"m": {"model": "scripted/clever", "style": "social"}, "always": "constant:1"})
-    decisions, _ = rows_of(data, tmp_path)
-    mine = [r for r in decisions if r["agent"] == "m" and r["match"] == 1]
-    kinds = [(r["round"], r["kind"], r["answer"]) for r in mine]
-    assert kinds == [(t, kind, "football") for t in range(1, 5) for kind in ("act", "predict")]
-    assert all(r["target"] == 2 for r in mine if r["kind"] == "predict")
-    assert all(r["label"] == "F" for r in mine if r["kind"] == "act")
-    asked = [p for p in PROMPTS if "You expect Player 2 to choose F. Given that, which action is best" in p]
-    assert len(asked) >= 4
-
-
 def test_a_social_prediction_is_never_in_any_history(tmp_path: Path) -> None:
     # The prediction (F) is not what anybody plays (J): nothing but the belief of the moment may say F.
     data = study(types={"m": {"model": "scripted/clever", "style": "social"}, "always": "constant:0"})
@@ -111,17 +99,6 @@ def test_the_players_prompts_for_an_action_are_the_same_with_and_without_predict
     predicted = [r for r in decisions if r["kind"] == "predict"]
     assert len(predicted) == 4 * 4 * 2 and {(r["seat"], r["target"]) for r in predicted} == {(1, 2), (2, 1)}
     assert all(r["action"] is None and r["payoff"] is None for r in predicted)
-
-
-def test_an_observer_has_no_seat_and_no_part(tmp_path: Path) -> None:
-    decisions, matches = rows_of(with_predict("observer"), tmp_path)
-    watching = [r for r in matches if r["role"] == "observer"]
-    assert {r["agent"] for r in watching} == {"m"} and len(watching) == 4
-    assert all(r["seat"] is None and r["score"] is None and r["cooperation"] is None for r in watching)
-    assert {r["opponents"] for r in matches if r["player"] == 1} == {"m", "alternate"}
-    seen = [r for r in decisions if r["player"] == 3]
-    assert {r["kind"] for r in seen} == {"predict"} and {r["target"] for r in seen} == {1, 2}
-    assert len(seen) == 4 * 4 * 2 and all(r["seat"] is None for r in seen)
 
 
 def test_players_do_not_notice_an_observer(tmp_path: Path) -> None:
