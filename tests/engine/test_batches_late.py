@@ -18,8 +18,7 @@ from chaos.outside.wire import as_json
 from tests.engine.test_batches import stop_when
 from tests.engine.test_batches_outside import Small, billed_once, options, service, study_of, wire
 
-from ostrom.engine.batching.ledger import JournaledBatch, Ledger, read_batches
-from ostrom.engine.journal import Journal
+from ostrom.engine.batching.ledger import JournaledBatch, read_batches
 from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import open_run, play
 
@@ -198,31 +197,6 @@ def test_what_a_provider_broke_off_without_a_word_is_sent_once_more(
 def told(batch: Batch, lines: list[Line]) -> bytes:
     """The lines of requests that were run."""
     return "".join(f"{json.dumps(line)}\n" for line in lines if line["custom_id"] not in batch.unrun).encode()
-
-
-def test_a_request_counts_as_silent_once_for_each_batch(tmp_path: Path) -> None:
-    keys = [bytes([n]) * 16 for n in range(3)]
-    first = JournaledBatch(1, "m", "a", keys, 0.0)
-    second = JournaledBatch(2, "m", "b", keys, 0.0)
-    for batch, places in ((first, [0, 2]), (first, [2]), (second, [2])):
-        batch.take("ended", {"how": "completed", "silent": places})
-    with Journal(tmp_path / "journal.db", create=True) as journal:
-        ledger = Ledger(journal)
-        ledger.batches = {1: first, 2: second}
-        assert [ledger.times_silent(key) for key in keys] == [0, 0, 2]
-
-
-def test_a_batch_that_turned_out_to_be_another_has_no_identifier(tmp_path: Path) -> None:
-    batch = JournaledBatch(1, "m", "a", [b"k" * 16], 0.0)
-    batch.take("uploaded", {"file": None, "since": 3.0})
-    batch.take("created", {"id": "msgbatch_1", "found": True})
-    assert (batch.id, batch.how, batch.found) == ("msgbatch_1", "in_progress", True)
-    batch.take("refuted", {"id": "msgbatch_1"})
-    assert (batch.id, batch.how, batch.refuted, batch.since) == (None, "uploaded", {"msgbatch_1"}, 3.0)
-    with Journal(tmp_path / "journal.db", create=True) as journal:
-        ledger = Ledger(journal)
-        ledger.batches = {1: batch}
-        assert ledger.claimed() == set()
 
 
 def test_a_refuted_batch_is_looked_for_anew_and_never_taken_again(

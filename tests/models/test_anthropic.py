@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from ostrom.ground.errors import MalformedReply, RequestRefused, ServerFailed
-from ostrom.models import Constraint, Message, Reply, Request, Usage
+from ostrom.models import Constraint, Message, Reply, Request
 from ostrom.models.providers.anthropic import decode, encode
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
@@ -63,16 +63,6 @@ def test_thinking_is_kept_apart_with_its_kind() -> None:
     assert (later.text, later.reasoning, later.reasoning_kind) == ("[A]", "hm", "summary")
     assert earlier.reasoning_kind == "raw"
     assert later.facts == {"redacted_thinking": 1}
-
-
-def test_the_whole_prompt_is_counted() -> None:
-    usage = {
-        "input_tokens": 5,
-        "cache_read_input_tokens": 20,
-        "cache_creation_input_tokens": 3,
-        "output_tokens": 7,
-    }
-    assert got([], usage=usage).usage == Usage(input=28, output=7, cached=20, kept=3)
 
 
 def test_a_seed_that_was_not_used_is_on_record() -> None:

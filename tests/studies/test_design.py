@@ -70,21 +70,6 @@ def test_the_same_study_with_other_seeds_keeps_what_it_is_bound_to() -> None:
     assert len(more) == 7 * len(plan) // 5 and more.trees is plan.trees
 
 
-def test_units_are_numbered_by_seed_and_know_what_they_need() -> None:
-    plan = StudyPlan(load_study("mechanisms", preset="smoke", models=["scripted/m"], seeds=2))
-    units = [plan.unit(index) for index in range(len(plan))]
-    half = len(plan) // 2
-    assert [unit.index for unit in units] == list(range(len(plan)))
-    assert [unit.seed for unit in units] == [plan.study.seed] * half + [plan.study.seed + 1] * half
-    assert [unit.key for unit in units[:half]] == [unit.key for unit in units[half:]]
-    needy = [unit for unit in units if unit.needs]
-    assert needy
-    for unit in needy:
-        made = [units[need] for need in unit.needs]
-        assert {one.kind for one in made} == {"preparation"} and {one.seed for one in made} == {unit.seed}
-        assert [one.seat for one in made] == list(range(unit.game.seats)) and made[0].game is unit.game
-
-
 def test_the_prompt_files_of_a_plan_are_those_that_its_models_read() -> None:
     assert _plan().prompts == {}, "scripts read nothing"
     read = _plan(types={"m": {"model": "scripted/m"}}).prompts

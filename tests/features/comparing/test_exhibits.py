@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
 from ostrom.models.providers import scripted
 from ostrom.reports.exhibits.declared import Exhibit, Exhibits, check_exhibits, exhibits_of
-from ostrom.reports.exhibits.shape import entries, printed_shape, single_figures
+from ostrom.reports.exhibits.shape import entries, printed_shape
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
@@ -35,46 +34,6 @@ def ours(game: str, length: str, agent: str, value: float) -> Own:
     return Own((game, length, "rate"), agent, value, value - 1, value + 1, 0.25, 3)
 
 
-def test_ours_stands_under_the_model_it_is_compared_with() -> None:
-    published = [
-        printed("pd", "2", "X", 1.0), printed("pd", "10", "X", 2.0, doubts=("CONFLICT: why",)),
-        printed("pd", "2", "Y", 3.0), printed("pg", "2", "X", 4.0),
-        Published(("pd", "2", "rate"), "X", 9.0, None, "Table 4", "verified"),
-        Published(("pd", "2", "other"), "X", 9.0, None, "Table 3", "verified"),
-    ]  # fmt: skip
-    own = [ours("pd", "2", "a", 1.5), ours("pd", "80", "a", 2.5), ours("pg", "2", "b", 3.5)]
-    found = entries(TABLE, COLUMNS, published, {"r": own}, {"a": "X"})
-    table = printed_shape(TABLE, found, "SE over runs")
-    assert list(table.columns) == ["game", "model", "2", "10", "80"]
-    assert "After ±: printed SE over runs; ours SD over matches." in table.caption
-    assert [list(row) for row in table.rows] == [
-        ["Dilemma", "X", "1.0 ± 0.5", "2.0 ± 0.5 †", None],
-        ["Dilemma", "a (ours)", "1.5 ± 0.2", None, "2.5 ± 0.2"],
-        ["Dilemma", "Y", "3.0 ± 0.5", None, None],
-        ["pg", "X", "4.0 ± 0.5", None, None],
-        ["pg", "b (ours)", "3.5 ± 0.2", None, None],
-    ]
-    single = single_figures(TABLE, COLUMNS, found)
-    assert single.rows[1][3:5] == ["printed", "X"] and single.rows[1][-1] == "CONFLICT: why"
-    assert single.rows[4][3:] == ["ours", "a", "r", 1.5, 0.25, 0.5, 2.5, 3, None, None]
-
-
-def test_figures_of_several_runs_are_labelled_by_run() -> None:
-    own = {"one": [ours("pd", "2", "a", 1.5)], "two": [ours("pd", "2", "a", 2.5)], "three": []}
-    found = entries(TABLE, COLUMNS, [printed("pd", "2", "X", 1.0)], own, {"a": "X"})
-    table = printed_shape(TABLE, found, "SE")
-    assert [list(row) for row in table.rows] == [
-        ["Dilemma", "X", "1.0 ± 0.5"], ["Dilemma", "a in one (ours)", "1.5 ± 0.2"],
-        ["Dilemma", "a in two (ours)", "2.5 ± 0.2"],
-    ]  # fmt: skip
-    assert "are of the runs one, two." in table.caption
-    assert [row[5] for row in single_figures(TABLE, COLUMNS, found).rows] == [None, "one", "two"]
-    alone = printed_shape(
-        TABLE, entries(TABLE, COLUMNS, [printed("pd", "2", "X", 1.0)], {"one": []}, {}), "SE"
-    )
-    assert "(ours)" not in alone.caption
-
-
 def test_the_best_of_a_cell_is_marked_among_the_papers_and_among_ours() -> None:
     table = TABLE.model_copy(update={"best": "highest"})
     published = [printed("pd", "2", "X", 1.0), printed("pd", "2", "Y", 3.0)]
@@ -82,13 +41,6 @@ def test_the_best_of_a_cell_is_marked_among_the_papers_and_among_ours() -> None:
     made = printed_shape(table, entries(table, COLUMNS, published, {"r": own}, {}), "SE")
     assert [row[2] for row in made.rows] == ["1.0 ± 0.5", "3.0 ± 0.5 *", "1.5 ± 0.2 *", "0.5 ± 0.2"]
     assert made.caption is not None and "* the highest of the paper's models" in made.caption
-
-
-def test_counts_stand_behind_their_shares() -> None:
-    published = [replace(printed("pd", "2", "X", 77.4), count="205/265")]
-    own = [replace(ours("pd", "2", "a", 12.5), count="2/16")]
-    made = printed_shape(TABLE, entries(TABLE, COLUMNS, published, {"r": own}, {}), "SE")
-    assert [row[2] for row in made.rows] == ["77.4 ± 0.5 (205/265)", "12.5 ± 0.2 (2/16)"]
 
 
 @pytest.mark.parametrize(

@@ -235,6 +235,7 @@ def start(folder: Path, number: int, of: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
+@pytest.mark.slow
 def test_killed_shards_go_on_and_give_the_same_tables(tmp_path: Path) -> None:
     with LoopbackServer(latency=0.05) as server, pytest.MonkeyPatch.context() as patch:
         (tmp_path / "s.yaml").write_text(STUDY.format(model=server.model))
