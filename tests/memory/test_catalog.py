@@ -396,20 +396,6 @@ def test_curated_keeps_what_was_chosen_and_never_brings_back_the_rest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "reason"),
-    [
-        ("asked:0", "k must be a whole number of at least 1"),
-        ("curated:-1", "k must be a whole number of at least 1"),
-        ("retrieval:3,by=luck", "by must be one of situation, action, notes"),
-        ("forgiving:3,most=0", "most must be a whole number of at least 1"),
-    ],
-)
-def test_wrong_parameters_are_refused(spec: str, reason: str) -> None:
-    with pytest.raises(StudyError, match=reason):
-        memories.build(spec)
-
-
-@pytest.mark.parametrize(
     ("spec", "rounds", "lines", "notes"),
     [
         ("full", 9, 9, 0), ("window:3", 9, 3, 0), ("window:3", 2, 2, 0), ("window:0", 2, 0, 0),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from ostrom.analysis.summary import summarise
 from ostrom.data.rundata import RunData
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.reports.build import DEFAULT_PANELS, _write, build_report, chosen_panels
 from ostrom.reports.declared import panels
 from ostrom.reports.panel import Drawn, Panel
-from ostrom.studies.run import open_run, play
+from ostrom.studies.run import play
 from ostrom.studies.schema import StudyFile
 
 from .conftest import Played, opened, page_of
@@ -88,18 +86,6 @@ def test_names_with_markup_and_quotes_stay_text(played: Played) -> None:
     assert 'a "b" \\| c' in table
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("own_panels_only")
-def test_a_long_name_is_shortened_in_charts_and_whole_in_tables(played: Played) -> None:
-    long = "provider/" + "very-long-" * 9 + "model"
-    other = "provider/" + "very-long-" * 8 + "x-long-model"
-    report = build_report(played(types={long: "cooperator", other: "defector"}), ["cooperation"])
-    figure = page_of(report.path.parent / "figures" / "cooperation.svg")
-    assert long not in figure.text
-    assert "…" in figure.text
-    assert long in (report.path.parent / "tables" / "cooperation.csv").read_text()
-
-
 def test_a_run_without_any_match_says_so(played: Played) -> None:
     report = build_report(played(limit=0))
     assert report.failures == ()
@@ -107,17 +93,6 @@ def test_a_run_without_any_match_says_so(played: Played) -> None:
     assert "No finished match, so there are no results yet." in text
     assert "No match has begun" in text
     assert "0 of 24 matches are done" in text
-
-
-def test_the_numbers_on_the_page_are_those_of_the_terminal(ready: Path) -> None:
-    with open_run(ready.parent.parent) as run:
-        summaries = summarise(run.rows)
-    cells = {(c.factors["game"], c.factors["k"], c.agent): c for c in summaries}
-    with (ready.parent / "tables" / "cooperation.csv").open() as file:
-        for row in csv.DictReader(file):
-            cell = cells[row["game"], int(row["k"]), row["agent"]]
-            shown = (float(row["cooperation"]), float(row["low"]), float(row["high"]))
-            assert shown == pytest.approx((cell.cooperation, cell.low, cell.high))
 
 
 def test_the_study_beside_the_page_plays_the_same_matches(ready: Path, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from ostrom.view.listing import MatchList
 from ostrom.view.match import decision_of, match_of
 from ostrom.view.search import SearchHit, counts, search
 from ostrom.view.shelf import Shelf
-from ostrom.view.states import DAMAGED, FINISHED, RunGauge
+from ostrom.view.states import DAMAGED, RunGauge
 
 
 @pytest.fixture(scope="module")
@@ -44,20 +43,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def journals(folder: Path) -> list[Path]:
     return [part.journal for part in Folder(folder).parts]
-
-
-@pytest.mark.slow
-def test_its_state_is_that_of_the_undivided_run(runs: Path) -> None:
-    gauges = [RunGauge(Folder(runs / name / "whole")) for name in ("many", "one")]
-    joined, undivided = (gauge.look() for gauge in gauges)
-    assert joined.state == undivided.state == FINISHED and joined.planned == undivided.planned == 18
-    for name in ("done", "decisions", "calls", "tokens_in", "tokens_out", "failed_tries", "unpriced"):
-        assert getattr(joined, name) == getattr(undivided, name), name
-    assert joined.calls > 0 and not joined.counting
-    again = gauges[0].look()
-    assert replace(again, counting=False) == joined  # no call is counted twice
-    part = RunGauge(Folder(runs / "many" / "whole.2-of-3")).look()
-    assert (part.state, part.planned, part.done) == (FINISHED, 6, 6) and part.calls > 0
 
 
 def test_it_is_checked_journal_by_journal(runs: Path, tmp_path: Path) -> None:
@@ -102,12 +87,6 @@ def test_its_list_is_that_of_the_undivided_run(runs: Path) -> None:
     assert [(r["match"], r["calls"], r["strips"]) for r in shard] == [
         (r["match"], r["calls"], r["strips"]) for r in rows if r["match"] % 3 == 1
     ]
-
-
-def test_its_list_is_filled_in_the_order_of_matches(runs: Path) -> None:
-    with open_run(runs / "many" / "whole") as run, closing(MatchList(run)) as listed:
-        while not listed.update(0.0) and not listed.progress.calls:
-            assert [r["match"] for r in listed.matches().rows] == list(range(listed.progress.matches))
 
 
 def test_a_match_in_the_journal_of_another_shard_is_refused(runs: Path, tmp_path: Path) -> None:

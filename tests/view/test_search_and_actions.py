@@ -12,13 +12,9 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from tests.view.runs import said, talk
-from tests.view.test_live import news
+from tests.view.runs import talk
 from tests.view.viewed import Viewed, viewed
-from typer.testing import CliRunner
 
-from ostrom.cli.app import app
-from ostrom.features.attribution.plan import attribute
 from ostrom.features.branching.branch import branch
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.run import open_run
@@ -101,75 +97,11 @@ def test_a_branch_stands_beside_its_parent_with_the_first_difference(tmp_path: P
         assert view.ask("/run/plain/beside/plain")[0] == 404
 
 
-@pytest.mark.slow
-def test_two_runs_pair_by_number_or_by_seed_and_cell(tmp_path: Path) -> None:
-    talk(tmp_path, name="one")
-    talk(tmp_path, lambda r: Reply("[A1]", said(r).reasoning, "raw", usage=Usage(1, 1)), name="two")
-    talk(tmp_path, name="three", mechanism={"name": "repetition", "rounds": 3, "told_rounds": True})
-    for name in ("one", "two", "three"):
-        update(tmp_path / name)
-    with viewed(tmp_path) as view:
-        page = view.page("/run/one/beside/two")
-        assert "the same study: matches pair by their number" in page and "action 1" in page
-        page = view.page("/run/one/beside/three")
-        assert "matches pair by their seed and by rounds" in page
-        assert page.count("the same") >= 2 and "no partner" not in page
-        pair = view.page("/run/one/beside/two/0/0")
-        assert pair.count("I <mark") + pair.count("I trust") >= 2 or "trust" in pair
-
-
-@pytest.mark.slow
-def test_a_reply_that_was_asked_for_again_is_told_apart_side_by_side(tmp_path: Path) -> None:
-    talk(
-        tmp_path, lambda r: Reply("[A0]" if len(r.messages) > 2 else "perhaps", usage=Usage(1, 1)), name="one"
-    )
-    talk(tmp_path, name="two")
-    with viewed(tmp_path) as view:
-        heads = re.findall(r"<h4>(reply.*?)</h4>", view.page("/run/one/beside/two/0/0?step=0&player=1"))
-        copied = view.page("/run/one/match/0/decision.txt?step=0&player=1")
-    assert heads == ["reply, try 1", "reply, asked again", "reply"]
-    told = (
-        CliRunner().invoke(app, ["transcript", str(tmp_path / "one"), "--round", "1", "--player", "1"]).output
-    )
-    for text in (copied, told):  # all of them number tries alike
-        assert re.findall(r"--- scripted/anna, (try 1|asked again)\b(?!,? try)", text) == [
-            "try 1",
-            "asked again",
-        ]
-
-
 FORM = {"kind": "branch", "round": "2", "seeds": "2", "budget_calls": "5"}
 
 
 def post(view: Viewed, path: str, form: dict[str, str], **headers: str) -> tuple[int, str, dict[str, str]]:
     return view.ask(path, "POST", form, **{"origin": view.base, **headers})
-
-
-@pytest.mark.slow
-def test_a_branch_is_started_once_it_is_confirmed_and_makes_a_run(tmp_path: Path) -> None:
-    strategies(tmp_path)
-    with viewed(tmp_path) as view:
-        assert "Attribute" in view.page("/run/plain/match/0/act?round=2&player=1")
-        status, page, _ = post(view, "/run/plain/match/0/act", FORM)
-        assert status == 200 and "--budget-calls 5" in page and "Start this?" in page
-        nonce = re.search(r'name="nonce" value="([^"]+)"', page)
-        assert nonce is not None and len(list(tmp_path.iterdir())) == 1
-        form = {"nonce": nonce[1]}
-        assert post(view, "/run/plain/start", form, origin="http://evil.example")[0] == 403
-        assert view.ask("/run/plain/start", "POST", form)[0] == 403
-        assert post(view, "/run/plain/start", {"nonce": "x"})[0] == 404
-        status, _, headers = post(view, "/run/plain/start", form)
-        assert status == 303 and "confirmed before" in post(view, "/run/plain/start", form)[1]
-        job = headers["location"]
-        for told in news(view, f"{job}/events"):  # a page follows it without a reload
-            if "Side by side with plain" in told["html"] and ">done" in told["html"]:
-                break
-        until(lambda: ">running" not in view.page(job))
-        page = view.page(job)
-        assert ">done" in page and "Side by side with plain" in page
-    made = next(path for path in tmp_path.iterdir() if path.name.startswith("branch-plain-m0-r2"))
-    with open_run(made) as run:
-        assert len(run.plan) == 2 and set(run.journal.states().values()) == {"done"}
 
 
 def test_what_a_command_said_is_text() -> None:
@@ -184,26 +116,6 @@ def test_what_a_command_said_is_text() -> None:
         and len(page) < 30_000
     )
     assert "\x1b" not in page and "\u202e" not in page
-
-
-@pytest.mark.slow
-def test_an_attribution_shows_its_strip(tmp_path: Path) -> None:
-    with open_run(strategies(tmp_path, rounds=4)) as run:
-        attribute(run, 1, 3, seat=1, method="flip", name="why", runs=tmp_path)
-    form = {
-        "kind": "attribute",
-        "round": "3",
-        "seat": "1",
-        "method": "drop",
-        "samples": "1",
-        "budget_calls": "5",
-    }
-    with viewed(tmp_path) as view:
-        command = post(view, "/run/plain/match/1/act", form)[1]
-        assert "--round 3 --seat 1 --method drop --samples 1 --budget-calls 5" in command
-        page = view.page("/run/why/strip")
-        assert "What moved the decision" in page and re.search(r">[+-]1\.000</td>", page)
-        assert view.ask("/run/plain/strip")[0] == 404
 
 
 @pytest.mark.parametrize(

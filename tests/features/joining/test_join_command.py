@@ -150,35 +150,6 @@ def test_from_python(home: Path, tmp_path: Path) -> None:
     assert "6 of 6 matches played" in repr(joined)
 
 
-def test_joining_another_playing_of_a_shard_shows_its_tables(tmp_path: Path) -> None:
-    kind = {"answer": answer}
-    with LoopbackServer(lambda body: kind["answer"](body)) as server:
-        study = {
-            "name": "mine",
-            "game": "prisoners_dilemma",
-            "types": {"m": {"model": server.model}},
-            "seeds": 4,
-        }
-        first = [face.play(study, runs=tmp_path, shard=f"{k}/2", progress=False) for k in (1, 2)]
-        kind["answer"] = lambda body: "I will not answer that."
-        policy = {"invalid": {"retries": 0, "policy": "uniform"}}
-        again = [
-            face.play({**study, **policy}, runs=tmp_path / str(k), shard=f"{k}/2", progress=False)
-            for k in (1, 2)
-        ]
-        kind["answer"] = answer
-        other = [
-            face.play({**study, **policy}, runs=tmp_path / "b", shard=f"{k}/2", progress=False)
-            for k in (1, 2)
-        ]
-    del first
-    for second in (other[1], again[1]):
-        face.commands.join("mine", [again[0].path, second.path], runs=tmp_path)
-        joined = face.open_run(tmp_path / "mine")
-        assert joined.matches["policies"].to_list()[2:4] == second.matches["policies"].to_list()[:2]
-    assert len({run.decisions["reading"].to_list()[0] for run in (again[1], other[1])}) == 2
-
-
 # -- playing ---------------------------------------------------------------------------------------------
 
 

@@ -23,7 +23,6 @@ from ostrom.ground.validation import validate
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
 from ostrom.testing.small_run import AMOUNTS, tables
 
@@ -61,17 +60,6 @@ def test_scripted_matches(tmp_path: Path, of: int, arrays: bool) -> None:
 def test_games_by_a_rule(tmp_path: Path) -> None:
     study = {**AMOUNTS, "name": "whole"}
     assert same(play_joined(study, tmp_path / "many", 5), play_whole(study, tmp_path / "one"), tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("of", [1, 2, 3, 8])
-def test_matches_of_a_model_behind_a_failing_server(tmp_path: Path, of: int) -> None:
-    faults = Faults({"server_error": 0.1, "reset": 0.1, "malformed": 0.1}, seed=of)
-    with LoopbackServer() as server:
-        undivided = play_whole(asked(server.model), tmp_path / "one")
-        server.faults = faults
-        joined = play_joined(asked(server.model), tmp_path / "many", of)
-    assert same(joined, undivided, tmp_path)
 
 
 @pytest.mark.slow

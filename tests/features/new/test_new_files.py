@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.in_process import Call, caller
-from tests.replications.fifth_paper import install
+from tests.replications.packages import install
 
 from ostrom.features.new.files import KINDS
 from ostrom.ground import python_files

@@ -203,60 +203,6 @@ def test_a_skipped_design_skips_its_matches(tmp_path: Path, stubborn: Callable[[
     assert (again.complete, again.tally.skipped, again.tally.done) == (True, 5, 3)
 
 
-@pytest.mark.sample(4)
-@pytest.mark.parametrize(
-    "mechanism", ["mediation", "contracting", "reputation", "cheap_talk", "punishment:2", "disarmament"]
-)
-def test_the_policy_uniform_is_recorded_wherever_it_speaks(
-    tmp_path: Path, stubborn: Callable[[str, str], None], mechanism: str
-) -> None:
-    stubborn("mute", "Hm.")
-    result = play(mixed("scripted/mute", "uniform", mechanism), runs=tmp_path)
-    assert result.complete and result.tally.policies > 0
-    with open_run(tmp_path / "odd") as run:
-        decisions = list(run.rows.decisions())
-    for row in decisions:
-        assert row["invalid"] == (row["agent"] == "odd")
-        assert row["complaints"] == (3 if row["agent"] == "odd" else 0)
-        assert (row["note"] or "").startswith("uniform: ") == row["invalid"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "reply", "reason"),
-    [
-        ("vote", '{"K1": true, "K2": true, "K7": true}', "has the key 'K7', which is not allowed"),
-        ("vote", '{"K1": true}', "lacks the key 'K2'"),
-        ("design", '{"A0": 0, "A1": -31}', "must be at least -30, found -31"),
-        ("design", '{"A0": 0}', "lacks the key 'A1'"),
-        ("sign", '{"sign": "yes"}', "must be of type boolean"),
-    ],
-)
-def test_the_player_is_told_what_is_wrong_with_its_answer(
-    tmp_path: Path, stubborn: Callable[[str, str], None], kind: str, reply: str, reason: str
-) -> None:
-    steps = {"design": "step 1.", "vote": "step 2.", "sign": "step 3.", "act": "step 4."}
-    right = {
-        "design": '{"A0": 0, "A1": -2}',
-        "vote": '{"K1": false, "K2": true}',
-        "sign": '{"sign": true}',
-        "act": "[A0]",
-    }
-    heard: list[str] = []
-
-    def answer(request: Request) -> str:
-        asked = next(k for k, step in steps.items() if f"This is {step}" in request.messages[0].content)
-        if asked != kind or len(request.messages) > 1:
-            heard.extend(m.content for m in request.messages[1:] if m.role == "user")
-            return right[asked]
-        return reply
-
-    stubborn("slip", "")
-    register("slip", answer)
-    result = play(mixed("scripted/slip", "fail", "contracting"), runs=tmp_path)
-    assert result.complete and result.tally.invalid > 0 and result.tally.policies == 0
-    assert all(reason in told for told in heard)
-
-
 def test_two_settings_of_one_model_are_two_types(tmp_path: Path) -> None:
     register("calm", "[A0]")
     try:

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ostrom.features.words
-from ostrom.analysis.claims import games_of, references
+from ostrom.analysis.claims import references
 from ostrom.analysis.comparison import compare_run
 from ostrom.cli.app import app
 from ostrom.costs.forecast import missing_adapters
@@ -71,50 +71,6 @@ def test_the_published_table_is_compared_with_base_and_forward_alone(run: Run, d
     found = {(line.cell[1], line.own.agent) for line in lines if "cooperation_rate" in line.cell}
     assert {agent for condition, agent in found if condition == "finetuned"} == {"forward"}
     assert {agent for condition, agent in found if condition == "reasoning"} == {"base"}
-
-
-@pytest.mark.slow
-def test_table_1_keeps_labels_and_training_seeds_apart(tmp_path: Path) -> None:
-    study = load_study(
-        "probe", preset="smoke", seeds=2,
-        changes=[
-            "vary.history_length.to=[2]", "mechanism.rounds=2", "agent.constrain=never",
-            "vary.training_seed={'0': {types.forward.settings.adapter: adapters/forward-0}, "
-            "'1': {types.forward.settings.adapter: adapters/forward-1}}",
-            "vary.labels={drawn: {agent.framing.counterbalance: true}, "
-            "trained: {agent.framing.counterbalance: false}}",
-        ],
-    )  # fmt: skip
-
-    def adapter(name: str) -> ScriptedModel:
-        return ScriptedModel(
-            name, lambda _: "So.\n[A1]" if "forward-1" in name else "So.\n[A0]", connections=1
-        )
-
-    play(study, runs=tmp_path, open_models=lambda name, _: adapter(name))
-    with (
-        open_run("probe", tmp_path) as opened,
-        run_data(opened.rows, opened.folder.path, opened.manifest) as data,
-    ):
-        reference = references.build("memory_curse")
-        figures = {
-            (own.agent, own.cell[1], own.cell[4]): own
-            for own in reference.own(data, games_of(data))
-            if own.cell[-1] == "cooperation_rate"
-        }
-        lines = compare_run(data, ["forward=Mistral-7B"]).lines
-    assert set(figures) == {
-        ("base", "reasoning", ""), ("base", "reasoning", "drawn labels"),
-        ("forward", "finetuned", ""), ("forward", "finetuned", "drawn labels"),
-        ("forward", "finetuned", "training seed 1"), ("forward", "finetuned", "training seed 1, drawn labels"),
-    }  # fmt: skip
-    assert figures["base", "reasoning", ""].matches == 4  # the base model is the same beside both adapters
-    assert (
-        figures["forward", "finetuned", ""].value == 100 and figures["forward", "finetuned", ""].matches == 2
-    )
-    assert figures["forward", "finetuned", "training seed 1"].value == 0
-    compared = [line for line in lines if line.own.agent == "forward" and line.cell[-1] == "cooperation_rate"]
-    assert [(line.own.value, line.value) for line in compared] == [(100, 99.9)]
 
 
 def test_table_1_prints_how_many_seeds_are_behind_its_bimodal_cells() -> None:

@@ -26,7 +26,6 @@ from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import Game, build_game
 from ostrom.games.equilibria import best_responses
 from ostrom.games.scenarios import families, scenarios, shipped_cast, shipped_scenario
-from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import View
@@ -37,9 +36,7 @@ from ostrom.replications.personas.effects import effects_of_counts
 from ostrom.replications.personas.profiles import Played, played
 from ostrom.replications.personas.rates import rates
 from ostrom.replications.personas.reference import (
-    contradictions,
     disputed,
-    selects,
 )
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -171,19 +168,6 @@ def test_every_role_of_every_scenario_is_shown_what_is_scored(presentation: str)
             names = called[:seat] + called[seat + 1 :]
             text = prompt(game, seat, framing, rows=number)
             assert shown(text, presentation, names, game, seat) == scored(game, seat), (family, name, seat)
-
-
-@pytest.mark.parametrize("presentation", PRESENTATIONS)
-def test_any_number_of_roles_and_actions_can_be_shown(presentation: str) -> None:
-    rng = np.random.default_rng(5)
-    for shape in [(2, 2), (3, 2, 4), (2, 3, 2, 2, 2)]:
-        payoffs = rng.integers(-900, 900, size=(*shape, len(shape))) / 8 + 1e-7
-        actions = tuple(tuple(f"S{s}X{a}" for a in range(n)) for s, n in enumerate(shape))
-        game = TensorGame("many", actions, payoffs)
-        for seat in range(len(shape)):
-            names = [f"Player {s + 1}" for s in range(len(shape)) if s != seat]
-            text = prompt(game, seat, Framing(labels="actions", payoffs=presentation))
-            assert shown(text, presentation, names, game, seat) == scored(game, seat)
 
 
 def test_rows_are_shuffled_by_match_and_seat_and_stay_so() -> None:
@@ -387,30 +371,6 @@ def speaking() -> Iterator[None]:
         unregister(name)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("speaking")
-def test_models_answer_with_an_action_and_a_rationale(tmp_path: Path) -> None:
-    both = ["vary.scenario.to.names=[debt_crisis, water_crisis]"]
-    models = ["scripted/green", "scripted/grey"]
-    study = load_study("personas", preset="smoke", models=models, changes=both)
-    play(study, name="p", runs=tmp_path)
-    with open_run("p", tmp_path) as run:
-        rows = list(run.rows.decisions())
-        found = played(rows, lambda match: run.plan.unit(match).game)
-    assert len(rows) == 2 * 4 * 2 * 4
-    assert {row["rationale"] for row in rows if row["agent"] == "scripted/green"} == {
-        "It is the right thing for the future."
-    }
-    assert all(p.green for p in found if p.agent == "scripted/green")
-    assert all(p.tragedy for p in found if p.agent == "scripted/grey")
-    by = {(r.key["agent"], r.scenario_type): r.share for r in rates(found, by=("agent",))}
-    assert by == {
-        ("scripted/green", "all"): 0.5, ("scripted/grey", "all"): 0.5,
-        ("scripted/green", "economic"): 0.0, ("scripted/grey", "economic"): 1.0,
-        ("scripted/green", "environmental"): 1.0, ("scripted/grey", "environmental"): 0.0,
-    }  # fmt: skip
-
-
 @pytest.mark.usefixtures("speaking")
 @pytest.mark.parametrize("policy", ["skip-match", "uniform", "default:POLLUTE"])
 def test_answers_without_an_action_fall_to_the_policy(tmp_path: Path, policy: str) -> None:
@@ -499,54 +459,3 @@ def test_the_anchors_of_the_paper() -> None:
     )
     rate = {m: c["no", "visible"][0] / c["no", "visible"][1] for m, c in economic.items()}
     assert (rate["Qwen-7B"], rate["Qwen-32B"]) == (0.65, 0.90)
-
-
-def test_contradictions_are_data_with_figures_from_the_tables() -> None:
-    listed = {item["id"]: item for item in contradictions()}
-    assert len(listed) == 12
-    for item in listed.values():
-        assert item["stated"] and item["against"]
-        assert all(figure["stated"] != figure["implied"] for figure in item["figures"])
-        for rule in [*item.get("doubted", ()), *item.get("evidence", ())]:
-            assert any(selects(rule, row) for row in published_personas()), rule
-    # Every figure that the tables mark as contested belongs to a listed contradiction.
-    marked = [row for row in published_personas() if "CONFLICT" in (row["note"] or "")]
-    assert len(marked) == 12 and all(disputed(row) for row in marked)
-
-    def implied(name: str) -> list[float]:
-        return [figure["implied"] for figure in listed[name]["figures"]]
-
-    def count(table: str, model: str, payoffs: str, persona: str, metric: str, kind: str) -> int:
-        (row,) = [
-            r for r in published_personas()
-            if (r["table"], r["model"], r["payoffs"], r["persona"], r["metric"], r["scenario_type"])
-            == (table, model, payoffs, persona, metric, kind)
-        ]  # fmt: skip
-        assert row["numerator"] is not None
-        return int(row["numerator"])
-
-    zero = [
-        count("Table 3", m, seen, "yes", "nash_rate", "economic") == 0
-        for m in published_models() for seen in ("hidden", "visible")
-    ]  # fmt: skip
-    assert implied("zero-cells") == [sum(zero)]
-    assert implied("green-counts") == [
-        count("Table 5", m, "hidden", "yes", "nash_rate", "environmental")
-        + count("Table 10", m, "hidden", "yes", "green_rate", "economic")
-        for m in ("Qwen-32B", "Qwen-7B")
-    ]
-    effects = effects_of_counts(published_counts("Mistral-7B", "environmental"))
-    assert implied("table-12-mistral") == [
-        round(effects["persona", "visible"], 1), round(effects["persona", "average"], 1)
-    ]  # fmt: skip
-    green = [count("RQ.5 prose (Figure 3)", m, "visible", "no", "green_share_of_nash", "all")
-             for m in ("Qwen-32B", "Qwen-7B")]  # fmt: skip
-    environmental = [count("Table 5", m, "visible", "no", "nash_rate", "environmental")
-                     for m in ("Qwen-32B", "Qwen-7B")]  # fmt: skip
-    assert implied("green-share-of-nash") == [environmental[0] - green[0], green[1] - environmental[1]]
-    table_1 = [
-        effects_of_counts(published_counts(m))["persona", at]
-        for m in published_models() for at in ("hidden", "visible")
-    ]  # fmt: skip
-    extremes = implied("range-of-effects")
-    assert abs(max(table_1) - extremes[0]) < 0.11 and abs(min(table_1) - extremes[1]) < 0.11

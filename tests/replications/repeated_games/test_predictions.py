@@ -9,12 +9,8 @@ from typing import Any
 
 import pytest
 
-from ostrom.analysis.estimate import estimate
 from ostrom.costs.forecast import forecast
-from ostrom.data.rundata import run_data
-from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
-from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
@@ -152,50 +148,3 @@ def test_the_forecast_counts_predictions() -> None:
 def test_predictions_that_make_no_sense_are_refused(settings: dict[str, Any], complaint: str) -> None:
     with pytest.raises(StudyError, match=complaint):
         StudyPlan(load_study(study(mechanism={"name": "repetition", **settings})))
-
-
-def test_three_players_predict_each_of_the_others() -> None:
-    game = build_game("public_goods")
-    rules = mechanisms.build({"name": "repetition", "rounds": 1, "predict": "players"})
-    from ostrom.answers import Answer
-    from ostrom.ground.streams import Streams
-
-    play_ = rules.play(game, Streams(0, 0))
-    asked = next(play_)
-    steps = []
-    try:
-        while True:
-            steps.append([(d.kind, d.player, d.view.facts.get("target")) for d in asked])
-            asked = play_.send([Answer(d.form.options[0]) for d in asked])  # type: ignore[union-attr]
-    except StopIteration as stop:
-        assert len(stop.value.rounds) == 1
-    assert steps[:2] == [
-        [("predict", 0, 1), ("predict", 1, 2), ("predict", 2, 0)],
-        [("predict", 0, 2), ("predict", 1, 0), ("predict", 2, 1)],
-    ]
-    assert rules.most_decisions(game) == 9
-
-
-def test_best_replies_to_own_predictions_by_hand(tmp_path: Path) -> None:
-    """Expects F, J, F, J and plays J, J, F, F: in the Battle of the Sexes rounds 2 and 3 are best replies."""
-
-    def steady(request: Request) -> str:
-        text = request.messages[0].content
-        number = max(int(found) for found in re.findall(r"[Rr]ound (\d+)", text)) - 1
-        return f"[{('FJFJ' if 'choose in it' in text else 'JJFF')[number]}]"
-
-    register("steady", steady)
-    try:
-        rows_of(
-            {
-                **with_predict("players"),
-                "types": {"m": "scripted/steady", "always": "constant:1"},
-                "seating": "seats",
-            },
-            tmp_path,
-        )
-    finally:
-        unregister("steady")
-    with open_run("foretold", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        (share,) = estimate(data, "best_reply_to_prediction", where={"agent": "m"})
-    assert share.value == 0.5
