@@ -185,14 +185,6 @@ def test_the_cache_answers_the_same_draw_and_no_other(small: Small, tmp_path: Pa
         assert other_seed.tally.cached == 0
 
 
-def test_a_server_that_asks_for_years_of_patience_is_not_waited_for(small: Small, runs: Path) -> None:
-    faults = Faults({"rate_limit": 1.0}, retry_after="99999999")
-    with LoopbackServer(faults=faults) as server:
-        result = play(small(**against(server)), runs=runs)
-    assert not result.complete and "patience of 1e+08 s (429)" in str(result.why)
-    assert server.count < 300
-
-
 def test_an_interruption_that_comes_too_late_stops_nothing(small: Small, runs: Path) -> None:
     async def watch(runner: Runner) -> None:
         while runner.tally.done < runner.tally.matches:

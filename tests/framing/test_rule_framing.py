@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,22 +163,6 @@ def test_what_has_no_meaning_is_refused_before_anything_is_asked(game: Any, agen
 )
 def test_names_that_a_game_has_no_words_for(names: str, game: Any, lacks: str | None) -> None:
     assert lacks_names(Framing(names=names), build_game(game)) == lacks
-
-
-def test_a_wording_and_a_hint_are_told_without_claiming_that_all_decide_at_once(played: Played) -> None:
-    seen: list[str] = []
-
-    def answer(request: Request) -> str:
-        seen.append(request.messages[-1].content)
-        return "[accept]" if "[accept]" in seen[-1] else "[10]"
-
-    for wording in ("brief", "example", "formal", "plain"):
-        framing = {"wording": wording, "hint": "may_err"}
-        with _model(answer):
-            played({"name": wording, "game": "ultimatum", "mechanism": REPETITION,
-                    "agent": {"framing": framing, "constrain": "never"}})  # fmt: skip
-    assert all("may slip now and then" in text for text in seen)
-    assert not any(re.search("at once|same time|simultaneous", text) for text in seen)
 
 
 def test_logprob_compares_named_options_and_asks_amounts_directly(played: Played) -> None:

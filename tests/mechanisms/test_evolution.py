@@ -13,7 +13,7 @@ import pytest
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer, Text
-from ostrom.features.evolution.process import Moran, log_fixation, pair_payoffs
+from ostrom.features.evolution.process import log_fixation
 from ostrom.games import build_game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
@@ -71,30 +71,6 @@ def test_a_mutant_of_constant_fitness_takes_over_as_moran_says() -> None:
             mutant = [mutant[p] for p in parents]
         fixed += all(mutant)
     assert close(fixed, tries, exp(log_fixation([-gap] * (size - 1))))
-
-
-@pytest.mark.slow
-def test_instructions_take_over_as_the_game_and_moran_say() -> None:
-    """Members meet everybody, so that payoffs are those of the theory: one defector among four cooperators."""
-    tries, size, fixed = 120, 5, 0
-    rules = Evolution(
-        [BAD] + [KIND] * 4, under={"name": "society", "rounds": 1}, population=size, generations=2,
-        selection={"rule": "moran", "strength": 0.6}, mutation={"share": 0},
-    )  # fmt: skip
-    for seed in range(tries):
-        now, number = rules, 0
-        while True:
-            outcome = generation(now, Streams(seed, number))
-            genomes = outcome.facts["next"]["genomes"]
-            if len({g[0] for g in genomes}) == 1:
-                break
-            now, number = rules.given([outcome.facts]), number + 1
-        fixed += genomes[0][0] == "Be a defector."
-    table = [[1.0, 3.0], [0.0, 2.0]]  # defector, cooperator
-    ratios = Moran(0.6, "exponential").log_ratio(*pair_payoffs(np.array(table), 0, 1, size))
-    chance = exp(log_fixation(ratios))
-    assert chance > 0.3
-    assert close(fixed, tries, chance)
 
 
 def test_a_large_population_follows_the_replicator() -> None:

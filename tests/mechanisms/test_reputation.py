@@ -36,14 +36,6 @@ def society(
     return drive(rules, game, streams, played_by(players, streams))
 
 
-@pytest.mark.parametrize(("types", "seats"), [(1, 2), (4, 2), (3, 3), (2, 5)])
-def test_a_matching_is_perfect_and_keeps_seats(types: int, seats: int) -> None:
-    for number in range(1, 20):
-        tables = tables_of_round(types * seats, seats, number, Streams(3, 4))
-        assert sorted(p for table in tables for p in table) == list(range(types * seats))
-        assert all(player % seats == seat for table in tables for seat, player in enumerate(table))
-
-
 @pytest.mark.slow
 def test_all_matchings_are_equally_likely() -> None:
     draws = 6000

@@ -265,11 +265,6 @@ class TestEdited:
             expected[-back] = flipped(game, plain[-back], who - 1)
         assert turned == expected
 
-    def test_a_flip_of_neither_extreme_becomes_cooperation(self) -> None:
-        game = build_game("travelers_dilemma")
-        assert flipped(game, play_rounds(game, [(1, 3)])[0], 0).actions == (3, 3)
-        assert flipped(game, play_rounds(game, [(1, 3)])[0], 1).actions == (1, 0)
-
     def test_a_round_that_paid_by_other_rules_is_not_flipped(self) -> None:
         with pytest.raises(StudyError, match="round 1 did not pay what"):
             flipped(GAMES[0], Round(1, (0, 0), (7.0, 7.0)), 0)

@@ -68,30 +68,6 @@ def test_a_defector_takes_over_as_often_as_moran_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_large_population_follows_the_replicator(tmp_path: Path) -> None:
-    size = 300
-    tables = exported(
-        tmp_path,
-        mechanism={
-            "name": "evolution", "under": {"name": "repetition", "rounds": 1}, "population": size, "generations": 4,
-            "meetings": 1, "selection": {"rule": "proportional"}, "mutation": {"share": 0},
-            "genomes": ["Be a cooperator.", "Be a cooperator.", "Be a defector."],
-        },
-        types={"member": "instructed"},
-    )  # fmt: skip
-    *before, last = recomputed.generations(tables)
-    assert len(before) == 3 and last["next"] is None
-    for g in before:
-        good = [sentence == "Be a cooperator." for sentence in g["now"]]
-        expected = sum(paid for paid, is_good in zip(g["paid"], good, strict=True) if is_good) / sum(
-            g["paid"]
-        )
-        after = sum(sentence == "Be a cooperator." for sentence in g["next"]) / size
-        assert abs(after - expected) < 4 * sqrt(expected * (1 - expected) / size)
-        assert expected < sum(good) / size, "defectors earn more"
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["death-birth", "imitation"])
 def test_cooperation_spreads_in_a_society_as_ohtsuki_says(rule: str, tmp_path: Path) -> None:
     degree, imitation, strength = 4, rule == "imitation", 1.0

@@ -15,7 +15,6 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.cli.in_process import caller
 
 from ostrom.analysis.references import published_rows
 from ostrom.cli import main
@@ -23,7 +22,6 @@ from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Comparison, Line, Own, compare_run, references
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import replications
-from ostrom.models.base import Request
 from ostrom.models.providers import scripted
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
@@ -122,16 +120,6 @@ def test_the_doubts_of_the_tables_are_all_carried_over() -> None:
 
 
 @pytest.mark.slow
-def test_models_in_doubt_are_left_out_of_the_range_and_named(sweep: Path) -> None:
-    (one,) = line(compared(sweep), "r", *CELL)
-    assert one.doubted == 3
-    doubted = {"Gemma-3-12B", "GPT-OSS-20B", "Mistral-7B"}
-    assert {doubt.split(":")[0] for doubt in one.doubts} == doubted
-    good = [f.value for f in one.figures if f.model not in doubted]
-    assert (one.low, one.high) == (min(good), max(good))
-
-
-@pytest.mark.slow
 def test_a_chosen_model_is_shown_with_every_printing_of_a_disputed_figure(sweep: Path) -> None:
     made = compared(sweep, ("kind=Gemma-3-12B", "r=Llama-3.3-70B"))
     first, second = line(made, "kind", *CELL)
@@ -166,50 +154,6 @@ def test_a_game_is_compared_by_its_payoffs_whatever_it_is_called(tmp_path: Path)
     assert reward.own.value == 200.0 and reward.high == 200.0
     said = "pays as the paper's prisoners dilemma and is compared with it."
     assert any(remark.endswith(said) for remark in made.remarks)
-
-
-@pytest.mark.slow
-def test_a_reasoning_model_is_compared_in_every_design(tmp_path: Path) -> None:
-    def says(request: Request) -> str:
-        return "Trust and the long-term future matter more than the risk.\n[A0]"
-
-    scripted.register("says", says)
-    made = {}
-    try:
-        for name in ("memory", "memory-asymmetric", "memory-sanitized"):
-            changes = [
-                "types={m: {model: scripted/says}}",
-                "mechanism.rounds=2",
-                "agent.framing.counterbalance=false",
-            ]
-            if name == "memory-sanitized":
-                changes += ["agent.memory.window=80", "vary.real_rounds.to=[2, 80]"]
-            if name == "memory":
-                changes.append(
-                    "vary.game=[{name: prisoners_dilemma, preset: memory_curse}, travelers_dilemma, "
-                    "public_goods, trust_symmetric]"
-                )
-            play(load_study(name, preset="smoke", changes=changes), runs=tmp_path)
-            made[name] = compared(tmp_path / name, ("Gemma-3-12B",))
-    finally:
-        scripted.unregister("says")
-    sweep, mixed, cleaned = made.values()
-    assert {one.cell[-1] for one in sweep.lines} >= {
-        "cooperation_rate", "mean_reward", "discounted_reward", "paranoia_per_1k", "paranoia_ratio", "forward_ratio",
-        "deliberation_penalty_pp",
-    }  # fmt: skip
-    (ratio,) = [one for one in sweep.lines if one.cell[-1] == "paranoia_ratio" and one.cell[2] == "80"]
-    assert ratio.own.value == pytest.approx(1 / 3) and ratio.doubts
-    (forward,) = [one for one in sweep.lines if one.cell[-2:] == ("immune settings", "forward_ratio")]
-    assert forward.own.agent is None and forward.value == 0.504
-    gap = line(mixed, "m", "trust_game", "asymmetric_1xHL2_1xHL80", "", "", "", "cooperation_gap_pp")
-    assert [one.value for one in gap] == [20.3]
-    roles = {one.cell[4] for one in mixed.lines if one.cell[1] == "asymmetric_1xHL2_2xHL80"}
-    assert roles == {"", "forgiver", "grudge_holder"}
-    polar = line(cleaned, "m", "travelers_dilemma", "sanitized_polar", "80", "2", "", "cooperation_rate")
-    assert [one.value for one in polar] == [94.47]
-    whole = line(cleaned, "m", "trust_game", "reasoning", "80", "", "", "cooperation_rate")
-    assert {one.value for one in whole} == {9.5}
 
 
 @pytest.mark.slow
@@ -354,31 +298,6 @@ def emptied(run: Path, folder: Path) -> Path:
     for name in ("tables.json", "traces.json", "journal.db.tally"):
         (copy / name).unlink(missing_ok=True)
     return copy
-
-
-@pytest.mark.slow
-def test_two_runs_are_compared_with_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    call = caller(monkeypatch, tmp_path)
-    changes = ["--set", "mechanism.rounds=3", "--seeds", "4"]
-    for name, strategy in (("new", "defector"), ("old", "cooperator")):
-        types = ["--set", f"types={{one: {strategy}}}"]
-        assert call("run", "memory", "--preset", "smoke", "--name", name, *types, *changes).code == 0
-    made = orjson.loads(call("compare", "new", "old", "--by", "game", "--json").out)
-    assert made["measure"] == "cooperation" and len(made["differences"]) == 2
-    assert all(one["value"] == -1 and one["low"] <= -1 <= one["high"] for one in made["differences"])
-    assert {"key": "types.one.strategy", "new": "defector", "old": "cooperator"} in made["changed"] or any(
-        one["key"].startswith("types.one") and one["new"] != one["old"] for one in made["changed"]
-    )
-    back = orjson.loads(call("compare", "old", "new", "--measure", "score", "--json").out)
-    assert back["measure"] == "score" and back["differences"][0]["value"] > 0
-    assert "new minus old" in call("compare", "new", "old").out
-    for wrong, problem in (
-        (["new", "new"], "both runs are called new"), (["new", "--by", "game"], "need a second run"),
-        (["new", "old", "--as", "x"], "leave --as and --reference out"),
-        (["new", "old", "--measure", "nothing"], "nothing"),
-    ):  # fmt: skip
-        done = call("compare", *wrong)
-        assert done.code == 2 and problem in done.err
 
 
 def figure(word: str | None = None, model: str | None = None) -> Any:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,34 +29,6 @@ def test_there_are_columns_for_the_longest_match(tmp_path: Path) -> None:
     run = ostrom.play(study, runs=tmp_path, progress=False)
     table = rows(run.export(format="otree", out=tmp_path)["participants"])
     assert [row["prisoners_dilemma.3.player.payoff"] for row in table] == ["3.0", "3.0", "", ""]
-
-
-def test_players_without_a_move_have_their_payoffs(tmp_path: Path) -> None:
-    trust = {"name": "trust_amounts", "trustee_endowment": 10}
-    cases: list[tuple[Any, dict[str, str], list[list[str]]]] = [
-        ("dictator", {"a": "constant:30", "b": "constant:0"}, [["30", "30"], ["no_move", "no_move"]]),
-        (trust, {"a": "script:0", "b": "constant:0"}, [["0", "0"], ["no_move", "no_move"]]),
-    ]
-    for game, types, moves in cases:
-        name: str = game if isinstance(game, str) else game["name"]
-        rules = {"name": "repetition", "rounds": 2}
-        study = ostrom.study(
-            {"name": name, "game": game, "mechanism": rules, "types": types, "seating": "seats", "seeds": 1}
-        )
-        run = ostrom.play(study, runs=tmp_path)
-        paid = [[70.0, 70.0], [30.0, 30.0]] if name == "dictator" else [[10.0, 10.0]] * 2
-        wide = rows(run.export(format="otree", out=tmp_path)["participants"])
-        numbers = ("1", "2")
-        table = [[float(row[f"{name}.{n}.player.payoff"]) for n in numbers] for row in wide]
-        said = [[row[f"{name}.{n}.player.decision"] for n in numbers] for row in wide]
-        assert (table, said) == (paid, moves)
-        assert [float(row["participant.payoff"]) for row in wide] == [sum(own) for own in paid]
-        assert run.matches["total"].to_list() == [sum(own) for own in paid]
-        assert run.matches["score"].to_list() == [own[0] for own in paid]
-        logs = run.export(format="inspect", out=tmp_path / name)
-        (log,) = [json.loads(path.read_text()) for path in logs.values()]
-        rounds = log["samples"][0]["metadata"]["rounds"]
-        assert [[r["payoff"] for r in rounds if r["player"] == player] for player in (1, 2)] == paid
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed here")

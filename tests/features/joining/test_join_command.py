@@ -99,25 +99,6 @@ def strip(text: str) -> str:
     return re.sub(r'"(id|call|latency|seconds|at|trace_id|entries)": [^,\n}]+', "", text)
 
 
-@pytest.mark.slow
-def test_tables_in_every_format(at_home: Call, home: Path) -> None:
-    for format, name in (
-        ("csv", "matches.csv"),
-        ("jsonl", "decisions.jsonl"),
-        ("parquet", "decisions.parquet"),
-    ):
-        for runs in ("one", "many"):
-            assert at_home("export", f"{runs}/whole", "--format", format, "--out", f"out-{runs}").code == 0
-        assert (home / "out-one" / name).read_bytes() == (home / "out-many" / name).read_bytes()
-    for format in ("inspect", "hf"):
-        assert (
-            at_home(
-                "export", "many/whole", "--format", format, "--texts" if format == "hf" else "--json"
-            ).code
-            == 0
-        )
-
-
 def test_what_is_made_of_a_run_is_made_of_a_joined_one(at_home: Call, home: Path) -> None:
     model = re.search(r'model: "([^"]+)"', (home / "s.yaml").read_text())
     assert model is not None

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.analysis.statistics.counts import chi_square
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
@@ -24,7 +23,6 @@ from ostrom.features.judging.judgements import (
     JudgedCorpus,
     agreements,
     corpus_of,
-    dependences,
     judged_corpora,
     motive_shares,
     same_sets,
@@ -108,40 +106,6 @@ def judged(
         journal.close()
     write_judged(rows, plan, folder)
     return result, rows, plan
-
-
-def test_known_labels_go_in_and_their_shares_come_out(tmp_path: Path) -> None:
-    with played(tmp_path, kind="scripted/kind", greedy="scripted/greedy") as run:
-        result, rows, _ = judged(run)
-    # Each type plays itself: 2 decisions without a mechanism and 4 in two rounds.
-    assert result.complete and len(rows) == 12
-    by_agent = {agent: {r["labels"] for r in rows if r["agent"] == agent} for agent in ("kind", "greedy")}
-    assert by_agent == {"kind": {"reciprocity"}, "greedy": {"own_utility"}}
-    (corpus,) = judged_corpora(run.folder.path)
-    shares = {(s.level, s.motive): s for s in motive_shares(corpus, "mechanism")}
-    assert shares["none", "reciprocity"].share == 0.5 and shares["none", "reciprocity"].decisions == 4
-    assert shares["repetition", "own_utility"].times == 4
-    assert shares["none", NONE].share == 0.0 and shares["none", "equilibrium"].share == 0.0
-    by_model = {(s.level, s.motive): s.share for s in motive_shares(corpus, "model")}
-    assert by_model["scripted/kind", "reciprocity"] == 1.0
-    assert by_model["scripted/greedy", "reciprocity"] == 0.0
-
-
-def test_a_motive_that_goes_with_the_model_depends_on_it_and_not_on_the_mechanism(tmp_path: Path) -> None:
-    with played(tmp_path, kind="scripted/kind", greedy="scripted/greedy") as run:
-        judged(run)
-    (corpus,) = judged_corpora(run.folder.path)
-    by_model = {d.motive: d for d in dependences(corpus, "model")}
-    expected = chi_square([[0, 6], [6, 0]], unit="decision")
-    test = by_model["reciprocity"].test
-    assert test is not None and test.statistic == expected.statistic and test.cramers_v == pytest.approx(1.0)
-    # Two motives could be tested: Holm doubles the smaller p.
-    assert by_model["reciprocity"].holm == pytest.approx(2 * expected.p)
-    assert by_model["equilibrium"].test is None and by_model["equilibrium"].why == "never labelled"
-    by_mechanism = {d.motive: d for d in dependences(corpus, "mechanism")}
-    other = by_mechanism["reciprocity"].test
-    assert other is not None and other.cramers_v == pytest.approx(0.0)
-    assert {d.why for d in dependences(corpus, "game")} == {"only one game"}
 
 
 def test_short_replies_scripts_and_answers_by_policy_are_not_judged(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from tests.cli.in_process import Call, caller
 from ostrom.analysis.published import PublishedPick, published_beside
 from ostrom.cli.commands import run as running
 from ostrom.features.profile.battery import check_figures, read_battery
-from ostrom.ground.errors import ModelError
 from ostrom.models.providers import scripted
 from ostrom.studies.factors import read_factors
 from ostrom.studies.files import builtin_names
@@ -123,14 +122,6 @@ def test_matches_without_a_valid_answer_are_told(call: Call) -> None:
 
 
 @pytest.mark.slow
-def test_one_model_of_two_that_lost_a_match_exits_with_1(call: Call) -> None:
-    replies = iter([None, ModelError("lost")])
-    scripted.register("lossy", lambda request: next(replies, None) or _answer("kind", request))
-    found = profiled(call, "--model", "scripted/lossy", "--preset", "smoke", code=1)
-    assert [one["complete"] for one in found["profiles"]] == [True, False]
-
-
-@pytest.mark.slow
 def test_a_budget_makes_parts_smaller_then_leaves_the_last_ones_out(call: Call) -> None:
     Path("prices.yaml").write_text("openai/gpt-4o-mini: {input: 1000, output: 1000}\n")
     base = (
@@ -220,26 +211,6 @@ def test_an_interruption_has_its_code_writes_no_page_and_is_gone_on_from(
     assert not list(Path("profiles").rglob("*.html"))
     monkeypatch.setattr(running, "play_found", play)
     assert profiled(call)["profiles"][0]["complete"]
-
-
-@pytest.mark.slow
-def test_models_with_the_same_last_name_have_folders_and_figures_of_their_own(call: Call) -> None:
-    for name in ("team/same", "other/same"):
-        scripted.register(name, partial(_answer, "kind" if name == "team/same" else "mixed"))
-    done = call(
-        "more",
-        "profile",
-        "--model",
-        "scripted/team/same",
-        "--model",
-        "scripted/other/same",
-        "--battery",
-        "mine.yaml",
-        "--json",
-    )
-    one, two = json.loads(done.out)["profiles"]
-    assert Path(one["page"]).parent != Path(two["page"]).parent and done.code == 0
-    assert {one["model"], two["model"]} == {"scripted/team/same", "scripted/other/same"}
 
 
 @pytest.mark.slow

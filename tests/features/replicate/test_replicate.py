@@ -118,36 +118,6 @@ def test_released_data_are_judged_by_rounding(
     assert (figure["agent"], figure["published_model"], figure["verdict"]) == ("act_gpt4", "GPT-4", answer)
 
 
-def _wordings(path: Path) -> None:
-    """Released wordings: GPT-4 forgives under the letters R and H with points alone."""
-    rows = []
-    for good, bad in (("J", "F"), ("Q", "X"), ("R", "H")):
-        for unit in ("points", "dollars", "coins"):
-            totals = [0, 0]
-            for number in range(1, 11):
-                kind = (good, unit) == ("R", "points") or number == 1
-                moves = (good if kind else bad, bad if number == 1 else good)
-                points = {(good, good): (8, 8), (good, bad): (0, 10), (bad, good): (10, 0)}[moves]
-                totals = [total + point for total, point in zip(totals, points, strict=True)]
-                rows.append([number, good, bad, unit, "GPT-4", "Defect_once", *moves, *points, *totals])
-    header = "round,option1,option2,outcomes,player1,player2,answer1,answer2,points1,points2,total1,total2"
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header.split(","), *rows])
-
-
-@pytest.mark.slow
-def test_released_wordings_name_their_players_otherwise(call: Call, tmp_path: Path) -> None:
-    _wordings(tmp_path / "wordings.csv")
-    assert call("import", "wordings.csv", "--mapping", "repeated-games-pd-wordings").code == 0
-    made = json.loads(call("replicate", "repeated-games", "--runs", "wordings", "--json").out)
-    assert made["runs"][0]["agents"] == ["GPT-4"]
-    (exhibit,) = (one for one in made["exhibits"] if one["name"] == "Figure 4 left")
-    figures = {figure["measure"]: figure for figure in exhibit["figures"]}
-    # The data of the paper have two exceptions; these have one.
-    assert figures["n_variants_above_0.1"]["own"] == 1
-    assert figures["max_joint_cooperation_in_regular_variants"]["own"] == 0.0
-
-
 PAID = {
     "no_mechanism": {"Claude": 1.278, "Gemini-B": 1.2},
     "repetition": {"Claude": 1.75, "Gemini-B": 1.5},

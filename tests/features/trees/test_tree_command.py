@@ -187,15 +187,6 @@ def test_what_is_not_the_same_every_time_has_no_tree(
     assert refused.returncode == 2 and said in refused.stderr
 
 
-def test_a_precomputed_player_is_another_agent_than_the_model_itself() -> None:
-    common = {"model": "a/b", "params": {"temperature": 0}}
-    made = [
-        AgentConfig.model_validate({**common, **tree}).identity
-        for tree in ({}, {"tree": "auto"}, {"tree": "x"})
-    ]
-    assert len(set(made)) == 3
-
-
 def test_a_void_round_is_none_of_the_tree() -> None:
     """The answer is that of the rounds that were played; what the tree does not hold is refused by name."""
     game = build_game("prisoners_dilemma")

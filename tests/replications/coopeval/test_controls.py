@@ -103,27 +103,6 @@ def data(runs: Path) -> Iterator[RunData]:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(4)
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize(
-    ("agent", "part"), [("scripted/incentives", "incentives"), ("scripted/words", "words")]
-)
-def test_whoever_follows_one_part_alone_has_no_other(
-    data: RunData, agent: str, part: str, mechanism: str
-) -> None:
-    for name, weights in EFFECTS.items():
-        (found,) = combined(
-            data, "cooperation", "control", weights,
-            where={"agent": agent, "mechanism": mechanism, "wording": None},
-        )  # fmt: skip
-        assert found.n == 8
-        if name in ("total", part):
-            assert found.value == 1 and 0 not in found, name
-        else:
-            assert found.value == 0 and 0 in found, name
-
-
-@pytest.mark.slow
 def test_the_best_response_is_a_script_that_follows_the_incentives_of_one_round(data: RunData) -> None:
     where = {"agent": "best_response", "wording": None}
     once = {"total": 1, "incentives": 1}

@@ -51,20 +51,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
 
 
 @pytest.mark.slow
-def test_generations_follow_each_other_and_takers_spread_by_selection_alone(played: RunData) -> None:
-    assert set(SYSTEMS) >= {"Give every time. Be open.", "Take every time. Be open."}
-    found = {
-        (e.key["arm"], e.key["generation"]): e.value
-        for e in estimate(played, "cooperation", ["arm", "generation"])
-    }
-    assert set(found) == {(arm, g) for arm in ("selected", "drift", "frozen") for g in range(3)}
-    assert found["frozen", 0] == found["frozen", 2] == 0.5
-    assert found["selected", 2] < 0.5
-    (gain,) = contrast(played, "score", "arm", "selected - frozen", where={"generation": 2})
-    assert gain.value < 0, "takers among themselves earn less"
-
-
-@pytest.mark.slow
 def test_genomes_are_inherited_and_changed_as_the_arms_say(played: RunData) -> None:
     arms = {
         row["match"]: row["arm"] for row in played.records("SELECT match, arm FROM matches WHERE player = 1")

@@ -15,7 +15,6 @@ from ostrom.data.rundata import RunData, run_data
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.memory_curse.regimes import _seeds, regimes
-from ostrom.reports.declared import panel_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import Run, open_run, play
 
@@ -86,40 +85,6 @@ def test_intervals_decide_about_players_without_sampling_error(tmp_path: Path) -
     with open_run(tmp_path / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         found = {key[-1]: name for key, name in regimes(data).decided.items()}
     assert found == {"kind": "immune", "mean": "flat", "grim": "immune"}
-
-
-@pytest.mark.slow
-def test_mentions_against_cooperation_are_hand_counted(cohorts: tuple[Run, RunData]) -> None:
-    chart = panel_of(
-        {"chart": "scatter", "measure": "memory_cooperation",
-         "against": {"name": "word_mentions", "words": "defection"}, "y": ["agent", "history_length"],
-         "colour": "agent"}
-    )  # fmt: skip
-    (table,) = chart.draw(cohorts[1]).tables
-    # Whoever does not cooperate says "they defected", and nobody else does.
-    assert len(table.rows) == 24 and all(row[2] == 1 - row[5] for row in table.rows)
-    rates = estimate(
-        cohorts[1], {"name": "word_rate", "words": "paranoia"}, ["agent"], where={"history_length": 20}
-    )
-    # "Carefully: they defected, a risk." is five words of which two are of the list.
-    assert {e.key["agent"]: round(e.value) for e in rates}["flat"] == 400
-    forward = estimate(
-        cohorts[1], "memory_forward_ratio", ["papers_rule", "history_length"], balance=["setting"]
-    )
-    found = {tuple(e.key.values()): e.value for e in forward}
-    assert found["immune", 20] == 1.0 and found["cursed", 2] == pytest.approx(3 / 5)
-
-
-@pytest.mark.slow
-def test_conditions_accept_the_former_name_of_a_flat_regime(cohorts: tuple[Run, RunData]) -> None:
-    def flat(levels: object) -> list[dict[str, object]]:
-        found = estimate(cohorts[1], "memory_forward_ratio", ["regime"], where={"regime": levels})
-        return [one.as_dict() for one in found]
-
-    assert flat("flat-low") == flat("flat") == flat(["flat-low"]) != []
-    assert [one["regime"] for one in flat("flat-low")] == ["flat"]
-    agents = estimate(cohorts[1], "memory_forward_ratio", ["agent"], where={"agent": "flat-low"})
-    assert agents == []  # the word was a regime's, not that of any other column
 
 
 def test_seeds_that_would_decide_shrink_with_the_distance_to_the_border(cohorts: tuple[Run, RunData]) -> None:

@@ -6,13 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import ostrom.features.words
 from ostrom.analysis.claims import references
-from ostrom.analysis.comparison import compare_run
-from ostrom.cli.app import app
-from ostrom.costs.forecast import missing_adapters
 from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.yaml import read_yaml
 from ostrom.models.base import Request
@@ -21,7 +17,6 @@ from ostrom.replications.memory_curse.adapted import collapses
 from ostrom.replications.memory_curse.reference import WORDS
 from ostrom.reports.exhibits.declared import exhibits_of
 from ostrom.studies.load import load_study
-from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import Run, open_run, play
 
 PANELS = Path(str(ostrom.features.words.__file__)).parent / "panels.yaml"
@@ -65,14 +60,6 @@ def test_a_collapsed_match_is_counted(data: RunData) -> None:
     assert collapses(data)["forward", "prisoners_dilemma"] == 1
 
 
-@pytest.mark.slow
-def test_the_published_table_is_compared_with_base_and_forward_alone(run: Run, data: RunData) -> None:
-    lines = compare_run(data).lines
-    found = {(line.cell[1], line.own.agent) for line in lines if "cooperation_rate" in line.cell}
-    assert {agent for condition, agent in found if condition == "finetuned"} == {"forward"}
-    assert {agent for condition, agent in found if condition == "reasoning"} == {"base"}
-
-
 def test_table_1_prints_how_many_seeds_are_behind_its_bimodal_cells() -> None:
     counts = {
         (p.cell[0], p.cell[1], p.cell[2]): p.count
@@ -82,20 +69,6 @@ def test_table_1_prints_how_many_seeds_are_behind_its_bimodal_cells() -> None:
     assert counts == {("travelers_dilemma", "finetuned", length): "n = 8" for length in ("5", "20", "40")}
     (note,) = [one.note for one in exhibits_of("memory_curse") if one.name == "Table 1"]
     assert "8 seeds" in note and "5, 20 and 40" in note
-
-
-@pytest.mark.slow
-def test_a_dry_run_names_the_adapters_that_are_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "adapters" / "forward-0").mkdir(parents=True)
-    plan = StudyPlan(load_study("probe", preset="smoke"))
-    assert missing_adapters(plan) == ["adapters/placebo-0", "adapters/shuffled-0"]
-    assert missing_adapters(StudyPlan(load_study("memory", models=["openai/gpt-4o-mini"]))) == []
-    done = CliRunner().invoke(app, ["run", "probe", "--preset", "smoke", "--dry-run"])
-    assert done.exit_code == 0
-    assert "not here yet: adapters/placebo-0, adapters/shuffled-0" in " ".join(done.output.split())
 
 
 def test_the_paranoia_ratio_has_one_definition() -> None:

@@ -8,16 +8,13 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from ostrom.analysis.claims import DeclaredReference, references
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.references import Games
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.words.lexicons import Mode, count_batches, persona_keywords
 from ostrom.features.words.lexicons.matcher import Matcher
 from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.personas import reference
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
@@ -97,28 +94,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
         made = run_data(run.rows, run.folder.path, run.manifest)
     yield made
     made.close()
-
-
-@pytest.mark.slow
-def test_mentions_are_compared_where_there_are_as_many_rationales_as_the_paper_had(
-    data: RunData, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    personas = references.build("personas")
-    assert isinstance(personas, DeclaredReference)
-    games = Games(data.game, {})
-    usual = personas.more(data, games)
-    assert usual and not any(own.cell[-1].endswith("_mentions") for own in usual)
-    assert {own.cell[2] for own in usual} == {"all", "economic", "environmental"}
-    where = "WHERE rationale <> '' AND persona = 'no' AND payoffs = 'visible' AND state = 'done'"
-    ((count,),) = (row.values() for row in data.records(f"SELECT count(*) AS n FROM decisions {where}"))
-    for wanted, there in ((count, True), (count + 1, False)):
-        monkeypatch.setattr(reference, "RATIONALES", wanted)
-        found = {
-            own.cell[-1]: own.value for own in personas.more(data, games) if own.cell[:2] == ("visible", "no")
-        }
-        assert ("strategic_mentions" in found) == there
-        if there:
-            assert found["strategic_mentions"] == 2 * count and found["long_term_mentions"] == count
 
 
 def test_the_index_sets_payoff_optimal_words_against_identity_driven_ones(data: RunData) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.hypothesis import test as tested
 from ostrom.data.rundata import RunData, run_data
-from ostrom.features.reporting.as_paper import write_as_paper
 from ostrom.games import build_game
 from ostrom.games.scenarios import shipped_cast
 from ostrom.models.base import Request
@@ -149,34 +147,6 @@ def crossed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
         made = run_data(run.rows, run.folder.path, run.manifest)
     yield made
     made.close()
-
-
-@pytest.mark.slow
-def test_every_exhibit_takes_the_arms_of_the_paper_and_pools_no_instruction(crossed: RunData) -> None:
-    assert write_as_paper(crossed).failures == ()
-    tables = crossed.folder / "report" / "as-paper" / "tables"
-    with (tables / "Figure-4-green_rate_by_agent_condition.csv").open(encoding="utf-8") as file:
-        figure = {row["condition"]: float(row["green_rate"]) for row in csv.DictReader(file)}
-    # Whoever sees payoffs is told to find an equilibrium, and by-goal is grey then; nobody else is.
-    assert figure == {
-        "persona, hidden payoffs": 1.0,
-        "persona, visible payoffs": 0.0,
-        "no persona, hidden payoffs": 1.0,
-        "no persona, visible payoffs": 0.0,
-    }
-    with (tables / "Table-10-figures.csv").open(encoding="utf-8") as file:
-        table = {
-            (row["payoffs"], row["persona"]): float(row["value"])
-            for row in csv.DictReader(file)
-            if row["whose"] == "ours" and row["measure"] == "green_rate"
-        }
-    assert table == {
-        ("hidden", "yes"): 100, ("visible", "yes"): 0, ("hidden", "no"): 100, ("visible", "no"): 0
-    }  # fmt: skip
-    page = (crossed.folder / "report" / "as-paper" / "index.html").read_text(encoding="utf-8")
-    folded = page[page.index("<h2>Careful (") :]
-    assert "20 of 28 matches are not of the paper&#39;s arms (another instruction)" in folded
-    assert "32 model calls" in page
 
 
 def pooled(data: RunData, chart: dict[str, Any]) -> list[str]:
