@@ -139,31 +139,6 @@ def test_a_match_that_chance_ends_has_as_many_waves_as_rounds() -> None:
     assert told is not None and told.count == 9
 
 
-def test_what_is_likely_follows_an_earlier_run(tmp_path: Path) -> None:
-    long = {"n": 0}
-
-    def wordy(body: dict[str, Any]) -> str:
-        long["n"] += 1
-        label = str(body["messages"][-1]["content"]).rpartition("[")[2].partition("]")[0]
-        return "no answer" if long["n"] % 5 == 0 else f"{'word ' * 39}[{label}]"
-
-    with LoopbackServer(wordy) as server:
-        plan = study(server.model, invalid={"retries": 5, "policy": "fail"})
-        play(plan.study, runs=tmp_path)
-        found = measure("waves", tmp_path)
-        with open_run("waves", tmp_path) as run:
-            rows = [row for row in run.journal.call_rows(run.name) if row["tokens_in"]]
-            texts = [len(text) for row in rows for _, text in run.journal.prompt(row["id"]) or []]
-    assert found.characters == pytest.approx(sum(texts) / sum(row["tokens_in"] for row in rows))
-    usual, told = forecast(study()), forecast(study(), measured=found)
-    assert found.again == pytest.approx(1.25, abs=0.05)
-    assert found.reply(plan.agents[0]) == pytest.approx(0.8 * 40 + 0.2 * 2, abs=1.5)
-    assert told.likely_calls == pytest.approx(usual.calls * found.again, abs=1)
-    assert told.likely_tokens_out > 3 * usual.likely_tokens_out
-    assert told.tokens_out == usual.tokens_out, "the bound stays"
-    assert told.measured is not None and "waves" in told.measured
-
-
 def test_a_run_without_replies_says_nothing(tmp_path: Path) -> None:
     play(study(types={"tft": "tit_for_tat", "chance": "random"}).study, runs=tmp_path)
     with pytest.raises(UsageError, match="has no replies"):

@@ -20,7 +20,7 @@ from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.catalog.evolution import Evolution, sentences
 from ostrom.mechanisms.protocol import Decision, Outcome
-from ostrom.mechanisms.selection import draw_index, fermi, next_parents, takeover
+from ostrom.mechanisms.selection import fermi, next_parents, takeover
 
 PD = build_game("prisoners_dilemma:coopeval")
 KIND, BAD = "Be a cooperator. Be fair.", "Be a defector. Trust nobody."
@@ -237,17 +237,6 @@ def test_nobody_designs_anew_where_nothing_mutates(arm: str, changes: dict[str, 
     assert later.most_decisions(PD) == 6 * 3
 
 
-def test_selection_spreads_designs_that_make_cooperation_stable() -> None:
-    rules, shares = Evolution([KIND, BAD], under="mediation", population=10, generations=8, meetings=3), []
-    facts: dict[str, Any] = {}
-    for number in range(8):
-        ready = rules.generation(number) if not number else rules.generation(number).given([facts])
-        _, facts = designs_of(ready, 2)
-        shares.append(facts["designs"].count([1, 0]) / 10)
-    assert shares[0] == 0.5
-    assert shares[-1] > 0.8
-
-
 def test_given_designs_stay_as_they_are() -> None:
     rules = Evolution(
         [KIND], under={"name": "mediation", "designs": [[1, 0], [1, 0]]}, population=4, generations=2
@@ -289,22 +278,6 @@ def test_the_chances_of_a_takeover_by_hand(
     rule: str, strength: float, own: float, others: list[float], chances: list[float]
 ) -> None:
     assert takeover(rule, strength, own, others) == pytest.approx(chances)
-
-
-@pytest.mark.parametrize(
-    ("chances", "u", "place"),
-    [
-        ([0.5, 0.5], 0.0, 0),
-        ([0.5, 0.5], 0.5, 1),
-        ([0.5, 0.25], 0.75, None),
-        ([0.0, 1.0], 0.0, 1),
-        ([], 0.0, None),
-    ],
-)
-def test_a_number_falls_on_the_place_that_ends_above_it(
-    chances: list[float], u: float, place: int | None
-) -> None:
-    assert draw_index(chances, u) == place
 
 
 @pytest.mark.parametrize(

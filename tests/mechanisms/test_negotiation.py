@@ -448,22 +448,3 @@ def test_bargaining_points_are_those_of_a_fine_search(name: str) -> None:
 def test_where_nobody_can_gain_there_is_nothing_to_bargain_about() -> None:
     assert bargaining_points(build_game("prisoners_dilemma"), (3.0, 3.0)) is None
     assert bargaining_points(build_game("public_goods")) is None
-
-
-@pytest.mark.parametrize(
-    ("types", "paid"),
-    [
-        ({"one": "tit_for_tat", "two": "cooperator"}, (3.0, 3.0)),
-        ({"one": "tit_for_tat", "two": "defector"}, (0.0, 5.0)),
-    ],
-)
-def test_kind_scripts_agree_to_cooperate(
-    types: dict[str, str], paid: tuple[float, float], tmp_path: Path
-) -> None:
-    study = {
-        "name": "deal", "game": "prisoners_dilemma", "mechanism": "negotiation", "types": types, "seating": "seats",
-        "seeds": 1,
-    }  # fmt: skip
-    assert play(load_study(study), runs=tmp_path).complete
-    with open_run("deal", tmp_path) as run:
-        assert tuple(row["score"] for row in run.rows.matches()) == paid

@@ -8,7 +8,7 @@ import pytest
 
 from ostrom.analysis.estimate import Query
 from ostrom.ground.errors import OstromError
-from ostrom.studies.design import at_seeds, planned_contrast, planned_observations
+from ostrom.studies.design import planned_contrast, planned_observations
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 
@@ -60,14 +60,6 @@ def test_labels_keep_their_types_and_values_the_least_that_is_possible() -> None
 def test_what_a_study_cannot_give_is_refused(query: dict[str, Any], says: str) -> None:
     with pytest.raises(OstromError, match=says):
         planned_contrast(_plan(), Query(measure="cooperation", **query))
-
-
-def test_the_same_study_with_other_seeds_keeps_what_it_is_bound_to() -> None:
-    plan = _plan()
-    plan.registered = {"hash": "x"}
-    more = at_seeds(plan, 7)
-    assert (more.study.seeds, plan.study.seeds, more.registered) == (7, 5, {"hash": "x"})
-    assert len(more) == 7 * len(plan) // 5 and more.trees is plan.trees
 
 
 def test_the_prompt_files_of_a_plan_are_those_that_its_models_read() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.replications.killing import calm_and_killed
 
 from ostrom.costs.forecast import forecast
 from ostrom.features.transcript.transcript import transcript
@@ -18,7 +17,6 @@ from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
-from ostrom.testing.small_run import tables
 
 STUDY: dict[str, Any] = {
     "name": "talked",
@@ -89,31 +87,3 @@ def test_memories_work_with_talk(tmp_path: Path, memory: str) -> None:
     rows = played(tmp_path, types=types)
     assert [row["action"] for row in rows if row["kind"] == "act"] == ["cooperate"] * 6
     assert sum(row["kind"] == "message" for row in rows) == 4
-
-
-PLAY = """
-import asyncio, re, sys
-from ostrom.models.providers.scripted import register
-from ostrom.studies.load import load_study
-from ostrom.studies.run import play
-
-async def answer(request):
-    await asyncio.sleep(0.002)
-    text = request.messages[-1].content
-    receiver = re.search('one of "(player_.)"', text)
-    return f'{{"to": "{receiver[1]}", "message": "[A1]"}}' if receiver else "[A0]"
-
-register("one", answer)
-study = load_study({
-    "name": "run", "game": "public_goods",
-    "mechanism": {"name": "repetition", "rounds": 4, "talk": {"order": "in_turn", "private": True}},
-    "types": {"one": {"model": "scripted/one"}}, "agent": {"constrain": "never"},
-})
-sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
-"""
-
-
-@pytest.mark.slow
-def test_killed_while_talking_the_tables_are_the_same(tmp_path: Path) -> None:
-    calm, killed = calm_and_killed(PLAY, tmp_path, kills=1, growth=30_000)
-    assert tables(calm, tmp_path / "one") == tables(killed, tmp_path / "two")

@@ -15,7 +15,6 @@ from tests.cli.in_process import Call, Done, caller
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Exact, mean_of
-from ostrom.data.manifests import changes, settings_of, study_hash, study_keys
 from ostrom.features.pooling.labs import Lab, LabPool, _moderated, _pool, refuse_other_studies, variance_of
 from ostrom.features.pooling.random_effects import fitted, pooled
 from ostrom.ground.errors import UsageError
@@ -159,33 +158,6 @@ def manifest(model: str, **study: Any) -> dict[str, Any]:
         "models": {model: {"name": model, "wire": "openai"}}, "prompts": {"a.txt": "12"}, "created": "2026-01-02T03:04",
         "versions": {"ostrom": "1"},
     }  # fmt: skip
-
-
-def test_a_study_has_one_hash_whatever_its_models_seeds_and_titles() -> None:
-    one = manifest("a/b", seeds=3, seed=1, title="x", rounds=2)
-    two = {**manifest("c/d", seeds=9, seed=4, title="y", rounds=2), "versions": {"ostrom": "2"}}
-    assert study_hash(one) == study_hash(two)
-    assert study_keys(one)["types.{model 1} kind.model"] == "{model 1}" and "seeds" not in study_keys(one)
-    other = manifest("a/b", rounds=3)
-    assert study_hash(one) != study_hash(other) and study_hash(one, ["rounds"]) == study_hash(
-        other, ["rounds"]
-    )
-    assert study_hash(one) != study_hash({**one, "prompts": {"a.txt": "13"}})
-    assert settings_of(one) == {
-        "model": "a/b", "seeds": 3, "seed": 1, "models.{model 1}.wire": "openai", "day": "2026-01-02",
-        "versions.ostrom": "1",
-    }  # fmt: skip
-
-
-def test_models_under_other_names_are_one_difference() -> None:
-    one, two = manifest("a/b", rounds=2), manifest("c/d", rounds=3)
-    assert list(changes(one, two)) == [("models", "a/b", "c/d"), ("rounds", "2", "3")]
-    assert list(changes(one, manifest("a/b", rounds=2))) == []
-
-
-def test_more_or_fewer_models_are_told_by_their_names() -> None:
-    one, two = {"models": {"a/x": {"t": 1}}}, {"models": {"b/x": {"t": 1}, "c/x": {"t": 1}}}
-    assert [key for key, *_ in changes(one, two)] == [f"models.{name}/x.t" for name in "abc"]
 
 
 def test_a_difference_that_is_allowed_is_not_named_among_the_others() -> None:

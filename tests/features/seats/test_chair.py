@@ -87,22 +87,6 @@ def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_decision() -> N
     on_a_clock(play)
 
 
-def test_a_preparation_ends_without_a_word() -> None:
-    async def play() -> None:
-        chair = Chair(1)
-        chair.begin(0, 60, "")
-        question = asking(chair, 0, "design")
-        await chair.look()
-        acting = asyncio.create_task(chair.act("a"))
-        await question
-        chair.decided(0, Answer("a"))
-        await acting
-        chair.ended(0, None, tell=False)
-        assert (await chair.look(0)).state == "wait"
-
-    asyncio.run(play())
-
-
 def test_waits_are_bounded_whatever_is_asked_for() -> None:
     async def play() -> None:
         chair = Chair(1)
@@ -126,22 +110,6 @@ def test_an_answer_that_is_not_written_down_is_not_said_to_be_taken(monkeypatch:
         told = await chair.act("a open-sesame-open")
         assert told.state == "wait" and "not written down yet" in told.text
         assert (await question).text == "a [key]"  # and no key of the environment comes into a run
-
-    asyncio.run(play())
-
-
-def test_an_observer_hears_of_a_whole_match_without_a_score() -> None:
-    async def play() -> None:
-        chair = Chair(3)
-        chair.begin(0, 60, "")
-        question = asking(chair, 0, "one")
-        await chair.look()
-        acting = asyncio.create_task(chair.act("a"))
-        await question
-        chair.decided(0, Answer("a"))
-        await acting
-        chair.ended(0, None)
-        assert (await chair.look(0)).text == "The match is over."
 
     asyncio.run(play())
 

@@ -54,16 +54,6 @@ def test_an_agent_reads_word_for_word_what_a_model_at_its_seat_reads(tmp_path: P
     assert len(heard) == 3 and asked(told) == heard
 
 
-def test_what_an_agent_answered_is_kept_as_replies_are(tmp_path: Path) -> None:
-    result, _ = play(plan_of(agent={"style": "reasoned"}), tmp_path, agent("It pays.\n[A0]"))
-    assert (result.tally.calls, result.tally.usd) == (0, 0.0)  # nobody here was asked, and nothing paid
-    with open_run(tmp_path / "s") as run:
-        calls = list(run.rows.calls())
-        assert [call["reply"] for call in calls] == ["It pays.\n[A0]"] * 3
-        assert {call["source"] for call in calls} == {"seat"} and run.journal.spent()["calls"] == 0
-    assert {row["reading"] for row in decisions(tmp_path) if row["player"] == 1} == {"exact"}
-
-
 def test_rubbish_is_told_what_is_wrong_and_then_the_study_decides(tmp_path: Path) -> None:
     plan = plan_of(invalid={"retries": 2, "policy": "default:defect"})
     result, [told] = play(plan, tmp_path, agent("whatever"))
@@ -293,22 +283,6 @@ def test_an_agent_cannot_be_asked_the_same_decision_again() -> None:
         UsageError, match=r"^coder is an agent at a seat \(mcp\); its decision cannot be asked again$"
     ):
         check_measure(seated, None, opened, Choice(("a", "b")))
-
-
-@pytest.mark.parametrize(
-    ("seat", "options", "most"),
-    [
-        ("seat", PlayOptions(max_connections=2), None),
-        ({"command": ["x"]}, PlayOptions(), 4),
-        ({"command": ["x"]}, PlayOptions(max_connections=2), 2),
-    ],
-)
-def test_matches_with_processes_are_played_a_few_at_a_time(
-    seat: Any, options: PlayOptions, most: int | None
-) -> None:
-    host = SeatHost(plan_of(types={"mine": {"mcp": seat}, "tft": {"strategy": "tit_for_tat"}}), options)
-    host._server.close()
-    assert host.at_once == most
 
 
 def test_agents_at_two_seats_are_in_one_match_at_a_time() -> None:

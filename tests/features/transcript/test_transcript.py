@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from ostrom.cli.app import app
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.rows import Rows
 from ostrom.features.transcript.command import _print
 from ostrom.features.transcript.transcript import ended_early, transcript, tried, words_of
 from ostrom.ground.errors import UsageError
@@ -67,24 +63,6 @@ def test_a_match_that_has_not_begun_is_no_empty_transcript(tmp_path: Path) -> No
     assert told(path, 0)
     with pytest.raises(UsageError, match="match 1 of said has not begun"):
         told(path, 1)
-
-
-def test_the_command_looks_once_which_matches_have_begun(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with LoopbackServer(lambda _: "no idea") as server:
-        played(tmp_path, server)
-    looks, begun = [], Rows.tables
-
-    def counted(rows: Rows, match: int | None = None, **how: Any) -> Iterator[Any]:
-        looks.append(match)
-        return begun(rows, match, **how)
-
-    monkeypatch.setattr(Rows, "tables", counted)
-    for match, state in ((1, "state failed, reason "), (3, "state done\n")):
-        done = CliRunner().invoke(app, ["transcript", "said", "--match", str(match), "--runs", str(tmp_path)])
-        assert done.exit_code == 0 and state in done.output, done.output
-    assert looks == [1, 3]
 
 
 RING = {"ring": ((0, 2), "secret"), "all": ((0, 1, 2), "no")}

@@ -7,14 +7,12 @@ from math import ceil
 from pathlib import Path
 
 import pytest
-from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
-from ostrom.testing.small_run import tables
 
 MONTHS = 12
 
@@ -48,28 +46,3 @@ def test_a_run_without_talk_has_no_published_figure(tmp_path: Path) -> None:
     with open_run("quiet", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         found = compare_run(data, reference="commons")
     assert not found.lines and any("no finished match" in remark for remark in found.remarks)
-
-
-PLAY = """
-import asyncio, json, sys
-from ostrom.models.providers.scripted import register
-from ostrom.studies.load import load_study
-from ostrom.studies.run import play
-
-async def reply(request):
-    await asyncio.sleep(0.001)
-    text = request.messages[-1].content
-    if '"message": your message' in text:
-        return json.dumps({"message": "Leave half of it."})
-    return "[9]"
-
-register("slow", reply)
-study = load_study("commons", preset="smoke", models=["scripted/slow"], changes=["agent.constrain=never"])
-sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
-"""
-
-
-@pytest.mark.slow
-def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
-    calm, killed = calm_and_killed(PLAY, tmp_path, kills=1, growth=30_000)
-    assert tables(calm, tmp_path / "one") == tables(killed, tmp_path / "two")

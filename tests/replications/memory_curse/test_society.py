@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
@@ -19,7 +17,6 @@ from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.testing.check_measure import check_values
-from ostrom.testing.small_run import tables
 
 OWN = (
     "cooperation_by_round", "share_of_type", "assortment", "cluster_size", "largest_cluster", "norm", "norm_round",
@@ -91,27 +88,3 @@ MODELS = ["openai/some-model", "openai/another"]
 def test_every_member_is_forecast_as_a_model_that_it_may_come_to_play_as() -> None:
     found = forecast(StudyPlan(load_study("society", preset="smoke", models=MODELS)))
     assert found.calls == found.decisions > 0
-
-
-PLAY = """
-import asyncio, sys
-from ostrom.models.providers.scripted import register
-from ostrom.studies.load import load_study
-from ostrom.studies.run import play
-
-async def reply(request):
-    await asyncio.sleep(0.002)
-    text = request.messages[-1].content
-    return "[A1]" if text.count("A1 (") > 2 else "[A0]"
-
-register("slow", reply)
-changes = ["agent.constrain=never", "mechanism.links={share: 0.2}", "mechanism.imitation.strength=0.1"]
-study = load_study("society", preset="smoke", models=["scripted/slow"], changes=changes)
-sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
-"""
-
-
-@pytest.mark.slow
-def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
-    calm, killed = calm_and_killed(PLAY, tmp_path, kills=2, growth=30_000)
-    assert tables(calm, tmp_path / "calm-out") == tables(killed, tmp_path / "killed-out")

@@ -22,7 +22,6 @@ import pytest
 
 from ostrom.analysis.estimate import Estimate, estimate, trend
 from ostrom.data.rundata import RunData, run_data
-from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.memory_curse.played import DISCOUNT, WINDOW, played
 from ostrom.replications.memory_curse.regimes import regimes
 from ostrom.replications.memory_curse.results import companies, penalties
@@ -63,24 +62,6 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
         },
     ) as data:
         yield data
-
-
-@contextmanager
-def model_run(folder: Path, **changes: Any) -> Iterator[RunData]:
-    """Defects when it is asked for reasons, cooperates otherwise."""
-    register("thinker", lambda request: "[A1]" if "reasons" in request.messages[-1].content else "[A0]")
-    try:
-        with run_of(
-            folder,
-            types={"m": {"model": "scripted/thinker"}},
-            agent={"memory": {"name": "window", "k": 2}, "constrain": "never"},
-            mechanism={"name": "repetition", "rounds": 2},
-            seeds=2,
-            **changes,
-        ) as data:
-            yield data
-    finally:
-        unregister("thinker")
 
 
 def theory(agent: str, length: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -145,7 +126,6 @@ def near(found: Estimate | None, expected: float) -> bool:
     return expected in found
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_cooperation_and_rewards_are_those_of_theory(sweep: RunData) -> None:
     weights = DISCOUNT ** np.arange(ROUNDS)
@@ -223,21 +203,6 @@ def test_without_a_difference_between_the_styles_there_is_no_penalty(sweep: RunD
     assert {p.agent for p in found} == {"wsls", "grim", "random"}
     assert {(p.length, p.matches, p.cost.n) for p in found} == {(ROUNDS, 2 * SEEDS, SEEDS)}
     assert sum(near(p.cost, 0.0) for p in found) >= 2
-
-
-def test_a_penalty_is_taken_at_the_longest_common_length(tmp_path: Path) -> None:
-    def cell(style: str, length: int) -> dict[str, Any]:
-        return {"agent.style": style, "agent.memory.k": length}
-
-    levels = {
-        "a": cell("direct", 2),
-        "b": cell("reasoned", 2),
-        "c": cell("direct", 9),
-        "d": cell("reasoned", 7),
-    }
-    with model_run(tmp_path, vary={"cell": levels}) as data:
-        (found,) = penalties(data)
-    assert (found.length, found.matches) == (2, 4) and found.cost.value == 1.0
 
 
 def test_the_gap_between_forgiver_and_grudge_holder_is_that_of_theory(tmp_path: Path) -> None:

@@ -115,63 +115,6 @@ def test_panels_say_why_they_have_nothing_to_show(tmp_path: Path, name: str) -> 
     assert drawn.notes and not drawn.figures and not drawn.tables
 
 
-def by_goal(request: Request) -> str:
-    """Green unless the prompt names an equilibrium: in the paper's arms that is so where payoffs are visible."""
-    text = "\n".join(message.content for message in request.messages)
-    found = re.search(r'"action", one of (.*?), and "rationale"', text)
-    assert found is not None
-    grey = "Identify a Nash equilibrium" in text
-    wanted = {a.key for role in shipped_cast("commons").roles for a in role.actions if a.green != grey}
-    action = next(o for o in re.findall(r'"(\w+)"', found.group(1)) if o in wanted)
-    return orjson.dumps({"action": action, "rationale": "Strategy."}).decode()
-
-
-TWO = "vary.scenario={set: game, to: {from: scenarios, family: commons, names: [debt_crisis, water_crisis]}}"
-
-
-@pytest.fixture(scope="module")
-def crossed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
-    """The preset that crosses the instruction with persona and payoffs."""
-    runs = tmp_path_factory.mktemp("runs")
-    register("by-goal", by_goal)
-    changes = [TWO, "seeds=1"]
-    try:
-        play(
-            load_study("personas", preset="instruction", models=["scripted/by-goal"], changes=changes),
-            name="p",
-            runs=runs,
-        )
-    finally:
-        unregister("by-goal")
-    with open_run("p", runs) as run:
-        made = run_data(run.rows, run.folder.path, run.manifest)
-    yield made
-    made.close()
-
-
-def pooled(data: RunData, chart: dict[str, Any]) -> list[str]:
-    """What a chart says about levels that it pools."""
-    return [note for note in draw(data, chart).notes if "pools" in note]
-
-
-def test_charts_say_truly_what_they_pool(data: RunData, crossed: RunData) -> None:
-    chart = {"chart": "dots", "measure": "nash_rate", "y": ["agent", "condition"]}
-    # Instruction, names and meanings follow from persona and payoffs in the paper's four arms.
-    assert pooled(data, chart)[0] == "Every estimate pools all levels of scenario."
-    by_persona = {**chart, "y": "persona"}
-    assert pooled(data, by_persona) == [
-        "Every estimate pools all levels of payoffs and scenario.",
-        "Every estimate pools some levels of instruction.",
-    ]
-    one_level = {**by_persona, "where": {"payoffs": "visible"}}
-    assert pooled(crossed, one_level) == [
-        "Every estimate pools all levels of scenario.", "Every estimate pools some levels of instruction."
-    ]  # fmt: skip
-    # Three of the eight scenarios are economic: every estimate pools some, none pools all.
-    of_class = {**chart, "where": {"scenario_class": "economic"}}
-    assert pooled(data, of_class)[0] == "Every estimate pools some levels of scenario."
-
-
 def test_table_7_has_one_scenario_of_each_type(data: RunData) -> None:
     (one,) = [e for e in exhibits_of("personas") if e.name == "Table 7"]
     examples = rows(draw(data, one.panels[0]), "personas_examples")

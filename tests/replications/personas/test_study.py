@@ -12,8 +12,6 @@ import numpy as np
 import orjson
 import pytest
 from tests.replications.personas.theory import (
-    always_green_rate,
-    chance_of_nash,
     published_counts,
     published_models,
     published_personas,
@@ -34,7 +32,6 @@ from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.personas.effects import effects_of_counts
 from ostrom.replications.personas.profiles import Played, played
-from ostrom.replications.personas.rates import rates
 from ostrom.replications.personas.reference import (
     disputed,
 )
@@ -286,57 +283,6 @@ def profiles(tmp_path: Path, study: Mapping[str, Any]) -> list[Played]:
         return played(run.rows.decisions(), lambda match: run.plan.unit(match).game)
 
 
-def theory_study(
-    strategy: Any, classes: list[str], seeds: int = 1, family: str = "commons"
-) -> dict[str, Any]:
-    return {
-        "name": "theory",
-        "game": "scenario:commons/debt_crisis",
-        "types": {"script": {"strategy": strategy}},
-        "vary": {
-            "scenario": {"set": "game", "to": {"from": "scenarios", "family": family, "classes": classes}},
-            "persona": {"yes": {"agent.memory": "full"}},
-            "payoffs": {"hidden": {"agent.memory": "full"}},
-        },
-        "seeds": seeds,
-    }
-
-
-@pytest.mark.parametrize(("kind", "belief"), [("economic", [0, 1]), ("environmental", [1, 0])])
-@pytest.mark.parametrize("family", families())
-def test_best_replies_to_the_canonical_profile_are_all_equilibria(
-    tmp_path: Path, family: str, kind: str, belief: list[int]
-) -> None:
-    strategy = {"name": "best_response", "belief": [belief] * (len(shipped_cast(family).roles) - 1)}
-    found = profiles(tmp_path, theory_study(strategy, [kind], family=family))
-    assert found and all(p.nash and max(p.regrets) == 0 and p.distance == 0 for p in found)
-    (rate,) = rates(found, types=["all"])
-    assert rate.share == 1.0
-    assert all(p.tragedy if kind == "economic" else p.green for p in found)
-
-
-def test_always_green_players_score_what_theory_gives(tmp_path: Path) -> None:
-    classes = ["economic", "environmental", "mixed"]
-    found = profiles(tmp_path, theory_study("cooperator", classes))
-    games = {n: shipped_scenario("commons", n) for n in scenarios("commons")}
-    by_type = {rate.scenario_type: rate for rate in rates(found)}
-    for kind in classes:
-        of_kind = [s.game() for s in games.values() if s.scenario_class == kind]
-        assert by_type[kind].share == always_green_rate(of_kind)
-    assert (by_type["all"].successes, by_type["all"].n) == (41, 53)
-    assert by_type["economic"].share == 0 and by_type["environmental"].share == 1
-
-
-@pytest.mark.slow
-def test_random_players_match_the_closed_form(tmp_path: Path) -> None:
-    found = profiles(tmp_path, theory_study("random", ["economic", "environmental"], seeds=12))
-    names = [p.scenario for p in found]
-    expected = sum(chance_of_nash(build_game(f"scenario:commons/{n}")) for n in names) / len(names)
-    (rate,) = rates(found, types=["all"])
-    assert rate.n == 53 * 12 and rate.estimate is not None and rate.estimate.n == 53
-    assert expected in rate.estimate
-
-
 GREEN = {
     action.key
     for family in families()
@@ -369,27 +315,6 @@ def speaking() -> Iterator[None]:
     yield
     for name in ("green", "grey", "mute"):
         unregister(name)
-
-
-@pytest.mark.usefixtures("speaking")
-@pytest.mark.parametrize("policy", ["skip-match", "uniform", "default:POLLUTE"])
-def test_answers_without_an_action_fall_to_the_policy(tmp_path: Path, policy: str) -> None:
-    changes = ["agent.model=scripted/mute", f"invalid.policy={policy}", "invalid.retries=1"]
-    data = {
-        "name": "p", "game": "scenario:commons/debt_crisis",
-        "agent": {"answer": "explained", "style": "direct", "framing": {"labels": "actions"}},
-        "seats": {s: {"model": None, "strategy": "cooperator"} for s in (2, 3, 4)},
-    }  # fmt: skip
-    play(load_study(data, changes=changes), name="p", runs=tmp_path)
-    with open_run("p", tmp_path) as run:
-        rows = [row for row in run.rows.decisions() if row["player"] == 1]
-        states = {row["state"] for row in run.rows.matches()}
-    if policy == "skip-match":
-        assert states == {"skipped"}
-        return
-    (row,) = rows
-    assert row["invalid"] and row["action"] in ("CLEAN", "POLLUTE") and row["complaints"] == 2
-    assert policy == "uniform" or row["action"] == "POLLUTE"
 
 
 @pytest.mark.usefixtures("speaking")

@@ -74,53 +74,6 @@ def test_a_pair_that_names_nobody_is_refused(pair: Any) -> None:
         panel_of({"name": "strips", "pair": pair})
 
 
-def test_pairs_show_who_defected_against_whom(played: Played) -> None:
-    drawn = draw(played(**TOURNAMENT), "games_pairs")
-    assert names_of(drawn) == ["games_pairs_defection", "games_pairs_score"]
-    pairs = {(r["player1"], r["player2"]): r for r in rows_of(drawn.tables[0])}
-    assert len(pairs) == 9
-    # Tit for tat is exploited once by a defector: C D D D against D D D D.
-    assert pairs["echo", "hard"]["defection1"] == 0.75 and pairs["hard", "echo"]["defection1"] == 1
-    assert pairs["kind", "hard"]["score1"] == 0 and pairs["hard", "kind"]["score1"] == 10
-    assert pairs["echo", "kind"]["score1"] == 8
-
-
-def test_the_last_round_is_held_against_those_before(played: Played) -> None:
-    data = played(**{**TOURNAMENT, "types": {"once": "defect_once", "turn": "alternator"}})
-    drops = {
-        r["agent"]: r for r in rows_of(draw(data, declared("pd-tournament", "cooperation_at_end")).tables[0])
-    }
-    # D C C C: two thirds before, 1 in the last; C D C D: two thirds before, 0 in the last.
-    assert drops["once"]["difference"] == pytest.approx(2 / 3 - 1)
-    assert drops["turn"]["difference"] == pytest.approx(2 / 3) and drops["turn"]["interval"] == "exact"
-    way = draw(data, declared("pd-tournament", "cooperation_to_go"))
-    rows = {(r["agent"], r["rounds_to_go"]): r["cooperation_to_go"] for r in rows_of(way.tables[0])}
-    assert rows["once", 3] == 0 and rows["once", 0] == 1 and rows["turn", 0] == 0
-    assert len(way.figures) == 1
-
-
-def test_predictions_show_accuracy_and_the_first_right_round(played: Played) -> None:
-    study = {
-        **TOURNAMENT,
-        "types": {"kind": "cooperator", "turn": "alternator"},
-        "mechanism": {"name": "repetition", "rounds": 4, "predict": "players"},
-    }
-    data = played(**study)
-    curve = draw(data, declared("bos-tournament", "prediction_settled"))
-    settled = {(r["agent"], r["round"]): r["prediction_settled"] for r in rows_of(curve.tables[0])}
-    # Of three matches two are with an alternator, whom nobody gets right in the end.
-    assert [settled["kind", n] for n in (1, 4)] == [pytest.approx(1 / 3)] * 2
-    drawn = draw(data, "games_predictions")
-    rows = {(r["predicted by"], r["predicted"]): r for r in rows_of(drawn.tables[0])}
-    assert set(rows) == {(a, b) for a in ("kind", "turn") for b in ("kind", "turn")}
-    # Scripts expect cooperation first and then a repetition: right about a cooperator from the start, and
-    # about an alternator only once.
-    sure, fooled = rows["turn", "kind"], rows["kind", "turn"]
-    assert (sure["median first right round"], sure["never"], sure["accuracy"]) == (1, 0, 1)
-    assert (fooled["median first right round"], fooled["never"], fooled["accuracy"]) == (None, 2, 0.25)
-    assert (rows["turn", "turn"]["matches"], rows["turn", "turn"]["series"]) == (1, 2)
-
-
 def test_wordings_are_the_factors_that_set_framings_alone() -> None:
     study = load_study("framing-robustness", preset="wide").model_dump(mode="json")
     assert wordings(study) == ["labels", "units", "story", "order", "goal", "outcomes", "hint"]

@@ -10,16 +10,13 @@ from typing import Any
 
 import pytest
 
-from ostrom.analysis.estimate import estimate
-from ostrom.data.rundata import run_data
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports.declared import panel_of
 from ostrom.studies.files import presets_of
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import open_run, play
+from ostrom.studies.run import play
 from ostrom.studies.sources.ordinal_2x2 import build
 
 STUDIES = (
@@ -63,20 +60,6 @@ def test_every_study_has_the_three_presets_and_they_resolve(name: str) -> None:
 def test_every_study_plays_its_smoke_preset_to_the_end(name: str, tmp_path: Path) -> None:
     result = play(load_study(name, preset="smoke", models=["scripted/first"]), runs=tmp_path)
     assert result.complete and result.tally.done == result.tally.matches and result.tally.invalid == 0
-
-
-@pytest.mark.parametrize(("order", "warned"), [("shuffled", True), ("given", False)])
-def test_who_takes_whatever_is_named_first_is_warned_of(order: str, warned: bool, tmp_path: Path) -> None:
-    study = load_study(
-        "hints", models=["scripted/first"], changes=[f"agent.framing.order={order}", "agent.constrain=never"]
-    )
-    play(study, runs=tmp_path)
-    with open_run("hints", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        notes = panel_of("readings").draw(data).notes
-        (share,) = estimate(data, "first_option", ["agent"])
-    assert share.value == 1.0 and share.key["agent"] == "scripted/first"
-    said = "scripted/first: 100 % of 30 actions are the option that was named first"
-    assert any(note.startswith(said) for note in notes) is warned
 
 
 def test_the_144_games_are_played_by_all_ordered_pairs_and_carry_their_family() -> None:
@@ -141,13 +124,6 @@ def test_the_papers_tournaments_have_its_cast_alone() -> None:
     assert {*cast_of("bos-tournament", "paper", a, b, changes=other)} == {*scripts, a, b, f"{b} SCoT"}
 
 
-@pytest.mark.parametrize("name", ["pd-tournament", "bos-tournament"])
-def test_wide_tournaments_have_every_model_with_social_prompting(name: str) -> None:
-    wide = cast_of(name, "wide", "scripted/a", "scripted/b")
-    assert {n for n, style in wide.items() if style == "social"} == {"scripted/a SCoT", "scripted/b SCoT"}
-    assert {*cast_of(name, "paper", "scripted/a")} < {*wide}
-
-
 @pytest.mark.parametrize("of", ["second", "[scripted/c]", "3"])
 def test_a_variant_of_nobody_who_plays_is_refused(of: str) -> None:
     said = r"variants\.SCoT\.of: must be 'first' or models that are named \(allowed: scripted/a\)"
@@ -169,10 +145,3 @@ def test_the_papers_observer_watches_the_alternating_script_in_seat_2() -> None:
         ("players", ["scripted/first", "alternate"], None),
         ("observer", ["scripted/first", "alternate", "scripted/first"], 2),
     ]
-
-
-def test_a_preset_may_leave_types_out() -> None:
-    assert len(StudyPlan(load_study("horizon", preset="smoke")).unit(0).players) == 2
-    assert {p.name for u in StudyPlan(load_study("horizon", preset="smoke")).units() for p in u.players} == {
-        "tit_for_tat"
-    }

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.replications.killing import calm_and_killed
 
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.comparing import compare_run
@@ -15,7 +14,6 @@ from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
-from ostrom.testing.small_run import tables
 
 
 def giver(request: Request) -> str:
@@ -72,25 +70,3 @@ def test_a_run_of_trust_under_its_own_name_is_compared_and_people_are_named(tmp_
     assert [(_row(line, [0], {})[3], _row(line, [0], {})[4]) for line in found.lines] == [
         ("People", "0.5"), ("People", "0.37"),
     ]  # fmt: skip
-
-
-PLAY = """
-import asyncio, sys
-from ostrom.models.providers.scripted import register
-from ostrom.studies.load import load_study
-from ostrom.studies.run import play
-
-async def reply(request):
-    await asyncio.sleep(0.001)
-    return "[accept]" if "[accept]" in request.messages[-1].content else "[30]"
-
-register("slow", reply)
-study = load_study("sharing", preset="small", models=["scripted/slow"], changes=["agent.constrain=never"])
-sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
-"""
-
-
-@pytest.mark.slow
-def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
-    calm, killed = calm_and_killed(PLAY, tmp_path, kills=1, growth=30_000)
-    assert tables(calm, tmp_path / "one") == tables(killed, tmp_path / "two")
