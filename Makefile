@@ -73,8 +73,9 @@ format: $(DEV_READY) ## format the code
 	$(BIN)/ruff check --fix src tests benchmarks chaos tools
 	$(BIN)/ruff format src tests benchmarks chaos tools
 
-golden: $(DEV_READY) ## write the golden transcripts anew; review the difference
-	OSTROM_GOLDEN=write $(BIN)/python -m pytest tests -k golden
+golden: $(DEV_READY) ## write the golden outputs and transcripts anew; read the difference (GOLDEN='-k estimate': some outputs)
+	OSTROM_GOLDEN=write $(PYTEST) tests/golden $(if $(GOLDEN),,tests/mechanisms/test_golden.py tests/framing/test_golden.py \
+	  tests/replications/test_golden_tables.py) --snapshot-update $(GOLDEN)
 
 chaos: $(DEV_READY) ## break everything that can break: kills, faults, full disks, damage, a million odd inputs (SEED=1: other ones)
 	$(BIN)/python -m chaos --seed $(SEED)
