@@ -647,3 +647,13 @@ def test_a_stop_refuses_what_was_not_sent(ledger: Bench) -> None:
     wave = Wave(ledger, desk)
     found = ledger.run(wave.ask("a", "b", then=wave.scheduler.stop))
     assert [str(error) for error in found] == ["stopped", "stopped"] and desk.sent == []
+
+
+def test_a_stop_leaves_a_batch_under_way_to_its_service(ledger: Bench) -> None:
+    desk = Desk()
+    ledger.tell(ledger.plan("m", [key(1)]), "created", id="b1")
+    desk.says["retrieve"] = [GOING] * 1000
+    wave = Wave(ledger, desk, first=0.001, longest=0.001)
+    (error,) = ledger.run(wave.ask("a", then=wave.scheduler.stop))
+    assert str(error) == "stopped" and wave.tally.batches_left == 1 and desk.sent == []
+    assert ledger.batches[1].state == "in_progress"

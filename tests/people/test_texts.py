@@ -14,10 +14,12 @@ from tests.people.served import served, small_study
 from ostrom.ground.errors import StudyError
 from ostrom.people.claims import Values, contradictions, fill, shared
 from ostrom.people.markdown import render
+from ostrom.people.pictures import LARGEST
 from ostrom.people.plan import PeoplePlan
 from ostrom.studies.resolve import resolve
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 
 def study(debrief: str = "# End", instructions: str = "Hello.", **more: Any) -> dict[str, Any]:
@@ -217,3 +219,23 @@ def test_a_picture_is_served_with_headers_that_keep_it_a_picture(tmp_path: Path)
             other.request("GET", path)
             assert other.status == 404
         connection.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "pictures", "said"),
+    [
+        ("![](images/a.png)", {"a.png": PNG}, "needs a description"),
+        ("![a board](images/b.png)", {"a.png": PNG}, "there is no such picture"),
+        ("![a board](images/a.png)", {"a.png": SVG}, "is no image/png by its content"),
+        ("![a board](images/a.jpg)", {"a.jpg": PNG}, "is no image/jpeg by its content"),
+        ("![a board](images/a.svg)", {"a.svg": SVG}, "a picture is a file beside the texts"),
+        ("![a board](../../a.png)", {}, "in or below the folder"),
+        ("![a board](https://x.example/a.png)", {}, "in or below the folder"),
+        ("![a board](images/a.png)", {"a.png": PNG + b"0" * LARGEST}, "no plain file of at most"),
+        ("![a board](images)", {}, "a picture is a file beside the texts"),
+    ],
+)
+def test_a_picture_is_checked(tmp_path: Path, line: str, pictures: dict[str, bytes], said: str) -> None:
+    with pytest.raises(StudyError, match=said) as caught:
+        resolve(file_of(tmp_path, line, pictures))
+    assert "instructions.md" in str(caught.value) and "\n" not in str(caught.value)

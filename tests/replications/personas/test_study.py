@@ -24,6 +24,7 @@ from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import Game, build_game
 from ostrom.games.equilibria import best_responses
 from ostrom.games.scenarios import families, scenarios, shipped_cast, shipped_scenario
+from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import View
@@ -384,3 +385,16 @@ def test_the_anchors_of_the_paper() -> None:
     )
     rate = {m: c["no", "visible"][0] / c["no", "visible"][1] for m, c in economic.items()}
     assert (rate["Qwen-7B"], rate["Qwen-32B"]) == (0.65, 0.90)
+
+
+@pytest.mark.parametrize("presentation", PRESENTATIONS)
+def test_any_number_of_roles_and_actions_can_be_shown(presentation: str) -> None:
+    rng = np.random.default_rng(5)
+    for shape in [(2, 2), (3, 2, 4), (2, 3, 2, 2, 2)]:
+        payoffs = rng.integers(-900, 900, size=(*shape, len(shape))) / 8 + 1e-7
+        actions = tuple(tuple(f"S{s}X{a}" for a in range(n)) for s, n in enumerate(shape))
+        game = TensorGame("many", actions, payoffs)
+        for seat in range(len(shape)):
+            names = [f"Player {s + 1}" for s in range(len(shape)) if s != seat]
+            text = prompt(game, seat, Framing(labels="actions", payoffs=presentation))
+            assert shown(text, presentation, names, game, seat) == scored(game, seat)

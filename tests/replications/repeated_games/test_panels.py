@@ -121,3 +121,25 @@ def test_maps_show_defection_only_where_all_pairs_can_cooperate() -> None:
     assert _shown({("a", "b"): dilemma}) == ("defection", "score")
     assert _shown({("a", "b"): dilemma, ("a", "c"): other}) == ("coordination", "favourite", "score")
     assert _shown({("a", "c"): {"score1": other["score1"]}}) == ("score",)
+
+
+def test_predictions_show_accuracy_and_the_first_right_round(played: Played) -> None:
+    study = {
+        **TOURNAMENT,
+        "types": {"kind": "cooperator", "turn": "alternator"},
+        "mechanism": {"name": "repetition", "rounds": 4, "predict": "players"},
+    }
+    data = played(**study)
+    curve = draw(data, declared("bos-tournament", "prediction_settled"))
+    settled = {(r["agent"], r["round"]): r["prediction_settled"] for r in rows_of(curve.tables[0])}
+    # Of three matches two are with an alternator, whom nobody gets right in the end.
+    assert [settled["kind", n] for n in (1, 4)] == [pytest.approx(1 / 3)] * 2
+    drawn = draw(data, "games_predictions")
+    rows = {(r["predicted by"], r["predicted"]): r for r in rows_of(drawn.tables[0])}
+    assert set(rows) == {(a, b) for a in ("kind", "turn") for b in ("kind", "turn")}
+    # Scripts expect cooperation first and then a repetition: right about a cooperator from the start, and
+    # about an alternator only once.
+    sure, fooled = rows["turn", "kind"], rows["kind", "turn"]
+    assert (sure["median first right round"], sure["never"], sure["accuracy"]) == (1, 0, 1)
+    assert (fooled["median first right round"], fooled["never"], fooled["accuracy"]) == (None, 2, 0.25)
+    assert (rows["turn", "turn"]["matches"], rows["turn", "turn"]["series"]) == (1, 2)
