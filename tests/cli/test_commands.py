@@ -116,35 +116,6 @@ def test_a_journal_without_its_manifest_is_not_taken_for_another_study(
             assert refused.stderr.count("\n") == 1 and "holds a journal but no run.json" in refused.stderr
 
 
-@pytest.mark.slow
-def test_prompts_can_be_replaced_by_files_of_ones_own(tmp_path: Path, ostrom: Command) -> None:
-    mine = tmp_path / "mine" / "goals"
-    mine.mkdir(parents=True)
-    (mine / "total.txt").write_text("Win a paper crown.\n")
-    with LoopbackServer() as server:
-        arguments = ("run", "memory", "--preset", "smoke", "--model", server.model, "--limit", "1")
-        done = ostrom(*arguments, "--prompts", "mine")
-        assert done.returncode == 1, done.stderr
-        assert all("Win a paper crown." in str(body) for body in server.bodies())
-        refused = ostrom(*arguments)
-        assert refused.returncode == 1 and "its prompts were other ones" in refused.stderr
-
-
-def test_play_seats_a_person(ostrom: Command) -> None:
-    done = ostrom(
-        "play", "prisoners_dilemma", "--against", "tit_for_tat", "--rounds", "3", input="A1\nwhat\n2\n[a0]\n"
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Not valid" in done.stderr
-    assert "reasons" not in done.stderr, "nobody has to write an essay to play"
-    rows = [line.split("│")[1:-1] for line in done.stdout.splitlines() if line.startswith("│")]
-    assert [[c.strip() for c in row] for row in rows[:3]] == [
-        ["1", "defect", "5", "cooperate", "0"],
-        ["2", "defect", "1", "defect", "1"],
-        ["3", "cooperate", "0", "defect", "5"],
-    ]
-
-
 @pytest.mark.parametrize(
     ("shipped", "kind", "taken"),
     [

@@ -168,23 +168,6 @@ def test_play_asks_on_stderr_so_that_json_is_alone(ostrom: Call) -> None:
     assert done.err.count("] > ") == 2
 
 
-def test_play_shows_the_question_of_every_stage_and_a_finished_round_once(ostrom: Call) -> None:
-    keys = "reject\n40\n" * 6
-    done = ostrom(
-        "play", "alternating_offers", "--against", "random", "--rounds", "2", "--seat", "2", keys=keys
-    )
-    assert done.code == 0, done.err
-    asked = done.err.split("> ")[:-1]
-    for number, text in enumerate(asked):
-        wanted = "How many of them do you offer?" if number % 2 else "Do you accept or reject it?"
-        assert wanted in text and ("any whole number" if number % 2 else "[accept] or [reject]") in text
-    assert sum(text.count("Round 1: ") for text in asked) == 1, "a round that is over is told once"
-    heads = next(line for line in done.out.splitlines() if "round" in line)
-    assert [head.strip() for head in heads.split("┃")[1:-1]] == [
-        "round", "random: offer", "random: reply", "points", "you: reply", "you: offer", "points",
-    ]  # fmt: skip
-
-
 def test_designs_are_no_matches(ostrom: Call, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
         "name: own\ngame: prisoners_dilemma\nmechanism: mediation\ntypes: {a: tit_for_tat, b: grim}\n"

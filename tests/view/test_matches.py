@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.datastructures import QueryParams
@@ -15,7 +14,7 @@ from tests.view.viewed import Viewed, viewed
 from ostrom.ground.errors import UsageError
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.view import matches, runs
-from ostrom.view.matches import active_of, filters_of
+from ostrom.view.matches import filters_of
 from ostrom.view.shelf import Shelf
 
 
@@ -144,23 +143,3 @@ def test_filters_are_read_from_the_address() -> None:
     for text in ("x", "nan", "inf"):
         with pytest.raises(UsageError, match=rf"min\.score={text}: must be a number"):
             filters_of(QueryParams(f"min.score={text}"))
-
-
-@pytest.mark.parametrize(
-    ("address", "active"),
-    [
-        ("sort=score&desc=1&after=x&state=", []),
-        ("state=done", [("state", "done", ["state"])]),
-        ("level.dose=3", [("dose", "3", ["level.dose"])]),
-        ("min.score=1", [("score", "at least 1", ["min.score"])]),
-        ("max.score=1", [("score", "at most 1", ["max.score"])]),
-        ("retries=1", [("unread replies", "some", ["retries"])]),
-        ("errors=1", [("failed calls", "some", ["errors"])]),
-        ("bound=usd&low=1&high=2", [("usd", "1 to 2", ["bound", "low", "high"])]),
-        ("bound=usd&low=1", [("usd", "1 to …", ["bound", "low", "high"])]),
-        ("bound=usd&high=2", [("usd", "… to 2", ["bound", "low", "high"])]),
-        ("bound=usd", []),
-    ],
-)
-def test_active_filters_say_what_they_leave_and_how_they_are_undone(address: str, active: list[Any]) -> None:
-    assert active_of(QueryParams(address)) == active

@@ -8,10 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-from markupsafe import escape
 from tests.view.runs import talk
 from tests.view.viewed import Viewed, viewed
 
@@ -19,8 +17,6 @@ from ostrom.data.rundata import kept_result, run_data
 from ostrom.engine.folder import Folder
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.people.pilot import Crowd, pilot, pilot_agent
-from ostrom.reports.answers import answers
-from ostrom.reports.card import findings
 from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run
 from ostrom.view.match import groups
@@ -123,30 +119,6 @@ def test_the_list_of_runs_is_searched_and_sorted(server: Viewed) -> None:
     assert "No run fits" in server.page("/?q=%3Cscript%3E") and "<script>" not in server.page(
         "/?q=%3Cscript%3E"
     )
-
-
-@pytest.mark.slow
-def test_the_list_shows_the_question_and_the_result_that_was_computed_last(tmp_path: Path) -> None:
-    told: dict[str, Any] = {"title": "Long talks", "about": "They talk. Do longer talks help? They may."}
-    folder = talk(tmp_path, name="asked", seeds=2, **told)
-    talk(tmp_path, name="other")
-    with viewed(tmp_path) as server:
-        page = server.page("/")
-        assert "Do longer talks help?" in page and "Long talks" not in page
-        assert page.count('<td data-cell="result" data-label="Main result" class="wrap nil">–</td>') == 2
-        assert not (folder / "tables.json").exists()  # a list computes nothing
-        with open_run(folder) as run, run_data(run.rows, folder, run.manifest) as data:
-            found = answers(data)
-            assert found is not None and findings(data)
-        first = found.lines[0]
-        assert found.brief == f"{first.word}: Cooperation, {first.what} {first.value}"
-        shown = str(escape(found.brief))
-        wait_for(lambda: shown in server.page("/"))
-        assert "asked" in server.page("/?q=longer+rounds") and shown in server.page("/?q=longer+rounds")
-        # Of a journal that has grown since, the old result is not shown.
-        with closing(sqlite3.connect(folder / "journal.db")) as journal, journal:
-            journal.execute("UPDATE meta SET value = value + 1 WHERE key = 'entries'")
-        wait_for(lambda: shown not in server.page("/"))
 
 
 @pytest.mark.slow

@@ -92,30 +92,6 @@ def test_prompts_in_our_words(call: Call) -> None:
         assert "Think of the lake." in str(server.bodies())
 
 
-@pytest.mark.slow
-def test_a_replication(call: Call, tmp_path: Path) -> None:
-    assert call("new", "replication", "newest-paper").code == 0
-    package = Path("newest-paper")
-    files = {
-        str(p.relative_to(package)): p.read_text() for p in package.rglob("newest_paper/**/*") if p.is_file()
-    }
-    points = "[ostrom.replications]\nnewest_paper = newest_paper\n"
-    assert 'newest_paper = "newest_paper"' in (package / "pyproject.toml").read_text()
-    site = install(tmp_path / "site", "newest", files, points)
-    sys.path.insert(0, str(site))
-    refresh()
-    try:
-        assert "newest" in call("list", "replications").out
-        assert call("validate", "newest-paper-main").code == 0 and call("run", "newest-paper-main").code == 0
-        assert "cooperation" in call("compare", "newest-paper-main").out
-        with LoopbackServer() as server:
-            done = call("replicate", "newest-paper", "--preset", "smoke", "--model", server.model, "--json")
-        assert done.code == 0 and "more often than not" in done.out, done.err
-    finally:
-        sys.path.remove(str(site))
-        refresh()
-
-
 @pytest.mark.parametrize("kind", [*KINDS, "prompts"])
 def test_nothing_is_overwritten(call: Call, kind: str) -> None:
     assert call("new", kind, "one").code == 0
