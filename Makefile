@@ -136,6 +136,9 @@ interop: $(DEV_READY) ## read our exports and play our studies with the real pac
 	  "$$venv/bin/python" $(INSTALL) -e . "$$package" || exit 1; \
 	done
 	OSTROM_ENVIRONMENTS="$(CURDIR)/$(ENVIRONMENTS)" $(BIN)/python -m pytest tests/features/environments -rs
+	test -x $(ENVIRONMENTS)/lm-eval/bin/python || $(PYTHON) -m venv $(ENVIRONMENTS)/lm-eval
+	$(ENVIRONMENTS)/lm-eval/bin/python $(INSTALL) 'lm-eval[api]>=0.4.9,<0.5'
+	PATH="$(CURDIR)/$(ENVIRONMENTS)/lm-eval/bin:$$PATH" $(BIN)/python -m pytest tests/probe/test_lm_eval.py -rs
 
 mutants: $(DEV_READY) ## change the engine, models, answers and statistics in many places and list what no test notices
 	$(BIN)/python -m tools.mutants $(MUTANTS)

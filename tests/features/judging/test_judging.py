@@ -10,6 +10,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.batch_server import BatchServer
 
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget
@@ -43,7 +44,6 @@ from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.run import Run, open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.testing.replies import openai_document
-from ostrom.testing.server import LoopbackServer
 
 QUICK = PlayOptions(retry=RetryPolicy(tries=2, first=0.001, longest=0.01), ask_again=True)
 LONG = "I have thought about this for a while and considered what each of us would get out of it in the end. "
@@ -281,7 +281,7 @@ def test_a_budget_in_tokens_holds_for_a_judge_that_reports_none_over_sessions(
         return {**openai_document(body, said), "usage": None}
 
     how = PlayOptions(retry=QUICK.retry, batch=batch, polling=PollingPolicy(first=0.01, longest=0.05))
-    with LoopbackServer(unreported) as server, played(tmp_path, kind="scripted/kind") as run:
+    with BatchServer(unreported) as server, played(tmp_path, kind="scripted/kind") as run:
         judges, tokens = judges_of(server.model), 12_000
         for _ in range(2):
             result, rows, _ = judged(run, *judges, options=how, budget=Budget(tokens=tokens))
