@@ -68,25 +68,6 @@ def test_faults_and_kills_change_neither_tables_nor_bill(wire: str) -> None:
     assert found.verdict == "held", found
 
 
-@pytest.mark.slow
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("kind", ["reset_after", "html"])
-def test_a_lost_answer_is_not_a_lost_batch(
-    kind: str, service: Service, small: Small, runs: Path, wire: str
-) -> None:
-    service.begin_faults(Plan(0.3, seed=4, lag=0.1, kinds=(kind,)))
-    assert play(study_of(small, wire), runs=runs, options=options()).complete
-    assert billed_once(service, runs / "small")
-    assert service.store.draws.met[f"exchange {kind}"]
-
-
-@pytest.mark.slow
-def test_a_server_that_never_answers_is_asked_again(service: Service, small: Small, runs: Path) -> None:
-    service.begin_faults(Plan(0.15, seed=4, hang=60, kinds=("hang",)))
-    assert play(study_of(small, "openai", timeout=1), runs=runs, options=options()).complete
-    assert billed_once(service, runs / "small") and service.store.draws.met["exchange hang"]
-
-
 def left_behind(service: Service, study: StudyFile, runs: Path) -> Result:
     """Play until the first batch is made, and stop."""
     service.begin_faults(Plan(seconds=0.3))

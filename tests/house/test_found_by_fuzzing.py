@@ -12,17 +12,12 @@ from ostrom.features.importing.mapping import load_mapping
 from ostrom.features.importing.table import read_table
 from ostrom.games import build_game
 from ostrom.games.amounts import Amounts
-from ostrom.ground.errors import OstromError, RequestRefused, StudyError
-from ostrom.models import openai_wire
-from ostrom.models.base import Message, Request
-from ostrom.models.failures import from_status
-from ostrom.models.providers import anthropic
+from ostrom.ground.errors import OstromError, StudyError
 from ostrom.studies import checks
 from ostrom.studies.factors import set_path
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 
-ASKED = Request((Message("user", "?"),), top_logprobs=2)
 SMALL = {"name": "x", "game": "chicken", "types": {"a": "random"}}
 
 MAPPING = """game: chicken
@@ -31,34 +26,6 @@ rounds: 3
 players: {player: p, action: a, seat: s}
 actions: {C: 1, D: 2}
 """
-
-
-def nested(levels: int) -> Any:
-    """A list in a list in a list: orjson reads 1,000 levels and writes 250, and Python shows fewer than 1,000."""
-    value: Any = 1
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
-def test_alternatives_of_a_token_that_are_no_mapping_are_no_log_probabilities() -> None:
-    shapes: tuple[Any, ...] = ([5], [None], ["x"], 5, "x", {"a": 1}, [[]])
-    for odd in shapes:
-        body = json.dumps({"choices": [{"text": "J", "logprobs": {"top_logprobs": odd}}]}).encode()
-        with pytest.raises(RequestRefused, match="gives no log-probabilities"):
-            openai_wire.decode(body, ASKED, who="m")
-
-
-@pytest.mark.parametrize("levels", [260, 900])
-def test_what_is_nested_deeply_in_a_reply_is_named_and_not_shown(levels: int) -> None:
-    deep = nested(levels)
-    error = from_status(500, {}, json.dumps({"error": {"message": deep, "code": deep}}).encode(), who="m")
-    assert str(error) == "m failed (500): (nested too deeply to show)"
-    refused = {"choices": [{"message": {"content": "", "refusal": deep}}]}
-    reply = openai_wire.read(refused, Request(ASKED.messages), who="m")
-    assert reply.facts["refusal"] == "(nested too deeply to show)"
-    odd = {"content": [{"type": "text", "text": "x"}], "stop_reason": deep, "model": deep}
-    assert anthropic.read(odd, Request(ASKED.messages), who="m").finish == "other"
 
 
 @pytest.mark.parametrize("key", ["ro[unds", "mechanism:], [[2, 0]", "str", "dict", "list[any]"])

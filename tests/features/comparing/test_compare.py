@@ -27,7 +27,6 @@ from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
 GAMES = "vary.game=[{name: prisoners_dilemma, preset: memory_curse}, public_goods]"
-CELL = ("public_goods", "reasoning", "2", "", "", "cooperation_rate")
 
 
 @cache  # several tests ask the same of the same run
@@ -117,18 +116,6 @@ def test_the_doubts_of_the_tables_are_all_carried_over() -> None:
     assert len([f for f in doubted if f.cell[-1] != "paranoia_ratio"]) == len(noted)
     assert all(f.doubts for f in figures if f.cell[-1] == "paranoia_ratio")
     assert [f.value for f in figures if f.status == "uncertain"]
-
-
-@pytest.mark.slow
-def test_a_chosen_model_is_shown_with_every_printing_of_a_disputed_figure(sweep: Path) -> None:
-    made = compared(sweep, ("kind=Gemma-3-12B", "r=Llama-3.3-70B"))
-    first, second = line(made, "kind", *CELL)
-    assert {(x.value, x.spread) for x in (first, second)} == {(74.0, 3.3), (64.5, 10.2)}
-    assert all("CONFLICT" in x.doubts[0] for x in (first, second))
-    assert first.difference == pytest.approx(100 - (first.value or 0))
-    (other,) = line(made, "r", *CELL)
-    # The same number in two tables is one line that names both.
-    assert other.value == 99.8 and other.source == "Appendix Table 1, Appendix Table 10" and not other.doubts
 
 
 def test_differences_in_protocol_are_said(sweep: Path) -> None:

@@ -228,15 +228,6 @@ def test_players_without_chance_do_not_count_in_the_spread(call: Call) -> None:
 
 
 @pytest.mark.slow
-def test_few_pairs_do_not_say_how_they_go_together(call: Call) -> None:
-    few = STUDY.replace("name: s", "name: few").replace("seeds: 60", "seeds: 2")
-    Path("few.yaml").write_text(few)
-    assert call("run", "few.yaml").code == 0
-    found = told(call, "--from", "few", "--seeds", "2")
-    assert found["assumed"]["correlation"] == 0 and found["assumed"]["source"] == "run few: 4 pairs"
-
-
-@pytest.mark.slow
 def test_the_error_of_equivalence_is_at_the_margin_also_near_a_bound(call: Call) -> None:
     found = told(call, "--within", "0.2", "--baseline", "0.99", "--sd", "0.03", "--seeds", "14")
     assert found["points"][-1]["power"] > 0.9 and all(one["error"] <= 0.025 for one in found["points"])

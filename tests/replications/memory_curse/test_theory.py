@@ -13,23 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import log1p
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ostrom.analysis.estimate import Estimate, estimate, trend
+from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.data.rundata import RunData, run_data
-from ostrom.replications.memory_curse.played import DISCOUNT, WINDOW, played
+from ostrom.replications.memory_curse.played import played
 from ostrom.replications.memory_curse.regimes import regimes
-from ostrom.replications.memory_curse.results import companies, penalties
+from ostrom.replications.memory_curse.results import companies
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 
 E, ROUNDS, SEEDS = 0.1, 20, 40
-LENGTHS = (0, 1, ROUNDS)
 SAME = (1 - E) ** 2 + E**2
 """Chance that two players who intend the same also play the same."""
 
@@ -48,19 +46,6 @@ def run_of(folder: Path, **changes: Any) -> Iterator[RunData]:
     )
     play(study, runs=folder)
     with open_run(folder / "theory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        yield data
-
-
-@pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
-    with run_of(
-        tmp_path_factory.mktemp("sweep"),
-        types={"wsls": "win_stay_lose_shift", "grim": "grim", "random": "random:0.7"},
-        vary={
-            "style": {"set": "agent.style", "to": ["reasoned", "direct"]},
-            "history_length": {"set": "agent.memory.k", "to": list(LENGTHS)},
-        },
-    ) as data:
         yield data
 
 
@@ -126,25 +111,6 @@ def near(found: Estimate | None, expected: float) -> bool:
     return expected in found
 
 
-@pytest.mark.slow
-def test_cooperation_and_rewards_are_those_of_theory(sweep: RunData) -> None:
-    weights = DISCOUNT ** np.arange(ROUNDS)
-    hits = []
-    for name in ("memory_cooperation", "memory_reward", "memory_discounted_reward"):
-        for found in estimate(sweep, name, ["agent", "history_length", "style"], where=WINDOW):
-            rates, both = theory(found.key["agent"], found.key["history_length"])
-            rewards = 100 + 100 * both
-            expected = {
-                "memory_cooperation": rates.mean(),
-                "memory_reward": rewards.mean(),
-                "memory_discounted_reward": weights @ rewards / weights.sum(),
-            }
-            hits.append(near(found, float(expected[name])))
-    assert len(hits) == 54
-    # 95 % intervals hold the truth about 19 times in 20.
-    assert sum(hits) >= 0.87 * len(hits)
-
-
 def test_rewards_of_certain_play_are_exact(tmp_path: Path) -> None:
     changes = {"mechanism": {"name": "repetition", "rounds": 4, "discount": 0.5}, "seeds": 1}
     with run_of(tmp_path, types={"once": "defect_once"}, **changes) as data:
@@ -159,33 +125,6 @@ def test_rewards_of_certain_play_are_exact(tmp_path: Path) -> None:
         assert found.method == "exact" and (found.low, found.high) == (0.75, 0.75)
 
 
-@pytest.mark.slow
-def test_the_decay_slope_is_that_of_the_theoretical_rates(sweep: RunData) -> None:
-    x = np.array([log1p(n) for n in LENGTHS])
-    hits = []
-    for found in trend(sweep, "memory_cooperation", "history_length", ["agent", "style"], log="1+x"):
-        agent = found.key["agent"]
-        y = np.array([theory(agent, n)[0].mean() for n in LENGTHS])
-        expected = float(np.polyfit(x, y, 1)[0])
-        hits.append(near(found, expected))
-        if agent == "random":
-            assert abs(expected) < 1e-12
-        if agent == "grim":
-            assert found.high is not None and found.high < 0
-    assert len(hits) == 6 and sum(hits) >= 5
-
-
-@pytest.mark.slow
-def test_regimes_follow_from_the_rates(sweep: RunData) -> None:
-    found = regimes(sweep)
-    key = ("prisoners_dilemma", "direct", "grim")
-    verdict = found.by_rates[key]
-    assert verdict.printed == "cursed" and verdict.at == ROUNDS and verdict.lengths == (ROUNDS,)
-    assert verdict.margin == pytest.approx(float(theory("grim", ROUNDS)[0].mean()) - 0.95, abs=0.05)
-    assert found.decided[key] == "undecided"  # one length tells no change
-    assert found.control.startswith("6 comparisons at 95%") and "Holm" in found.control
-
-
 def test_a_regime_is_named_only_where_the_intervals_decide_it(tmp_path: Path) -> None:
     vary = {"history_length": {"set": "agent.memory.k", "to": [2, 10]}}
     types = {"kind": "cooperator", "grim": "grim", "often": "random:0.97"}
@@ -195,14 +134,6 @@ def test_a_regime_is_named_only_where_the_intervals_decide_it(tmp_path: Path) ->
         found = {key[-1]: name for key, name in regimes(data).decided.items()}
     # Deterministic players have no sampling error; two matches of a random one decide nothing.
     assert found == {"kind": "immune", "grim": "immune", "often": "undecided"}
-
-
-@pytest.mark.slow
-def test_without_a_difference_between_the_styles_there_is_no_penalty(sweep: RunData) -> None:
-    found = penalties(sweep)
-    assert {p.agent for p in found} == {"wsls", "grim", "random"}
-    assert {(p.length, p.matches, p.cost.n) for p in found} == {(ROUNDS, 2 * SEEDS, SEEDS)}
-    assert sum(near(p.cost, 0.0) for p in found) >= 2
 
 
 def test_the_gap_between_forgiver_and_grudge_holder_is_that_of_theory(tmp_path: Path) -> None:
