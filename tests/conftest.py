@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import gc
 import os
@@ -141,8 +142,4 @@ def pytest_collection_finish() -> None:
     """Leave what was collected out of the garbage collections to come: it lives as long as the process."""
     gc.collect()
     gc.freeze()
-
-
-def pytest_unconfigure() -> None:
-    """Let the last collection at exit reach it again: DuckDB's bindings report what is left as leaked."""
-    gc.unfreeze()
+    atexit.register(gc.unfreeze)  # or DuckDB's bindings find every type and function of theirs leaked at exit

@@ -174,6 +174,14 @@ def treed(runs: Path) -> None:
     rewrite(shard(runs, 2), shard={**manifest_of(shard(runs, 2))["shard"], "trees": "0" * 32})
 
 
+def spoiled(runs: Path, how: Callable[[Path], None], name: str) -> None:
+    how(shard(runs, 2) / name)
+
+
+def about(damage: Callable[..., object], *values: object) -> Callable[[Path], object]:
+    return lambda runs: damage(runs, *values)
+
+
 BROKEN: dict[str, tuple[Callable[[Path], object], str | None, str | None]] = {
     "other prompts": (
         lambda runs: rewrite(shard(runs, 2), prompts={"en/rules.txt": "0" * 32}), None,
@@ -207,18 +215,18 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str | None, str | None]] = {
     ),
     "a path with steps upwards": (lambda runs: listing(runs, f"{runs}/../runs/whole.2-of-3"), "", None),
     **{
-        f"path {path[:20]!r}": (lambda runs, path=path: listing(runs, path), "run.json: joined: ", None)
+        f"path {path[:20]!r}": (about(listing, path), "run.json: joined: ", None)
         for path in (
             "../runs/whole.2-of-3", "..", ".", "", "a/b", "whole.2-of-3/", "./whole.2-of-3", "whole.2-of-3\0",
             "x" * 5000,
         )
     },
     **{
-        f"{how.__name__} {name}": (lambda runs, how=how, name=name: how(shard(runs, 2) / name), "", "")
+        f"{how.__name__} {name}": (about(spoiled, how, name), "", "")
         for how in (linked, piped) for name in ("run.json", "journal.db", "journal.db.tally")
     },
     **{
-        f"number {number!r}": (lambda runs, number=number: numbered(runs, number), "", "run.json: shard")
+        f"number {number!r}": (about(numbered, number), "", "run.json: shard")
         for number in (0, 4, 5000, "1", None)
     },
 }  # fmt: skip
