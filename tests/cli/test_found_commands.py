@@ -13,7 +13,7 @@ import pytest
 import typer
 from tests.cli.in_process import Call, caller
 from tests.docs.test_contributing import block
-from tests.replications.fifth_paper import install
+from tests.replications.packages import install
 
 import ostrom
 from ostrom.ground.commands import GROUPED, MORE, OURS, built, command_names, commands, every_command

@@ -83,32 +83,6 @@ def test_the_tables_are_those_of_the_direct_run(small: Small, runs: Path, wire: 
         assert {call["source"] for call in run.rows.calls()} == {"batch"}
 
 
-HTTP = ("rate_limit", "server_error", "reset", "cut_body", "malformed", "wrong_schema", "overloaded")
-LINES = ("line_error", "line_missing", "line_malformed", "line_double", "line_unknown")
-WAYS = ("late_error", "failed", "expired", "cancelled")
-
-
-@pytest.mark.slow
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("kinds", [HTTP, LINES, WAYS], ids=["http", "lines", "ways"])
-def test_whatever_goes_wrong_is_mended_and_paid_for_once(
-    small: Small, runs: Path, wire: str, kinds: tuple[str, ...]
-) -> None:
-    if wire == "anthropic":
-        kinds = tuple(
-            kind for kind in kinds if kind != "failed"
-        )  # its batches are checked when they are made
-    rates = dict.fromkeys(kinds, 0.3 / len(kinds) if kinds[0] in HTTP else 0.15)
-    faults = Faults(rates if kinds[0] in HTTP else {}, retry_after="0.01")
-    with BatchServer(faults=faults, batch_faults=BatchFaults({} if faults.rates else rates)) as server:
-        study = study_for(wire, server, small, seeds=3)
-        result, direct, batched_run = both(server, study, runs)
-        assert result.complete, result.why
-        assert decisions(batched_run) == decisions(direct)
-        assert server.batches.stats()["billed"] == paid(batched_run)
-        assert len(server.fault_counts if faults.rates else server.batches.met) >= len(kinds) - 2
-
-
 def stop_when(seen: Callable[[], bool]) -> Any:
     async def watch(runner: Runner) -> None:
         while not seen():
@@ -158,7 +132,7 @@ def test_killed_at_the_moment_of_creation_it_finds_its_batch(small: Small, runs:
         file.write_text(study.model_dump_json(exclude_unset=True))
         process = subprocess.Popen([sys.executable, "-c", KILLED, str(file), str(runs)])
         server.batches.made = process.kill
-        process.wait(60)
+        process.wait(300)
         server.batches.made = lambda: None
         with open_run(runs / "small") as run:
             assert [batch.id for batch in read_batches(run.journal).values()] == [None]

@@ -31,7 +31,7 @@ def hosted(folder: Path, study: dict[str, Any], lead: Callable[[Host], Awaitable
     """Host a study without a server, and lead people through it."""
 
     async def serve(host: Host, _: Folder) -> None:
-        await asyncio.wait_for(lead(host), 60)
+        await asyncio.wait_for(lead(host), 300)
 
     host_plan(plan_of(load_study(study)), serve, name="run", runs=folder)
 

@@ -77,7 +77,11 @@ def test_a_run_names_its_packages_and_is_read_without_them(site: Path, tmp_path:
         and "unknown game" not in refused.stderr
     )
     again = ostrom(tmp_path, "resume", "relays")
-    assert again.returncode != 0 and "the package relays 1.0" in again.stderr and "unknown game" not in again.stderr
+    assert (
+        again.returncode != 0
+        and "the package relays 1.0" in again.stderr
+        and "unknown game" not in again.stderr
+    )
     reported = ostrom(tmp_path, "report", "relays", installed=site)
     assert reported.returncode == 0, reported.stderr
     page = next((tmp_path / "runs" / "relays").rglob("*.html")).read_text()

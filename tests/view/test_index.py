@@ -13,11 +13,9 @@ from ostrom.engine.entries import UNIT
 from ostrom.engine.integrity import sealed
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply, Request, Usage
-from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run
 from ostrom.view.index import RunIndex, index_path, schema_text
 from ostrom.view.index_writer import update
-from ostrom.view.listing import MatchList
 from ostrom.view.search import AROUND, MOST_TERMS, counts, excerpts, search, terms_of
 from ostrom.view.words import indexable, words_in
 
@@ -72,15 +70,6 @@ def test_an_index_grows_with_its_journal_and_can_be_stopped_at_any_moment(
         assert counts(index, [folder / "journal.db"], "trust").total == 2 * few > 0
     index_path(folder).unlink()
     assert grown == kept()
-
-
-def test_words_of_a_player_that_the_match_does_not_have_are_nobodys(tmp_path: Path) -> None:
-    folder = talk(tmp_path)
-    with closing(sqlite3.connect(folder / "journal.db")) as journal:
-        journal.execute("UPDATE calls SET player = CASE id % 2 WHEN 0 THEN -1 ELSE 7 END")
-        journal.commit()
-    with indexed(folder) as index:
-        assert {agent for (agent,) in index.connection.execute("SELECT agent FROM voices")} == {""}
 
 
 def test_calls_that_are_indexed_in_several_transactions_are_all_found(
@@ -192,26 +181,6 @@ def test_a_withdrawn_match_leaves_no_word_in_the_index(tmp_path: Path) -> None:
     assert {match for match, _, _ in hits(folder, "trust")} == before - {gone}
 
 
-class Hidden:
-    """Visits that were tests: known one by one, as a plan for people knows them."""
-
-    def __contains__(self, unit: object) -> bool:
-        return unit == 0
-
-
-def test_a_match_that_is_not_shown_is_neither_found_nor_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = talk(tmp_path)
-    indexed(folder).connection.close()
-    assert 0 in {match for match, _, _ in hits(folder, "trust", limit=100)}
-    monkeypatch.setattr(StudyPlan, "hidden", Hidden())
-    indexed(folder).connection.close()
-    assert 0 not in {match for match, _, _ in hits(folder, "trust", limit=100)}
-    with open_run(folder) as run, closing(MatchList(run)) as listed:
-        assert listed.update() and [row["match"] for row in listed.matches().rows] == list(range(1, 8))
-
-
 def test_prompts_are_found_where_their_words_came_up(tmp_path: Path) -> None:
     folder = talk(tmp_path, rounds=4)
     indexed(folder).connection.close()
@@ -272,15 +241,6 @@ def test_search_by_where_agent_cell_phrase_and_prefix(tmp_path: Path) -> None:
         assert len(seen) == len(set(seen)) == every.total
         (where, pieces), *_ = page.hits[-1].excerpts
         assert where == "reasoning" and ("trust", True) in pieces
-
-
-@pytest.mark.slow
-def test_excerpts_hold_the_words_and_little_else() -> None:
-    text = "x " * 100_000 + "they betrayed me" + " y" * 100_000
-    ((*_,),) = [excerpts(text, terms_of("betrayed"))]
-    (pieces,) = excerpts(text, terms_of('"BETRAYED me"'))
-    assert ("betrayed me", True) in pieces and sum(len(piece) for piece, _ in pieces) < 250
-    assert "".join(piece for piece, _ in pieces).strip("…") in text
 
 
 def test_a_word_right_behind_an_excerpt_has_one_of_its_own() -> None:

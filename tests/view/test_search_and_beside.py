@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from tests.view.runs import said, talk
+from tests.view.runs import talk
 from tests.view.viewed import viewed
 from typer.testing import CliRunner
 
@@ -96,43 +96,6 @@ def test_a_branch_stands_beside_its_parent_with_the_first_difference(tmp_path: P
         assert re.search(r"chose <strong>\w+</strong>(?: \(shown as \w+\))?, got <b>\d+</b>", pair)
         assert " paid " not in pair
         assert view.ask("/run/plain/beside/plain")[0] == 404
-
-
-@pytest.mark.slow
-def test_two_runs_pair_by_number_or_by_seed_and_cell(tmp_path: Path) -> None:
-    talk(tmp_path, name="one")
-    talk(tmp_path, lambda r: Reply("[A1]", said(r).reasoning, "raw", usage=Usage(1, 1)), name="two")
-    talk(tmp_path, name="three", mechanism={"name": "repetition", "rounds": 3, "told_rounds": True})
-    for name in ("one", "two", "three"):
-        update(tmp_path / name)
-    with viewed(tmp_path) as view:
-        page = view.page("/run/one/beside/two")
-        assert "the same study: matches pair by their number" in page and "action 1" in page
-        page = view.page("/run/one/beside/three")
-        assert "matches pair by their seed and by rounds" in page
-        assert page.count("the same") >= 2 and "no partner" not in page
-        pair = view.page("/run/one/beside/two/0/0")
-        assert pair.count("I <mark") + pair.count("I trust") >= 2 or "trust" in pair
-
-
-@pytest.mark.slow
-def test_a_reply_that_was_asked_for_again_is_told_apart_side_by_side(tmp_path: Path) -> None:
-    talk(
-        tmp_path, lambda r: Reply("[A0]" if len(r.messages) > 2 else "perhaps", usage=Usage(1, 1)), name="one"
-    )
-    talk(tmp_path, name="two")
-    with viewed(tmp_path) as view:
-        heads = re.findall(r"<h4>(reply.*?)</h4>", view.page("/run/one/beside/two/0/0?step=0&player=1"))
-        copied = view.page("/run/one/match/0/decision.txt?step=0&player=1")
-    assert heads == ["reply, try 1", "reply, asked again", "reply"]
-    told = (
-        CliRunner().invoke(app, ["transcript", str(tmp_path / "one"), "--round", "1", "--player", "1"]).output
-    )
-    for text in (copied, told):  # all of them number tries alike
-        assert re.findall(r"--- scripted/anna, (try 1|asked again)\b(?!,? try)", text) == [
-            "try 1",
-            "asked again",
-        ]
 
 
 @pytest.mark.slow

@@ -41,18 +41,6 @@ def write(folder: Path, model: str, rounds: int = 2) -> str:
     return str(file)
 
 
-@pytest.mark.slow
-def test_it_plays_in_batches_and_resumes_in_them(tmp_path: Path, ostrom: Call) -> None:
-    with BatchServer() as server:
-        file = write(tmp_path, server.model)
-        first = ostrom("run", file, "--runs", str(tmp_path / "runs"), "--batch", "--limit", "1")
-        assert first.code == 1, first
-        again = ostrom("resume", "own", "--runs", str(tmp_path / "runs"), "--json")
-        assert again.code == 0 and json.loads(again.out)["complete"], again
-        assert server.batches.stats()["billed"] == server.batches.billed.total() > 0
-        assert not any(r.path.endswith("/completions") for r in server.requests)
-
-
 GATES = "gates: [{name: kind, measure: cooperation, at_least: 0}]\n"
 BATTERY = """
 name: mine
@@ -111,25 +99,6 @@ def test_many_waves_need_a_word(tmp_path: Path, ostrom: Call) -> None:
     file = write(tmp_path, "openai/gpt-test", rounds=100)
     done = ostrom("run", file, "--runs", str(tmp_path / "runs"), "--batch")
     assert done.code == 2 and "--batch-waves 100" in done.err and done.err.count("\n") == 1, done
-
-
-def test_a_dry_run_tells_both_prices_the_waves_and_what_a_run_lets_expect(
-    tmp_path: Path, ostrom: Call
-) -> None:
-    runs = str(tmp_path / "runs")
-    with BatchServer() as server:
-        ostrom("run", write(tmp_path, server.model), "--runs", runs)
-    prices = tmp_path / "prices.yaml"
-    prices.write_text("openai/gpt-test: {input: 100, output: 100, batch: 0.5}\n")
-    file = write(tmp_path, "openai/gpt-test", rounds=30)
-    given = ["run", file, "--dry-run", "--prices", str(prices), "--runs", runs, "--budget-usd", "1"]
-    plain, told = ostrom(*given), json.loads(ostrom(*given, "--json", "--from", "own", "--batch").out)
-    assert "with --batch: " in plain.err and "30 waves, about 30 h, at most 30 days" in plain.err, plain
-    assert "USD likely, at most" in plain.err
-    figures: dict[str, Any] = told
-    assert figures["waves"]["count"] == 30 and figures["measured"].startswith("8 calls of own")
-    assert figures["batch_usd"] == pytest.approx(figures["usd"] / 2)
-    assert figures["budget"][0]["most"] == pytest.approx(figures["batch_usd_with_retries"])
 
 
 def talkative(body: dict[str, Any]) -> str:

@@ -18,10 +18,10 @@ from ostrom.engine import journal
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import seal
 from ostrom.engine.unit_rows import UnitRows
-from ostrom.studies.verify import _together, check_run
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply
 from ostrom.studies.run import open_run
+from ostrom.studies.verify import _together, check_run
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_a_whole_run_passes_and_is_told_of(
     assert f"{entries} entries are intact; 8 matches replayed by 2 processes, 6 held against" in told.err
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_rows_that_say_something_else_are_refused_and_made_anew(folder: Path, processes: int) -> None:
     before = rows_of(folder)
     lie(folder, before[2][0])
