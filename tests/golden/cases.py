@@ -305,7 +305,6 @@ ERRORS: dict[str, str] = {
     "key-to-a-stranger": "run stranger.yaml",
     "no-such-file": "validate missing.yaml",
     "unknown-model": "run one.yaml --model nobody/model",
-    "unknown-scripted": "run one.yaml --model scripted/nobody",
     "no-key": "run one.yaml --model openai/gpt-4o-mini",
     "missing-model": "run one.yaml",
     "unknown-preset": "run memory --preset tiny --model scripted/steady",

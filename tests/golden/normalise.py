@@ -35,7 +35,7 @@ class Normaliser:
 def _rounded(match: re.Match[str]) -> str:
     text = match[0]
     digits = re.sub(r"e.*$", "", text).replace(".", "").lstrip("-0")
-    return text if len(digits) <= DIGITS else f"{float(text):.{DIGITS}g}"
+    return text if len(digits) <= DIGITS else str(float(f"{float(text):.{DIGITS}g}"))
 
 
 NORMALISERS = (
@@ -51,6 +51,12 @@ NORMALISERS = (
         r"|(?<=\bin )\d+(\.\d+)? s\b",
         "SECONDS",
         "how long the machine took",
+    ),
+    Normaliser(
+        "latency",
+        r'(?<="latency": )\d+(\.\d+)?(e-\d+)?|(?<=\nlatency {9})\d+(\.\d+)?',
+        "0",
+        "how long a call of `ostrom models check` took",
     ),
     Normaliser(
         "version",
