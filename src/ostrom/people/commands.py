@@ -270,7 +270,9 @@ def serve(
 
     The same command goes on after a stop, a crash or a restart.
 
-    The admin page needs a password where it can be reached from elsewhere: OSTROM_ADMIN_PASSWORD.
+    The admin page always has a password: OSTROM_ADMIN_PASSWORD, or a random one that is printed.
+
+    With --public OSTROM_ADMIN_PASSWORD must be set.
     """
     from ostrom.engine.folder import check_name
     from ostrom.people.pilot import host_plan
