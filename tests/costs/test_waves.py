@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ostrom.costs.forecast import forecast, measure, verdicts
+from ostrom.costs.forecast import forecast, verdicts
+from ostrom.costs.measured import measure
 from ostrom.costs.waves import Chains, Waves, check_batch
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.plan import Budget

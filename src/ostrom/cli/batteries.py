@@ -18,6 +18,7 @@ def show_sizes(sizes: "Sequence[SizedPart[Any]]", title: str, json: bool) -> Non
             "seeds": one.seeds,
             "calls": one.calls,
             "usd": one.usd(),
+            "hours": one.hours,
             "at_most": one.at_most,
         }
         for one in sizes
@@ -25,15 +26,20 @@ def show_sizes(sizes: "Sequence[SizedPart[Any]]", title: str, json: bool) -> Non
     assumes = list(dict.fromkeys(line for one in sizes for line in one.assumes))
     if json:
         likely = {"usd": sum(one.usd() for one in sizes), "calls": sum(one.calls for one in sizes)}
+        likely["hours"] = sum(one.hours for one in sizes)
         print_json({"parts": rows, **likely, "assumes": assumes})
         return
     print_table(
         f"{title}: what it takes (all models together)",
-        ["part", "study", "seeds", "calls, likely", "at most", "USD, likely", "at most"],
+        ["part", "study", "seeds", "calls, likely", "at most", "USD, likely", "at most", "hours, likely"],
         [[row["part"], row["study"], row["seeds"] or "left out", row["calls"], one.at_most["calls"],
-          round(one.usd(), 4), "no bound" if one.at_most["usd"] is None else round(one.at_most["usd"], 2)]
+          round(one.usd(), 4), "no bound" if one.at_most["usd"] is None else round(one.at_most["usd"], 2),
+          f"{one.hours:.2g}"]
          for row, one in zip(rows, sizes, strict=True)],
     )  # fmt: skip
     for line in assumes:
         say(f"likely: {line}")
-    say(f"likely {sum(one.calls for one in sizes)} calls, {sum(one.usd() for one in sizes):.2f} USD")
+    usd, hours = sum(one.usd() for one in sizes), sum(one.hours for one in sizes)
+    say(f"likely {sum(one.calls for one in sizes)} calls, {usd:.2f} USD, {hours:.2g} hours")
+    for speed in dict.fromkeys(cost.speed for one in sizes for cost in one.costs if cost.calls):
+        say(f"hours: {speed}")

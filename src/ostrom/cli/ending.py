@@ -110,15 +110,25 @@ def print_forecast(
     def row(title: str, of: Mapping[str, float | None], no_price: str) -> list[Any]:
         numbers = [of[key] for key in ("decisions", "calls", "tokens_in", "tokens_out")]
         usd = no_price if of["usd"] is None else money(of["usd"])
-        return [title, *("no bound" if number is None else f"{number:,.0f}" for number in numbers), usd]
+        hours = f"{hours:.2g}" if (hours := of.get("hours")) is not None else ""
+        return [
+            title,
+            *("no bound" if number is None else f"{number:,.0f}" for number in numbers),
+            usd,
+            hours,
+        ]
 
     unpriced = "unknown" if bound.unpriced else "no bound"
-    rows = [row("likely", bound.likely, "unknown"), row("at most", bound.at_most, unpriced)]
+    likely, readable, most = bound.likely, bound.readable, bound.at_most
+    if batch and bound.waves is not None:
+        likely |= {"usd": bound.likely_batch_usd, "hours": bound.waves.hours}
+        readable["usd"], most["usd"] = bound.batch_usd, bound.batch_usd_with_retries
+    rows = [row("likely", likely, "unknown"), row("at most", most, unpriced)]
     if bound.retries_per_decision:
-        rows.insert(1, row("at most, without retries", bound.readable, unpriced))
+        rows.insert(1, row("at most, without retries", readable, unpriced))
     print_table(
         f"{name}: what it takes: {', '.join(f'{n:,} {what}' for what, n in counts.items())}",
-        ["", "decisions", "calls", "tokens in", "tokens out", "USD"],
+        ["", "decisions", "calls", "tokens in", "tokens out", "USD", "hours"],
         rows,
     )
     for line in bound.assumes:
@@ -129,7 +139,9 @@ def print_forecast(
         say(f"nothing bounds the replies of {', '.join(bound.unbounded)}: set agent.params.max_tokens")
     if bound.measured is not None:
         say(f"likely: as in {bound.measured}")
-    if bound.waves is not None:
+    if bound.calls and not batch:
+        say(f"hours: {bound.speed}")
+    if batch and bound.waves is not None:
         say(f"with --batch: {_batch_price(bound)}{bound.waves}")
         if bound.usual_price:
             say(

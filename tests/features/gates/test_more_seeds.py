@@ -32,7 +32,7 @@ STUDY = {
     "types": {"a": "random:0.95"}, "seeds": 6,
 }  # fmt: skip
 KIND = {"name": "kind", "measure": "cooperation", "at_least": 0.8}
-ONE = SeedPrice(1, 2, 10, 100, 0.5)
+ONE = SeedPrice(1, 2, 10, 100, 0.5, 0.25)
 
 
 @pytest.fixture
@@ -189,8 +189,18 @@ def test_seeds_have_prices() -> None:
     both = three.plus(ONE.times(2))
     assert (both.seeds, both.matches, both.calls, both.tokens, both.usd) == (3, 10, 50, 500, 2.5)
     assert three.plus(replace(ONE, usd=None)).usd is None and ONE.affordable(Budget()) == math.inf
-    assert three.words == "30 calls, 1.50 USD" and replace(three, usd=None).words == "30 calls, price unknown"
-    assert three.as_dict() == {"seeds": 3, "matches": 6, "calls": 30, "tokens": 300, "usd": 1.5}
+    assert (
+        three.words == "30 calls, 1.50 USD, 0.75 hours"
+        and replace(three, usd=None).words == "30 calls, price unknown, 0.75 hours"
+    )
+    assert three.as_dict() == {
+        "seeds": 3,
+        "matches": 6,
+        "calls": 30,
+        "tokens": 300,
+        "usd": 1.5,
+        "hours": 0.75,
+    }
 
 
 def test_the_line_says_what_to_do() -> None:
@@ -201,7 +211,7 @@ def test_the_line_says_what_to_do() -> None:
         "not yet: 7 of 7 gates undecided (g, g, g, g and g and 2"
     )
     assert (
-        "about 7 seeds more (70 calls, 3.50 USD) would decide, if they are like those played"
+        "about 7 seeds more (70 calls, 3.50 USD, 1.8 hours) would decide, if they are like those played"
         in lines.decision_line
     )
     assert "not yet: 7 of 7" in markdown(lines, "run", Standing())

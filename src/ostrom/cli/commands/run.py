@@ -201,10 +201,12 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
 
     ``runs`` is the folder of the run that ``--from`` may name; None where a command has no such option.
     """
-    from ostrom.costs.forecast import forecast, measure, missing_adapters
+    from ostrom.costs.forecast import forecast, missing_adapters
+    from ostrom.costs.measured import measure
 
     plan, batch = found.plan, bool(found.options.batch)
-    bound = forecast(plan, found.options.rates, None if like is None else measure(like, runs or "runs"))
+    measured = None if like is None else measure(like, runs or "runs")
+    bound = forecast(plan, found.options.rates, measured, found.options.max_connections)
     missing = missing_adapters(plan)
     if json:
         lacks = {"missing_adapters": missing} if missing else {}
