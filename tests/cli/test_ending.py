@@ -110,13 +110,13 @@ def test_a_forecast_as_a_table_with_a_line_for_all_that_is_not_known(said: list[
         assumes=("it rains",), waves=Waves(2, 2.0, 48.0), likely_batch_usd=0.25, usual_price=("m",),
         measured="an old run",
     )  # fmt: skip
-    print_forecast("s", {"matches": 1200}, bound, Budget(calls=3000))
+    print_forecast("s", {"matches": 1200}, bound, Budget(calls=3000), batch=True)
     assert said == [
         "s: what it takes: 1,200 matches",
-        ["", "decisions", "calls", "tokens in", "tokens out", "USD"],
-        ["likely", "950", "900", "8", "7", "0.50"],
-        ["at most, without retries", "1,000", "1,000", "10", "no bound", "no bound"],
-        ["at most", "1,000", "3,000", "no bound", "no bound", "no bound"],
+        ["", "decisions", "calls", "tokens in", "tokens out", "USD", "hours"],
+        ["likely", "950", "900", "8", "7", "0.25", "2"],
+        ["at most, without retries", "1,000", "1,000", "10", "no bound", "no bound", ""],
+        ["at most", "1,000", "3,000", "no bound", "no bound", "no bound", ""],
         "likely: it rains",
         "nothing bounds the replies of m: set agent.params.max_tokens",
         "likely: as in an old run",
@@ -127,7 +127,7 @@ def test_a_forecast_as_a_table_with_a_line_for_all_that_is_not_known(said: list[
     said.clear()
     print_forecast("s", {}, Forecast(usd=None, likely_usd=None, unpriced=("m", "n")), Budget())
     assert said[2:] == [
-        ["likely", "0", "0", "0", "0", "unknown"], ["at most", "0", "0", "0", "0", "unknown"],
+        ["likely", "0", "0", "0", "0", "unknown", "0"], ["at most", "0", "0", "0", "0", "unknown", ""],
         "no price known for m, n: give one with --prices FILE",
     ]  # fmt: skip
     assert forecast_data(bound, Budget(calls=3000))["budget"][0]["verdict"] == "suffices"
