@@ -291,11 +291,27 @@ def _show_game(name: str, json: bool) -> None:
         print_json(facts)
         return
     if not game.has_table:
-        print_record({key: _listed(value) for key, value in facts.items()} | bounds)
+        seats = zip(facts["roles"], facts["actions"], strict=True)
+        named = {f"seat {n} ({role})": _options(of) for n, (role, of) in enumerate(seats, 1)}
+        alike = len(set(named.values())) == 1
+        actions = (
+            f"{named.popitem()[1]} (each of {game.seats})"
+            if alike
+            else _listed([f"{s}: {of}" for s, of in named.items()])
+        )
+        print_record({key: _listed(value) for key, value in {**facts, "actions": actions}.items()} | bounds)
         return
     rows = payoff_table(game)
     print_table(f"{game.title}: payoffs", list(rows[0]), [list(r) for r in rows[1:]])
     print_record(game_in_words(facts) | bounds)
+
+
+def _options(actions: Any) -> str:
+    """What a seat may do, in words."""
+    if isinstance(actions, dict):
+        amounts = f"{actions['low']:g} to {actions['high']:g} in steps of {actions['step']:g}"
+        return ", ".join([amounts, *actions["also"]])
+    return ", ".join(actions)
 
 
 def part_row(registry: Any, name: str) -> dict[str, Any]:
