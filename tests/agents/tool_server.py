@@ -13,7 +13,7 @@ from typing import Any
 OBJECT: dict[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}}
 
 
-def tool(name: str, description: str = "", schema: dict[str, Any] = OBJECT) -> dict[str, Any]:
+def tool(name: str, description: str = "", schema: Any = OBJECT) -> dict[str, Any]:
     return {"name": name, "description": description, "inputSchema": schema}
 
 
@@ -34,6 +34,14 @@ LISTS = {
         tool("x" * 300),
         tool("huge", "", {"type": "object", "properties": {"p": {"description": "x" * 20_000}}}),
     ],
+    "wrong": [
+        tool("count"),
+        {"name": "bare"},
+        tool("listed", "", ["no", "schema"]),
+        tool("typeless", "", {"properties": {}}),
+        {"name": 7},
+        "text",
+    ],  # fmt: skip
     "keys": [
         tool("count", "open-sesame-open"),
         tool("other", "", {"type": "object", "title": "open-sesame-open"}),
