@@ -171,6 +171,9 @@ def bonuses(
         print_json(data)
         return
     base = "the base is paid by the platform and not in it" if pays == "bonus" else "the base is in it"
+    if not count:
+        say(f"nobody is owed anything that no earlier file has: {out} has no rows and pays nobody")
+        return
     say(f"{out}: {how_many(count, 'person')}, {total:.2f} {currency} ({pays}: {base})")
     say("the ledger has them, so no later file will")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -121,6 +121,13 @@ def resume(
     options: PlayOptions = PlayOptions(),
     dry_run: DryRun = False,
     from_: From = None,
+    retry_failed: Annotated[
+        bool,
+        typer.Option(
+            "--retry-failed",
+            help="Ask again in matches that failed by unreadable replies; else these are read again.",
+        ),
+    ] = False,
     report: WriteReport = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -138,6 +145,8 @@ def resume(
         forecast_plan(found, json, like=from_, runs=runs)
         return
     refuse_unused(found, from_, begun=not options.batch)  # what was begun in batches goes on in them
+    if retry_failed:
+        found = replace(found, options=replace(found.options, ask_again=True))
     play_and_tell(found, found.folder, report=report, json=json)
 
 
@@ -320,4 +329,5 @@ def say_end(result: Result, folder: Path) -> None:
             f"collects their replies, `ostrom more batches {folder}` lists them"
         )
     say_trouble(result, again=f"`ostrom resume {folder}` or the same command")
-    say(f"run: {folder}    report: ostrom report {folder}")
+    retry = f"    ask failed matches again: ostrom resume {folder} --retry-failed" if tally.failed else ""
+    say(f"run: {folder}    report: ostrom report {folder}{retry}")
