@@ -67,7 +67,8 @@ def test_a_game_that_a_factor_gives_may_be_left_out(call: Call, tmp_path: Path, 
     done = call("run", "v.yaml")
     assert done.code == 0 and "2 of 2 matches done" in done.err
     with open_run("v", tmp_path / "runs") as run:
-        assert {row["game"] for row in run.rows.matches()} == {"chicken", "stag_hunt"}
+        games = {run.plan.unit(number).game.name for number in range(2)}
+        assert games == {"chicken", "stag_hunt"}
     (tmp_path / "w.yaml").write_text(yaml.safe_dump({**study, "name": "w", "vary": {}}))
     assert "w.yaml: game: is missing" in call("validate", "w.yaml").err
 
