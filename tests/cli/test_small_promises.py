@@ -11,6 +11,10 @@ import yaml
 from tests.cli.in_process import caller
 from tests.people.served import small_study
 
+from ostrom.analysis.estimate import estimate, some
+from ostrom.analysis.measure import Measure
+from ostrom.data.rundata import run_data
+from ostrom.ground.errors import UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.run import open_run
@@ -104,3 +108,23 @@ def test_a_payment_file_for_nobody_says_so(call: Call, tmp_path: Path) -> None:
     assert "2 people" in first.err and "the ledger has them" in first.err
     assert "nobody is owed anything that no earlier file has: two.csv has no rows" in second.err
     assert "ledger" not in second.err
+
+
+def test_a_run_with_nothing_finished_says_that(call: Call, tmp_path: Path) -> None:
+    study = {"name": "v", "game": "chicken", "types": {"a": "tit_for_tat"}, "seating": "self"}
+    (tmp_path / "v.yaml").write_text(yaml.safe_dump(study))
+    call("run", "v.yaml", "--limit", "0")
+    done = call("estimate", "v", "cooperation")
+    assert done.code == 2 and "cooperation: no match of v is finished (so far: 0 of 1 match" in done.err
+
+
+def test_a_measure_that_gives_nothing_says_that(call: Call, tmp_path: Path) -> None:
+    study = {"name": "v", "game": "chicken", "types": {"a": "tit_for_tat"}, "seating": "self"}
+    (tmp_path / "v.yaml").write_text(yaml.safe_dump(study))
+    assert call("run", "v.yaml").code == 0
+    with open_run("v", tmp_path / "runs") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        empty = Measure(
+            "empty", "Empty", "number", "Nothing.", "SELECT match, player, NULL AS value FROM matches"
+        )
+        with pytest.raises(UsageError, match=r"empty: gives no number \(NULL\) in all of its 2 rows"):
+            some(estimate(data, empty), empty, [data])

@@ -589,7 +589,7 @@ def _frame(
     from ostrom.analysis.estimate import some
     from ostrom.analysis.measure import measures
 
-    known = some(estimates, measures.named(measure).name, compared=compared)
+    known = some(estimates, measures.named(measure), [data], compared=compared)
     label = {"label": registered.label} if registered.bound else {}
     rows = [estimate.as_dict() | label for estimate in known]
     for row in rows if data.so_far else ():
