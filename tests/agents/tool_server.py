@@ -41,7 +41,7 @@ LISTS = {
         tool("typeless", "", {"properties": {}}),
         {"name": 7},
         "text",
-    ],  # fmt: skip
+    ],
     "keys": [
         tool("count", "open-sesame-open"),
         tool("other", "", {"type": "object", "title": "open-sesame-open"}),
