@@ -267,6 +267,14 @@ def test_hostile_names_and_schemas_are_renamed_or_left_out(tmp_path: Path) -> No
     assert [line.partition(":")[0] for line in offer["left_out"]] == ["huge"]
 
 
+def test_a_tool_that_is_described_wrongly_is_left_out_by_name(tmp_path: Path) -> None:
+    assert played(tmp_path, [served("wrong")], calling(1)).complete
+    (offer,) = answers(tmp_path, "tool_list")
+    assert [tool["name"] for tool in offer["tools"]] == ["count"]
+    assert [line.partition(":")[0] for line in offer["left_out"]] == ["bare", "listed", "typeless", "?", "?"]
+    assert answers(tmp_path, "tool")[0]["result"] == "count 1 0"
+
+
 def test_an_offer_is_bounded_as_a_whole(tmp_path: Path) -> None:
     assert played(tmp_path, [served("many")], calling(0)).complete
     (offer,) = answers(tmp_path, "tool_list")
@@ -279,7 +287,7 @@ def test_an_offer_is_bounded_as_a_whole(tmp_path: Path) -> None:
     [
         ("broken", "the server has ended (stderr: no dice: [key])"),
         pytest.param("deep", "does not speak MCP (", marks=pytest.mark.slow),
-        ("array", "does not speak MCP (tools.0.inputSchema.type"),
+        ("array", "none of its tools can be used (list: its schema is none of an object"),
     ],
 )
 def test_a_match_is_not_played_without_the_tools_of_its_study(

@@ -19,7 +19,7 @@ from ostrom.analysis.estimate import (
     some,
 )
 from ostrom.analysis.intervals import Exact
-from ostrom.analysis.measure import Measure
+from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.units import (
     NoSuchLevel,
     Observation,
@@ -268,10 +268,8 @@ def test_the_model_takes_its_place_in_a_question_and_conditions_are_listed() -> 
 def test_what_cannot_be_asked_names_the_column_or_the_measure() -> None:
     with pytest.raises(UsageError, match=r"needs numbers in style \(found 'direct'\)"):
         _number("style", "direct")
-    with pytest.raises(UsageError, match="has a value of it"):
-        some([], "cooperation")
-    with pytest.raises(UsageError, match="two levels of the column"):
-        some([], "cooperation", compared=True)
+    with pytest.raises(UsageError, match="cooperation: no match of nothing is finished"):
+        some([], measures.named("cooperation"), [])
     mixed = [UnitValue([one(0, agent_memory="a"), one(0, agent_memory="b")])]
     assert _pooled(mixed, ["agent"]) and not _pooled(mixed, ["game"])
     assert not _pooled(mixed, ["agent", "agent_memory"]) and not _pooled(mixed, ["agent", "agent_id"])

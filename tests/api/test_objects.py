@@ -159,7 +159,7 @@ def test_where_all_matches_fail_play_raises_and_the_run_can_be_opened(tmp_path: 
     run = ostrom.open_run("duel", tmp_path)
     assert set(run.matches["state"]) == {"failed"}
     for by in ([], ["agent"]):
-        with pytest.raises(UsageError, match="cooperation: no finished match that is asked for has a value"):
+        with pytest.raises(UsageError, match="cooperation: no match of duel is finished"):
             run.estimate("cooperation", by=by)
 
 

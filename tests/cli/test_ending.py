@@ -91,13 +91,13 @@ def test_a_forecast_as_a_table_with_a_line_for_all_that_is_not_known() -> None:
         assumes=("it rains",), waves=Waves(2, 2.0, 48.0), likely_batch_usd=0.25, usual_price=("m",),
         measured="an old run",
     )  # fmt: skip
-    table, *lines = forecast_text("s", {"matches": 1200}, bound, Budget(calls=3000))
+    table, *lines = forecast_text("s", {"matches": 1200}, bound, Budget(calls=3000), batch=True)
     assert isinstance(table, TextTable) and table.title == "s: what it takes: 1,200 matches"
-    assert table.columns == ["", "decisions", "calls", "tokens in", "tokens out", "USD"]
+    assert table.columns == ["", "decisions", "calls", "tokens in", "tokens out", "USD", "hours"]
     assert table.rows == [
-        ["likely", "950", "900", "8", "7", "0.50"],
-        ["at most, without retries", "1,000", "1,000", "10", "no bound", "no bound"],
-        ["at most", "1,000", "3,000", "no bound", "no bound", "no bound"],
+        ["likely", "950", "900", "8", "7", "0.25", "2"],
+        ["at most, without retries", "1,000", "1,000", "10", "no bound", "no bound", ""],
+        ["at most", "1,000", "3,000", "no bound", "no bound", "no bound", ""],
     ]
     assert all(isinstance(line, Remark) for line in lines)
     assert lines == [
@@ -111,7 +111,7 @@ def test_a_forecast_as_a_table_with_a_line_for_all_that_is_not_known() -> None:
     unpriced = Forecast(usd=None, likely_usd=None, unpriced=("m", "n"))
     table, *lines = forecast_text("s", {}, unpriced, Budget())
     zeros = ["0", "0", "0", "0", "unknown"]
-    assert isinstance(table, TextTable) and table.rows == [["likely", *zeros], ["at most", *zeros]]
+    assert isinstance(table, TextTable) and table.rows == [["likely", *zeros, "0"], ["at most", *zeros, ""]]
     assert lines == ["no price known for m, n: give one with --prices FILE"]
     assert forecast_data(bound, Budget(calls=3000))["budget"][0]["verdict"] == "suffices"
 

@@ -14,16 +14,15 @@ from ostrom.costs.forecast import (
     CORRECTION,
     CostSum,
     Forecast,
-    Measured,
     PerCall,
     add_up,
     assumptions,
     forecast,
-    measured_of,
     verdicts,
 )
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
-from ostrom.costs.rehearsal import CHARACTERS
+from ostrom.costs.measured import Measured, measured_of
+from ostrom.costs.rehearsing import CHARACTERS
 from ostrom.engine.plan import Budget, Seated
 from ostrom.memory import memories
 from ostrom.models.providers import scripted
@@ -224,7 +223,7 @@ def test_calls_and_tokens_without_a_bound_are_said_so() -> None:
 
 
 def test_means_in_words_and_what_likely_figures_take_for_granted() -> None:
-    means = Measured("r", 12, {(None, "direct"): 9.6, ("m", "direct"): 3.0}, 1.5, characters=4.25)
+    means = Measured("r", 12, {(None, "direct", ""): 9.6, ("m", "direct", ""): 3.0}, 1.5, characters=4.25)
     assert str(means) == "12 calls of r: direct 10 tokens, 4.2 characters a token, 1.500 calls an answer"
     assert means.reply(AgentConfig(model="m", style="direct")) == 3.0
     assert means.reply(AgentConfig(model="n", style="direct")) == 9.6

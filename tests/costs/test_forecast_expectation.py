@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import pytest
 
-from ostrom.costs.forecast import Forecast, Measured, _verdict, forecast, measure
+from ostrom.costs.forecast import Forecast, _verdict, forecast
+from ostrom.costs.measured import Measured, measure
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -179,6 +180,34 @@ def test_both_are_labelled_as_data(capsys: pytest.CaptureFixture[str]) -> None:
         "likely", "without retries", "at most",
     ]  # fmt: skip
     assert "likely suffices" in shown.err and "likely: every reply can be read" in shown.err
+
+
+def test_hours_stand_beside_money_and_batches_only_where_they_are_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from ostrom.cli.ending import forecast_text
+    from ostrom.cli.output import show
+    from ostrom.engine.plan import Budget
+
+    rules = {"name": "repetition", "rounds": 10}
+    told = forecast(plan_of(mechanism=rules, seeds=160))
+    assert told.likely_calls == 3200
+    a_call = 1 + 8 / 50
+    assert told.hours() == pytest.approx(3200 * a_call / 16 / 3600)
+    one = forecast(plan_of(mechanism=rules, seeds=1), connections=100)
+    assert one.hours() == pytest.approx(10 * a_call / 3600), "its ten rounds wait for each other"
+    assert one.hours(1000) == pytest.approx(20_000 * a_call / 100 / 3600)
+    run = Measured("pilot", 1, seconds={None: 3.0, MODEL: 2.0})
+    measured = forecast(plan_of(mechanism=rules, seeds=160), None, run)
+    assert measured.hours() == pytest.approx(3200 * 2 / 16 / 3600)
+    for forecast_, words in ((told, "50 tokens a second (no run was measured)"), (measured, "as in pilot")):
+        show(*forecast_text("x", {"matches": 160}, forecast_, Budget()))
+        shown = capsys.readouterr()
+        assert "hours" in shown.out and f"{forecast_.hours():.2g}" in shown.out
+        assert words in shown.err and "batch" not in shown.out + shown.err
+    show(*forecast_text("x", {"matches": 160}, told, Budget(), batch=True))
+    shown = capsys.readouterr()
+    assert "with --batch: " in shown.err and "no run was measured" not in shown.err
 
 
 def test_a_society_is_rehearsed_for_its_first_rounds_only() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,8 +13,9 @@ import pytest
 from tests.batch_server import BatchServer
 
 from ostrom.answers.random_answers import filler
-from ostrom.costs.forecast import Forecast, forecast, measure
+from ostrom.costs.forecast import Forecast, forecast
 from ostrom.costs.lengths import CHARACTERS_PER_TOKEN
+from ostrom.costs.measured import measure
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import PollingPolicy
@@ -47,11 +49,27 @@ OWN: dict[str, dict[str, Any]] = {
     "negotiation in a chat": {
         "mechanism": {"name": "negotiation", "turns": 4, "rounds": 2}, "agent": {"conversation": "dialogue"},
     },
+    "disarmament": {"mechanism": "disarmament"},
+    "dialogue": {
+        "mechanism": {"name": "repetition", "rounds": 8},
+        "agent": {"conversation": "dialogue"},
+    },
     "a stock": {"game": {"name": "common_pool", "n": 2}, "mechanism": {"name": "repetition", "rounds": 3}},
     "tools": {
         "mechanism": TALK, "agent": {"tools": ["notes", "past"], "settings": {"abilities": ["tools"]}},
     },
 }  # fmt: skip
+
+
+def stated(body: dict[str, Any]) -> str:
+    """A reply as long as the forecast states: 148 tokens where reasons are asked for, messages of 25."""
+    asked = [message["content"] for message in body["messages"] if message["role"] == "user"][-1]
+    form, text = asked.rpartition("\n\n")[2], answer(body)
+    if '"message"' in text:
+        text = json.dumps({**json.loads(text), "message": filler(100)})
+    if found := re.search(r"text alone, in at most ([0-9]+) words", form):
+        return " ".join(["notes"] * int(found[1]))
+    return f"{filler(4 * 140)}\n{text}" if "irst think" in form else text
 
 
 class CharacterServer(BatchServer):
@@ -61,9 +79,16 @@ class CharacterServer(BatchServer):
     """
 
     def __init__(
-        self, per_token: float = 4.0, tools: int = 1, *, most: bool = False, twice: bool = False
+        self,
+        per_token: float = 4.0,
+        tools: int = 1,
+        *,
+        most: bool = False,
+        twice: bool = False,
+        reply: Callable[[dict[str, Any]], str] = answer,
     ) -> None:
         super().__init__(self._counted, record=False)
+        self.reply = reply
         self.per_token, self.tools, self.most, self.twice = per_token, tools, most, twice
         self.calls = self.tokens_in = self.tokens_out = 0
 
@@ -72,7 +97,7 @@ class CharacterServer(BatchServer):
         return self
 
     def _counted(self, body: dict[str, Any]) -> dict[str, Any]:
-        text = self._longest(body) if self.most else answer(body)
+        text = self._longest(body) if self.most else self.reply(body)
         document = openai_document({**body, "tools": None}, text)
         used = sum(message["role"] == "tool" for message in body["messages"])
         if body.get("tools") and used < self.tools:
@@ -189,6 +214,39 @@ def test_what_is_likely_is_met_where_the_end_is_known(name: str, tmp_path: Path)
         again = forecast(plan, server.prices, measure("run", tmp_path))
         spent = server.spent
     assert {key: again.likely[key] for key in spent} == pytest.approx(spent, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("disarmament", "dialogue", "negotiation") else pytest.param(name, marks=slow)
+        for name in OWN
+    ],
+)
+def test_replies_of_the_stated_length_are_what_is_likely(name: str, tmp_path: Path) -> None:
+    """Where what is asked depends on the players, one who played before says how often they are asked."""
+    with CharacterServer(reply=stated) as server:
+        study = own_study(name, server.model, 1)
+        plan = StudyPlan(study)
+        told = forecast(plan, server.prices)
+        assert play(study, runs=tmp_path, name="run").complete
+        again = forecast(plan, server.prices, measure("run", tmp_path))
+    assert held(told, server) == []
+    spent = server.spent
+    assert {key: again.likely[key] for key in spent} == pytest.approx(spent, rel=0.05)
+    if not any("depends on what the players do" in line for line in told.assumes):
+        assert told.likely_calls == pytest.approx(server.calls, rel=0.15)
+    per_call = told.likely_tokens_in / told.likely_calls, told.likely_tokens_out / told.likely_calls
+    if name != "negotiation of three":  # what three agree on fills many prompts, or none
+        spent_a_call = server.tokens_in / server.calls, server.tokens_out / server.calls
+        assert per_call == pytest.approx(spent_a_call, rel=0.4 if name == "negotiation" else 0.25)
+    assert any("reasoned 148 tokens for a choice, a message 25" in line for line in told.assumes)
+
+
+def test_an_end_by_the_players_is_seen_though_every_rehearsal_is_the_longest() -> None:
+    told = forecast(StudyPlan(own_study("disarmament", "openai/gpt-4o", 0)))
+    assert any("depends on what the players do" in line for line in told.assumes)
+    assert told.likely_calls < told.calls
 
 
 QUICK = {("talk in turn", 0), ("negotiation", 1)}

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.batch_server import BatchServer
 
-from ostrom.costs.forecast import forecast, measure
+from ostrom.costs.forecast import forecast
+from ostrom.costs.measured import measure
 from ostrom.costs.waves import Chains, Waves, check_batch
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import PollingPolicy
+from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.ground.errors import UsageError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -117,15 +119,23 @@ def test_more_matches_than_are_in_play_at_once_follow_each_other(monkeypatch: py
     assert chains.waves().count == 8  # 3 seeds of 5 calls, 2 at a time
 
 
-def test_a_match_that_may_be_longer_than_its_rehearsal_is_stretched_and_rounded_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    steps = [[SimpleNamespace(player=player, agent=None) for player in (0, 1)]] * 3
-    monkeypatch.setattr("ostrom.costs.waves.every_step", lambda *_: steps)
-    plan = study()
-    rules = SimpleNamespace(most_decisions=lambda _: 7, longest_history=lambda _: 0)
-    unit: Any = SimpleNamespace(players=plan.unit(1).players, mechanism=rules, game=None)
-    assert Chains(plan)._rehearsed(unit) == 4  # 3 calls in 6 decisions, 7 at the most
+def test_waves_are_counted_where_not_all_seats_act() -> None:
+    """A rule that allows five decisions a round and asks for them in two steps has two waves a round."""
+
+    def play(now: Now) -> Stages:
+        (choice,) = yield [Due(0, "lead", ("go", "stop"))]
+        yield (
+            [Due(1, "follow", ("go", "stop"))]
+            if choice == "stop"
+            else [Due(seat, "follow", ("go", "stop")) for seat in (0, 1)]
+        )
+        return End((0.0, 0.0))
+
+    game = FunctionGame("steps", (("go", "stop"),) * 2, play, stages=("lead", "follow"), turns=5)
+    model = {"model": "openai/gpt-test"}
+    rules = {"name": "repetition", "rounds": 6}
+    plan = study(mechanism=rules, types={"one": model, "two": model})
+    assert Chains(plan)._rehearsed(replace(plan.unit(1), game=game)) == 2 * 6
 
 
 def test_waves_in_words() -> None:

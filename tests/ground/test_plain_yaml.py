@@ -157,3 +157,23 @@ def test_a_level_cannot_say_what_no_study_could(vary: dict[str, object], said: s
         return
     with pytest.raises(StudyError, match=said):
         StudyPlan(load_study(study))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("rounds: 1:30", "line 1, column 9: is not valid YAML: 1:30 is 90 in YAML (base 60)"),
+        ("at: [2, 10:20.5]", "10:20.5 is 620.5 in YAML (base 60)"),
+        ("rounds: 010", "010 is 8 in YAML (base 8)"),
+    ],
+)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_number_is_the_one_that_people_read(text: str, problem: str, compiled: bool) -> None:
+    with pytest.raises(StudyError) as refused:
+        read_yaml(text, "f.yaml", compiled=compiled)
+    assert problem in str(refused.value)
+
+
+def test_other_ways_to_write_numbers_stay() -> None:
+    data = read_yaml("{a: 1_000, b: -0.5, c: 0, d: '1:30', e: 1e3, f: 0x10, g: .5, h: 08}", "f.yaml")
+    assert data == {"a": 1000, "b": -0.5, "c": 0, "d": "1:30", "e": "1e3", "f": 16, "g": 0.5, "h": "08"}

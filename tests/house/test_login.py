@@ -25,15 +25,23 @@ class Forms:
     secure = True
 
     async def form(self, request: Any) -> dict[str, str]:
-        return {"password": str(request)}
+        return {"password": request.password}
 
 
 def entered(pages: Login, password: str = PASSWORD) -> Any:
     """A request with the cookie that a login gives."""
-    request: Any = password
-    cookie = asyncio.run(pages.enter(request)).headers["set-cookie"].partition(";")[0]
-    name, _, value = cookie.partition("=")
-    return SimpleNamespace(cookies={name: value})
+    return SimpleNamespace(cookies=cookies_of(asyncio.run(pages.enter(request_with(password)))))
+
+
+def cookies_of(response: Response) -> dict[str, str]:
+    """The cookies that a response sets."""
+    pairs = [cookie.partition(";")[0].partition("=") for cookie in response.headers.getlist("set-cookie")]
+    return {name: value for name, _, value in pairs}
+
+
+def request_with(password: str = "", once: str = "", **cookies: str) -> Any:
+    """A request that sends a password, or follows a link."""
+    return SimpleNamespace(password=password, cookies=cookies, query_params={"once": once})
 
 
 def asking(problem: str, status: int) -> Response:
@@ -87,32 +95,114 @@ def test_a_cookie_of_one_page_or_one_process_is_none_of_another(pages: Login) ->
     assert pages.allowed(SimpleNamespace(cookies={"ostrom_view": sign(pages._key, "view", forever)}))  # type: ignore[arg-type]
 
 
-def test_the_cookie_goes_to_this_site_alone_and_to_no_script(pages: Login) -> None:
-    request: Any = PASSWORD
-    _, *told = asyncio.run(pages.enter(request)).headers["set-cookie"].lower().split("; ")
-    assert sorted(told) == ["httponly", "path=/", "samesite=strict", "secure"]
+def test_the_cookies_go_to_this_site_alone_and_to_no_script(pages: Login) -> None:
+    response = asyncio.run(pages.enter(request_with(PASSWORD)))
+    known, session = (cookie.lower().split("; ")[1:] for cookie in response.headers.getlist("set-cookie"))
+    assert sorted(session) == ["httponly", "path=/", "samesite=strict", "secure"]
+    assert sorted({*known} - {*session}) == [f"max-age={login.KNOWN_DAYS * 86400}"]
 
 
-def test_a_wrong_password_and_too_many_tries_are_refused(
+def status_of(pages: Login, request: Any) -> tuple[int, bool]:
+    """What a try gets, and whether it is logged in by it."""
+    response = asyncio.run(pages.enter(request))
+    return response.status_code, "set-cookie" in response.headers
+
+
+def test_a_wrong_password_is_refused(pages: Login, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login, "PAUSE", 0)
+    assert status_of(pages, request_with("a wrong password")) == (403, False)
+    assert status_of(pages, request_with(PASSWORD)) == (303, True)
+
+
+class Turns:
+    """Counts the passwords that are checked; a wrong one ends its pause only when the test says so."""
+
+    def __init__(self, pages: Login, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.checked: list[str] = []
+        self.pauses: list[asyncio.Event] = []
+
+        def right(password: str) -> bool:
+            self.checked.append(password)
+            return password == PASSWORD
+
+        async def pause(_: float) -> None:
+            self.pauses.append(asyncio.Event())
+            await self.pauses[-1].wait()
+
+        async def at_once(check: Any) -> Any:
+            return check()
+
+        monkeypatch.setattr(pages, "_right", right)
+        clock = SimpleNamespace(**{**vars(asyncio), "sleep": pause, "to_thread": at_once})
+        monkeypatch.setattr(login, "asyncio", clock)
+
+
+def test_strangers_who_guess_never_keep_the_researcher_out(
     pages: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def tried(password: Any) -> tuple[int, bytes, bool]:
-        reply = asyncio.run(pages.enter(password))
-        return reply.status_code, bytes(reply.body), "set-cookie" in reply.headers
+    browser = entered(pages).cookies
+    restarted = Login("view", PASSWORD, pages.gatekeeper, asking, key=pages._key)
+    turns = Turns(restarted, monkeypatch)
+    assert not restarted.allowed(request_with(**browser)), "the session ended with the process"
 
-    for _ in range(login.MOST_TRIES):
-        assert tried("a wrong password") == (403, b"This is not the password.", False)
-    assert tried(PASSWORD) == (429, b"Too many tries. Wait a minute.", False)
-    later(monkeypatch, 61)
-    assert pages.allowed(entered(pages))
+    async def flood() -> None:
+        guesses = [asyncio.create_task(restarted.enter(request_with("a guess"))) for _ in range(500)]
+        while sum(guess.done() for guess in guesses) < 500 - login.MOST_WAITING:
+            await asyncio.sleep(0)
+        assert {guess.result().status_code for guess in guesses if guess.done()} == {429}
+        assert turns.checked == ["a guess"], "one is checked at a time, with a pause after it"
+        stranger = await restarted.enter(request_with(PASSWORD))
+        assert stranger.status_code == 429 and login.FULL.encode() in bytes(stranger.body)
+        response = await restarted.enter(request_with(PASSWORD, **browser))
+        assert (response.status_code, turns.checked) == (303, ["a guess", PASSWORD]), (
+            "the next turn was the browser's"
+        )
+        while not all(guess.done() for guess in guesses):
+            for event in turns.pauses:
+                event.set()
+            await asyncio.sleep(0)
+        assert turns.checked.count("a guess") == login.MOST_WAITING
+
+    asyncio.run(flood())
+
+
+def test_the_link_of_the_terminal_logs_in_once_and_the_next_one_is_printed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gatekeeper: Any = Forms()
+    links: list[str] = []
+    pages = Login("view", PASSWORD, gatekeeper, asking, print_link=links.append)
+    turns = Turns(pages, monkeypatch)
+    once = links[0].removeprefix("/login?once=")
+    response = asyncio.run(pages.follow(request_with(once=once)))
+    assert response.status_code == 303 and pages.allowed(request_with(**cookies_of(response)))
+    assert turns.checked == [] and len(links) == 2, "it waits for nobody"
+    for wrong in (once, "", "ä", links[1]):
+        response = asyncio.run(pages.follow(request_with(once=wrong)))
+        assert response.status_code == 403 and not cookies_of(response)
+    assert len(links) == 2
+
+
+def test_a_mark_of_a_browser_is_no_login_and_cannot_be_forged(
+    pages: Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = entered(pages).cookies["ostrom_view_known"]
+    assert not pages.allowed(request_with(ostrom_view_known=known, ostrom_view=known))
+    turns = Turns(pages, monkeypatch)
+    pages._strangers.waiting = login.MOST_WAITING
+    for forged in ("", "x", sign(b"guess", "view-known", "x"), sign(pages._key, "view", "99999999")):
+        assert status_of(pages, request_with(PASSWORD, ostrom_view_known=forged)) == (429, False)
+    assert turns.checked == []
+    assert status_of(pages, request_with(PASSWORD, ostrom_view_known=known)) == (303, True)
 
 
 def test_without_a_password_there_is_none_to_be_right() -> None:
     gatekeeper: Any = Forms()
-    pages = Login("view", None, gatekeeper, asking)
-    request: Any = ""
-    assert asyncio.run(pages.enter(request)).status_code == 403
-    assert pages.allowed(SimpleNamespace(cookies={}))  # type: ignore[arg-type]
+    links: list[str] = []
+    pages = Login("view", None, gatekeeper, asking, print_link=links.append)
+    assert asyncio.run(pages.enter(request_with(""))).status_code == 403
+    assert asyncio.run(pages.follow(request_with(once=pages._once))).status_code == 403
+    assert pages.allowed(request_with()) and not links
 
 
 def test_a_signature_has_128_bits_and_every_one_of_them_counts() -> None:

@@ -107,6 +107,8 @@ def test_an_offer_that_contradicts_an_agreement_is_not_put_forward() -> None:
     played = negotiated([offer({1: "cooperate"}), offer({1: "defect"}), offer({2: "cooperate"})], [True])
     outcomes = [entry["outcome"] for entry in played.outcome.facts["said"]]
     assert outcomes == ["signed", "impossible", "signed"]
+    log = played.asked[-1][0].view.facts["log"]
+    assert [event["problem"] for event in log if event.get("result") == "impossible"] == ["contradiction"]
     assert played.outcome.rounds[0].payoffs == (3.0, 3.0)
 
 

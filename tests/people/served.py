@@ -235,8 +235,8 @@ class Visitor:
                 if attempt == 2:
                     raise
         self.status, self.headers = reply.status, {k.lower(): v for k, v in reply.getheaders()}
-        if "set-cookie" in self.headers:
-            self.cookie = self.headers["set-cookie"].partition(";")[0]
+        cookies = [value for name, value in reply.getheaders() if name.lower() == "set-cookie"]
+        self.cookie = "; ".join(cookie.partition(";")[0] for cookie in cookies) or self.cookie
         if reply.status == 303:
             return self.request("GET", self.headers["location"])
         self.page = text

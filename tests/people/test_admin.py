@@ -51,6 +51,32 @@ def test_the_admin_page_needs_its_password_and_is_blind_until_told_otherwise(tmp
     assert kinds == ["closed", "unblinded"]
 
 
+def test_without_a_password_of_ones_own_the_page_has_a_random_one(tmp_path: Path) -> None:
+    with served(tmp_path, small_study(), env={PASSWORD: ""}) as server:
+        lines = "".join(server.said)
+        password = lines.partition("(password ")[2].partition(",")[0]
+        stranger, admin, other = (Visitor(server.admin_port) for _ in range(3))
+        server.visitors += [stranger, admin, other]
+        stranger.look()
+        assert (
+            stranger.status == 403 and "link=" not in stranger.page and "finished people" not in stranger.page
+        )
+        for path in ("/close", "/unblind"):
+            stranger.request("POST", path, {"closed": "1"})
+            assert stranger.status == 403
+        admin.request("POST", "/login", {"password": password})
+        assert admin.status == 200 and "40 finished people are wanted" in admin.page and "link=" in admin.page
+        link = lines.partition("admin login:")[2].split()[0]
+        assert link.startswith(f"http://127.0.0.1:{server.admin_port}/login?once=")
+        path = link.partition(str(server.admin_port))[2]
+        other.request("GET", path)
+        assert other.status == 200 and "40 finished people are wanted" in other.page
+        stranger.request("GET", path)
+        assert stranger.status == 403 and "This link was used before" in stranger.page
+        assert server.process is not None and server.process.stdout is not None
+        assert server.process.stdout.readline().startswith("admin login:"), "the next link is printed"
+
+
 @pytest.mark.slow
 def test_links_are_those_of_the_server_that_ran_last(tmp_path: Path) -> None:
     with served(tmp_path, small_study()) as server:
@@ -68,6 +94,7 @@ def test_links_are_those_of_the_server_that_ran_last(tmp_path: Path) -> None:
     [
         ("0.0.0.0", None, None, "--public https://HOST"),
         ("0.0.0.0", "https://lab.example", None, PASSWORD),
+        ("127.0.0.1", "https://lab.example", None, f"--public https://lab.example: .* set {PASSWORD}"),
         ("127.0.0.1", "http://lab.example", None, "must be https://HOST"),
         ("127.0.0.1", "https://lab.example/path", None, "must be https://HOST"),
         ("127.0.0.1", None, "short", "at least 12"),

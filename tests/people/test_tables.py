@@ -57,6 +57,17 @@ def test_there_is_one_visit_per_person_with_cell_order_end_quiz_guesses_and_sign
     assert "survey_comments" not in visits[0], "free text is personal and stays out of tables"
 
 
+def test_a_visit_is_no_match(data: RunData) -> None:
+    """A mean over the table of matches is one over matches: the points of a whole visit are no score of one."""
+    assert data.records("SELECT DISTINCT unit FROM matches") == [{"unit": "match"}]
+    every, matches = data.records(
+        "SELECT avg(score) AS mean FROM matches WHERE agent = 'you' "
+        "UNION ALL SELECT avg(score) FROM matches WHERE agent = 'you' AND unit = 'match'"
+    )
+    assert every == matches and every["mean"] is not None
+    assert data.records("SELECT count(*) AS n FROM decisions WHERE unit = 'visit'")[0]["n"] > PEOPLE
+
+
 def test_decisions_say_whose_they_are_when_and_who_was_served(data: RunData) -> None:
     rows = data.records(f"SELECT * FROM decisions WHERE {DECIDED} ORDER BY match, round")
     assert rows and all(r["person"] and 0 <= r["shown"] <= r["answered"] for r in rows)

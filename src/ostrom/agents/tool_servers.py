@@ -94,6 +94,10 @@ class ToolServer(Tool):
                 f"agent.tools: {written(self.command)}: {_reason(error, self.timeout)}{words}"
             ) from None
         offered, left_out = _offer(listed, {*taken, *OWN_NAMES})
+        if left_out and not offered:
+            raise InvalidAnswers(
+                f"agent.tools: {written(self.command)}: none of its tools can be used ({left_out[0]})"
+            )
         return Answer({"server": written(self.command), "tools": offered, "left_out": left_out})
 
     async def _call(self, tool: str, /, **given: Any) -> str:
@@ -232,6 +236,9 @@ async def _pipes(program: Program) -> AsyncIterator[Any]:
                 long = False
                 if isinstance(message, JSONRPCError) and message.error.code == CONNECTION_CLOSED:
                     message.error.code = REFUSED  # the server says so itself, and goes on
+                listed = getattr(message, "result", None) or {}
+                if isinstance(listed.get("tools"), list):
+                    listed["tools"] = [_tool(described) for described in listed["tools"]]
                 if message is not None:
                     with suppress(anyio.BrokenResourceError):
                         await heard.send(SessionMessage(message))
@@ -285,6 +292,21 @@ def _reason(error: BaseException, timeout: float) -> str:
     return f"the server does not speak MCP ({one_line(said)[:200]})"
 
 
+WRONG = {"type": "object", "$comment": "this tool is described wrongly"}
+"""Stands where a schema is none: one bad entry must not spoil the list of all tools."""
+
+
+def _tool(described: Any) -> Any:
+    """A tool as its server describes it; one that is described wrongly has a schema that is left out by its name."""
+    from mcp import types
+
+    with suppress(ValidationError):
+        if types.Tool.model_validate(described).input_schema.get("type") == "object":
+            return described
+    name = described.get("name") if isinstance(described, dict) else None
+    return {"name": name if isinstance(name, str) else "?", "inputSchema": WRONG}
+
+
 def _offer(listed: Sequence[Any], taken: set[str]) -> tuple[list[dict[str, Any]], list[str]]:
     """The tools that a model is told of, under names that any model takes, and why others are left out."""
     offered: list[dict[str, Any]] = []
@@ -316,7 +338,7 @@ def _offer(listed: Sequence[Any], taken: set[str]) -> tuple[list[dict[str, Any]]
 
 def _is_schema(schema: Any) -> bool:
     try:
-        return isinstance(schema, dict) and schema.get("type") == "object" and bool(orjson.dumps(schema))
+        return isinstance(schema, dict) and schema != WRONG and bool(orjson.dumps(schema))
     except TypeError:  # too deep, or texts that are none
         return False
 

@@ -33,6 +33,7 @@ from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.statistics.result import FEW, Estimate, fixed
 from ostrom.analysis.statistics.samples import without_rounding
 from ostrom.analysis.units import (
+    DONE,
     NoSuchLevel,
     Observation,
     Observations,
@@ -46,7 +47,9 @@ from ostrom.analysis.units import (
     observations,
     per_match,
 )
+from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import UsageError, nearest
+from ostrom.ground.words import listed
 
 if TYPE_CHECKING:
     from ostrom.analysis.estimate import Estimate
@@ -224,9 +227,20 @@ def estimate(
     return made
 
 
-def some(found: Sequence[Estimate], measure: str, *, compared: bool = False) -> Sequence[Estimate]:
-    """The estimates, refused if there are none."""
+def some(
+    found: Sequence[Estimate], part: Measure, data: Sequence[RunData], *, compared: bool = False
+) -> Sequence[Estimate]:
+    """The estimates, refused if there are none, with the reason where it lies in the runs or in the measure."""
+    measure = part.name
     if not found:
+        if not any(run.records(f"SELECT 1 FROM matches WHERE {DONE} LIMIT 1") for run in data):
+            names = listed([run.name for run in data])
+            raise UsageError(
+                f"{measure}: no match of {names} is finished ({so_far(data) or 'none was played'})"
+            )
+        values = [row.get("value") for run in data for row in part.rows(run)]
+        if values and all(value is None for value in values):
+            raise UsageError(f"{measure}: gives no number (NULL) in all of its {len(values):,} rows")
         what = "two levels of the column in any group" if compared else "a value of it"
         raise UsageError(f"{measure}: no finished match that is asked for has {what}")
     return found

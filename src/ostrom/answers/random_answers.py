@@ -12,11 +12,14 @@ WORDS = ("yes", "no", "Über", 'a "quote"', "</messages>", "{\\n}", "```", "line
 """Pieces of text that careless prompts stumble over."""
 
 
-def random_answer(form: Form, rng: np.random.Generator, length: int | None = None) -> Answer:
+def random_answer(
+    form: Form, rng: np.random.Generator, length: int | None = None, *, full: bool = False
+) -> Answer:
     """An answer that the form allows, drawn without regard to what it means.
 
     It is meant to find what rules and prompts stumble over, in texts and at bounds. With a ``length`` it is an ordinary
-    one instead: amounts are drawn evenly, lists are full, and texts have about so many characters.
+    one instead: amounts are drawn evenly, lists are short, and texts have about so many characters. With ``full`` lists
+    are as long as they may be.
 
     >>> import numpy as np
     >>> random_answer(Choice(("C",)), np.random.default_rng(0)).value
@@ -36,7 +39,7 @@ def random_answer(form: Form, rng: np.random.Generator, length: int | None = Non
             at = _between(0, last, rng, length)
             return Answer(form.amounts.value(at), "exact")
         case Record(schema=schema):
-            return Answer(_value(schema, rng, length), "exact")
+            return Answer(_value(schema, rng, length, full), "exact")
         case Text(characters=characters):
             if length is not None:
                 return Answer(filler(min(characters, length)), "exact")
@@ -72,19 +75,19 @@ def _mixture(form: Mixture, rng: np.random.Generator) -> dict[str, int]:
     return shares
 
 
-def _value(schema: Mapping[str, Any], rng: np.random.Generator, length: int | None) -> Any:
+def _value(schema: Mapping[str, Any], rng: np.random.Generator, length: int | None, full: bool) -> Any:
     if "enum" in schema:
         return schema["enum"][int(rng.integers(len(schema["enum"])))]
     kind = schema["type"]
     if kind == "object":
         required = schema.get("required", ())
         return {
-            name: _value(part, rng, length)
+            name: _value(part, rng, length, full)
             for name, part in schema.get("properties", {}).items()
             if name in required or rng.integers(2)
         }
     if kind == "array":
-        return _items(schema, rng, length)
+        return _items(schema, rng, length, full)
     if kind == "boolean":
         return bool(rng.integers(2))
     if kind == "string":
@@ -94,17 +97,23 @@ def _value(schema: Mapping[str, Any], rng: np.random.Generator, length: int | No
     return _between(int(schema.get("minimum", -100)), int(schema.get("maximum", 100)), rng, length)
 
 
-def _items(schema: Mapping[str, Any], rng: np.random.Generator, length: int | None) -> list[Any]:
+def _items(schema: Mapping[str, Any], rng: np.random.Generator, length: int | None, full: bool) -> list[Any]:
     fewest, most = schema.get("minItems", 0), schema.get("maxItems", 5)
     options = schema["items"].get("enum")
     if options is None and schema.get("uniqueItems") and "maximum" in schema["items"]:
         options = range(schema["items"].get("minimum", 0), schema["items"]["maximum"] + 1)
     if options is not None and schema.get("uniqueItems"):
-        most = min(most, len(options))
-        count = int(rng.integers(fewest, most + 1)) if length is None else most
+        count = _how_many(fewest, min(most, len(options)), rng, length, full)
         return [options[int(i)] for i in rng.permutation(len(options))[:count]]
-    count = int(rng.integers(fewest, most + 1)) if length is None else most
-    return [_value(schema["items"], rng, length) for _ in range(count)]
+    count = _how_many(fewest, most, rng, length, full)
+    return [_value(schema["items"], rng, length, full) for _ in range(count)]
+
+
+def _how_many(fewest: int, most: int, rng: np.random.Generator, length: int | None, full: bool) -> int:
+    """Entries of a list: all that it may have, of an ordinary one at most one more than it must have, or any number."""
+    if full:
+        return most
+    return int(rng.integers(fewest, (most if length is None else min(most, fewest + 1)) + 1))
 
 
 def _text(most: int, rng: np.random.Generator) -> str:

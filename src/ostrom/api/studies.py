@@ -18,7 +18,8 @@ import orjson
 
 from ostrom.api.objects import model_name, plain
 from ostrom.api.threads import in_a_thread, inside_a_loop
-from ostrom.costs.forecast import Forecast, forecast, measure
+from ostrom.costs.forecast import Forecast, forecast
+from ostrom.costs.measured import measure
 from ostrom.costs.waves import check_batch
 from ostrom.data.early_looks import record_early_look
 from ostrom.data.rundata import RunData, run_data
@@ -69,7 +70,8 @@ class Study:
 
     def forecast(self, like: str | Path | None = None, runs: str | Path = "runs") -> Forecast:
         """What it takes to play: matches, calls, tokens, money; ``like`` is a run with replies of that length."""
-        return forecast(self.plan, self.options.rates, None if like is None else measure(like, runs))
+        measured = None if like is None else measure(like, runs)
+        return forecast(self.plan, self.options.rates, measured, self.options.max_connections)
 
     def __repr__(self) -> str:
         varied = ", ".join(f"{name} ({len(levels)})" for name, levels in self.factors.items()) or "nothing"
@@ -586,7 +588,7 @@ def _frame(
     from ostrom.analysis.estimate import some
     from ostrom.analysis.measure import measures
 
-    known = some(estimates, measures.named(measure).name, compared=compared)
+    known = some(estimates, measures.named(measure), [data], compared=compared)
     label = {"label": registered.label} if registered.bound else {}
     rows = [estimate.as_dict() | label for estimate in known]
     for row in rows if data.so_far else ():

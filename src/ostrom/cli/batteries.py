@@ -18,24 +18,29 @@ def sizes_output(sizes: "Sequence[SizedPart[Any]]", title: str) -> Output:
             "seeds": one.seeds,
             "calls": one.calls,
             "usd": one.usd(),
+            "hours": one.hours,
             "at_most": one.at_most,
         }
         for one in sizes
     ]
     assumes = list(dict.fromkeys(line for one in sizes for line in one.assumes))
     usd, calls = sum(one.usd() for one in sizes), sum(one.calls for one in sizes)
+    hours = sum(one.hours for one in sizes)
+    speeds = dict.fromkeys(cost.speed for one in sizes for cost in one.costs if cost.calls)
     table = TextTable(
         f"{title}: what it takes (all models together)",
-        ["part", "study", "seeds", "calls, likely", "at most", "USD, likely", "at most"],
+        ["part", "study", "seeds", "calls, likely", "at most", "USD, likely", "at most", "hours, likely"],
         [[row["part"], row["study"], row["seeds"] or "left out", row["calls"], one.at_most["calls"],
-          round(one.usd(), 4), "no bound" if one.at_most["usd"] is None else round(one.at_most["usd"], 2)]
+          round(one.usd(), 4), "no bound" if one.at_most["usd"] is None else round(one.at_most["usd"], 2),
+          f"{one.hours:.2g}"]
          for row, one in zip(rows, sizes, strict=True)],
     )  # fmt: skip
     return Output(
-        {"parts": rows, "usd": usd, "calls": calls, "assumes": assumes},
+        {"parts": rows, "usd": usd, "calls": calls, "hours": hours, "assumes": assumes},
         [
             table,
             *(Remark(f"likely: {line}") for line in assumes),
-            Remark(f"likely {calls} calls, {usd:.2f} USD"),
+            Remark(f"likely {calls} calls, {usd:.2f} USD, {hours:.2g} hours"),
+            *(Remark(f"hours: {speed}") for speed in speeds),
         ],
     )

@@ -80,16 +80,24 @@ def forecast_text(
     def row(title: str, of: Mapping[str, float | None], no_price: str) -> list[Any]:
         numbers = [of[key] for key in ("decisions", "calls", "tokens_in", "tokens_out")]
         usd = no_price if of["usd"] is None else money(of["usd"])
-        return [title, *("no bound" if number is None else f"{number:,.0f}" for number in numbers), usd]
+        hours = f"{hours:.2g}" if (hours := of.get("hours")) is not None else ""
+        return [
+            title,
+            *("no bound" if number is None else f"{number:,.0f}" for number in numbers),
+            usd,
+            hours,
+        ]
 
     unpriced = "unknown" if bound.unpriced else "no bound"
-    without_retries = [row("at most, without retries", bound.readable, unpriced)] * bool(
-        bound.retries_per_decision
-    )
+    likely, readable, most = bound.likely, bound.readable, bound.at_most
+    if batch and bound.waves is not None:
+        likely |= {"usd": bound.likely_batch_usd, "hours": bound.waves.hours}
+        readable["usd"], most["usd"] = bound.batch_usd, bound.batch_usd_with_retries
+    without_retries = [row("at most, without retries", readable, unpriced)] * bool(bound.retries_per_decision)
     yield TextTable(
         f"{name}: what it takes: {', '.join(f'{n:,} {what}' for what, n in counts.items())}",
-        ["", "decisions", "calls", "tokens in", "tokens out", "USD"],
-        [row("likely", bound.likely, "unknown"), *without_retries, row("at most", bound.at_most, unpriced)],
+        ["", "decisions", "calls", "tokens in", "tokens out", "USD", "hours"],
+        [row("likely", likely, "unknown"), *without_retries, row("at most", most, unpriced)],
     )
     lines = [
         *(f"likely: {line}" for line in bound.assumes),
@@ -97,8 +105,10 @@ def forecast_text(
         bound.unbounded
         and f"nothing bounds the replies of {', '.join(bound.unbounded)}: set agent.params.max_tokens",
         bound.measured is not None and f"likely: as in {bound.measured}",
-        bound.waves is not None and f"with --batch: {_batch_price(bound)}{bound.waves}",
-        bound.waves is not None
+        bound.calls and not batch and f"hours: {bound.speed}",
+        batch and bound.waves is not None and f"with --batch: {_batch_price(bound)}{bound.waves}",
+        batch
+        and bound.waves is not None
         and bound.usual_price
         and f"the batch price of {', '.join(bound.usual_price)} is not known, and counted as the usual one: "
         "state it with --prices FILE (batch: 0.5)",

@@ -105,6 +105,11 @@ class SizedPart(Generic[P]):
         return (self.seeds if seeds is None else seeds) * sum(cost.likely_usd or 0.0 for cost in self.costs)
 
     @property
+    def hours(self) -> float:
+        """The hours that it likely takes, one model after another."""
+        return sum(cost.hours(self.seeds) for cost in self.costs if self.seeds)
+
+    @property
     def calls(self) -> int:
         """Likely calls of all models together."""
         return self.seeds * sum(cost.likely_calls for cost in self.costs)

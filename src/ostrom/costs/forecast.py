@@ -5,10 +5,9 @@ Lengths of replies are those that styles usually take, or those of an earlier ru
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass
 from html import escape
 from math import ceil
 from pathlib import Path
@@ -16,22 +15,24 @@ from typing import Any, Literal
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import styles
-from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, Lengths, text_lengths, text_name
-from ostrom.costs.rehearsal import CHARACTERS, CallSum, Rehearsal, rehearsed
+from ostrom.answers import Choice
+from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, Lengths, reply_of
+from ostrom.costs.measured import MatchMeans, Measured, asks, cell_of
+from ostrom.costs.rehearsal import CallSum, Rehearsal, rehearsed
+from ostrom.costs.rehearsing import CHARACTERS, MESSAGE, TOOL_CALL
 from ostrom.costs.waves import HOURS, Chains, Waves
-from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.plan import Budget, Seated, Unit
-from ostrom.ground.errors import UsageError
 from ostrom.ground.results import html_table
+from ostrom.ground.words import how_many
 from ostrom.memory import memories
 from ostrom.models.batches import may_batch
 from ostrom.models.prices import batch_share, price_of_calls, rates_of
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import Run, open_run
 
-_REPEATED = re.compile(r"try[1-9]")
 CORRECTION = 300
 """Tokens of the message that says why a reply could not be read."""
+CONNECTIONS, START, SPEED = 16, 1.0, 50.0
+"""Where nothing is known: calls of a model in flight, seconds until a reply begins, tokens a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +85,25 @@ class Forecast:
     batch_usd_with_retries: float | None = None
     assumes: tuple[str, ...] = ()
     """What the likely figures take for granted, in words."""
+    busy_seconds: float = 0.0
+    """Likely seconds of all calls of the model that takes longest, one after another."""
+    chain_seconds: float = 0.0
+    """Likely seconds of the longest match, whose calls wait for each other."""
+    connections: int = CONNECTIONS
+    """Calls of a model that are in flight at once."""
+    speed: str = ""
+    """The speed that the hours suppose, in words."""
+
+    def hours(self, times: float = 1) -> float:
+        """Likely hours of so many times as many matches, asked directly."""
+        return max(times * self.busy_seconds / self.connections, self.chain_seconds) / 3600
 
     @property
     def likely(self) -> dict[str, float | None]:
         """The expectation by what is counted."""
         return {
             "decisions": self.likely_decisions, "calls": self.likely_calls, "tokens_in": self.likely_tokens_in,
-            "tokens_out": self.likely_tokens_out, "usd": self.likely_usd,
+            "tokens_out": self.likely_tokens_out, "usd": self.likely_usd, "hours": self.hours(),
         }  # fmt: skip
 
     @property
@@ -130,13 +143,18 @@ class Forecast:
 
 
 def forecast(
-    plan: StudyPlan, prices: Mapping[str, Any] | None = None, measured: Measured | None = None
+    plan: StudyPlan,
+    prices: Mapping[str, Any] | None = None,
+    measured: Measured | None = None,
+    connections: int | None = None,
 ) -> Forecast:
     """Forecast a study without playing it: one unit of each kind is rehearsed, seeds multiply.
 
-    What is likely comes from the replies of an earlier run where one was measured.
+    What is likely comes from the replies of an earlier run where one was measured. Hours suppose that so many calls
+    of a model are in flight at once.
     """
     total = Forecast(
+        connections=connections or CONNECTIONS,
         cells=plan.cells,
         matches=plan.matches,
         designs=plan.preparations,
@@ -145,7 +163,7 @@ def forecast(
     cost = CostSum(total, prices, measured)
     rehearsals: dict[tuple[Any, ...], Rehearsal] = {}
     lengths = Lengths() if measured is None else Lengths(measured.reply, measured.texts)
-    chains = Chains(plan) if plan.models and all(may_batch(model) for model in plan.models) else None
+    chains = Chains(plan) if plan.models else None
     decisions, varies, chance, tools, words = 0.0, dict[str, None](), False, False, _Words()
     for index in range(len(plan) // plan.study.seeds):
         if not (seeds := plan.repeats(index)):
@@ -158,7 +176,7 @@ def forecast(
         rounds = unit.mechanism.most_rounds(unit.game)
         taking_place = sum(unit.mechanism.survival(number) for number in range(1, rounds + 1)) / rounds
         chance = chance or taking_place < 1
-        if not any(_asks(seated.config) for seated in unit.players):
+        if not any(asks(seated.config) for seated in unit.players):
             decisions += seeds * taking_place * most
             continue
         # Prompts of generations have the same length; the first makes its designs, and the last breeds no other.
@@ -175,25 +193,30 @@ def forecast(
         longer = 1.0 if played is None else played.calls / sum(share.calls for share in match.likely)
         decisions += seeds * match.decisions * (1.0 if match.exact else longer)
         for seated, likely, bound in zip(playing(unit), match.likely, match.most, strict=True):
-            if _asks(seated.config):
+            if asks(seated.config):
                 cost.add_share(str(seated.config.model), bound, match.bounded, seeds, likely, longer, played)
     found = cost.finished()
     found.likely_decisions = round(decisions)
-    found.assumes = assumptions(measured, list(varies), chance=chance, tools=tools) if plan.models else ()
-    if chains is None:
-        found.batch_usd = found.likely_batch_usd = found.batch_usd_with_retries = None
+    found.assumes = (
+        assumptions(measured, list(varies), chance=chance, tools=tools, replies=_usual_replies(plan))
+        if plan.models
+        else ()
+    )
+    waves = None if chains is None else chains.waves((measured and measured.hours) or HOURS)
+    if waves is not None and found.calls:
+        found.chain_seconds = waves.count * cost.seconds / found.calls
+    if waves is not None and all(may_batch(model) for model in plan.models):
+        found.waves = waves
     else:
-        found.waves = chains.waves((measured and measured.hours) or HOURS)
+        found.batch_usd = found.likely_batch_usd = found.batch_usd_with_retries = None
     return found
 
 
-def _asks(config: AgentConfig) -> bool:
-    return config.model is not None and config.tree is None
-
-
-def cell_of(unit: Unit) -> tuple[tuple[str, str], ...]:
-    """The cell of a unit, whatever its generation."""
-    return tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
+def _usual_replies(plan: StudyPlan) -> str:
+    """How long a choice is in every style of a study, in words."""
+    configs = [config for _, configs in plan.asked() for config in configs if asks(config)]
+    tokens = {config.style: reply_of(config, Choice(("A", "B")))[0] for config in configs}
+    return ", ".join(f"{style} {how_many(of, 'token')} for a choice" for style, of in tokens.items())
 
 
 class _Words:
@@ -204,7 +227,7 @@ class _Words:
 
     def of(self, config: AgentConfig, measured: Measured | None) -> str:
         """The same text for configurations that are asked in the same words; scripts are asked nothing."""
-        if not _asks(config):
+        if not asks(config):
             return ""
         if id(config) not in self._known:
             own = set() if measured is not None else {"model"}
@@ -218,19 +241,22 @@ def assumptions(
     *,
     chance: bool = False,
     tools: bool = False,
+    replies: str = "",
 ) -> tuple[str, ...]:
     """What likely figures take for granted, a line each."""
     lines = []
     if measured is None:
         lines.append(
-            "every reply can be read and is as long as its style usually makes it, and a prompt has "
-            f"{CHARACTERS:g} characters a token"
+            "every reply can be read and is as long as its style usually makes it"
+            + (f" ({replies}, a message {MESSAGE})" if replies else "")
+            + f", and a prompt has {CHARACTERS:g} characters a token"
         )
     if chance:
         lines.append("matches end when chance ends them on average; at most: in their last round")
     if tools:
         lines.append(
-            "a player with tools calls one of them before each answer; at most: as many as its limit"
+            f"a player with tools calls one of them before each answer, in {TOOL_CALL} tokens; at most: as many as its "
+            "limit"
         )
     if varies:
         lines.append(
@@ -261,6 +287,8 @@ class CostSum:
         self._unbounded: dict[str, None] = {}
         self._usual_price: dict[str, None] = {}
         self._sums: dict[str, float] = defaultdict(float)
+        self._seconds: dict[str, float] = defaultdict(float)
+        self._measured = measured
         total.measured = None if measured is None else str(measured)
 
     def add_share(
@@ -294,6 +322,7 @@ class CostSum:
         expected = (calls if likely_calls is None else likely_calls) * self._again * times
         calls *= times
         usual = (call.tokens_in if call.likely_in is None else call.likely_in) * dense * self._longer
+        self._seconds[model] += expected * self._pace(model, call.likely_out)
         longest = call.likely_out if call.most_out is None else call.most_out
         if call.most_out is None:
             self._unbounded[model] = None
@@ -322,8 +351,24 @@ class CostSum:
         sums["batch_usd_with_retries"] += retried * share
         sums["likely_batch_usd"] += usually * share
 
+    def _pace(self, model: str, tokens: float) -> float:
+        """Seconds of a call: as in the run that was measured, or else supposed."""
+        known = {} if self._measured is None else self._measured.seconds
+        return known.get(model) or known.get(None) or START + tokens / SPEED
+
+    @property
+    def seconds(self) -> float:
+        """Likely seconds of all calls, one after another."""
+        return sum(self._seconds.values())
+
     def finished(self) -> Forecast:
         """The forecast, with None where a price or a bound is not known."""
+        self.total.busy_seconds = max(self._seconds.values(), default=0.0)
+        known = {} if self._measured is None else self._measured.seconds
+        pace = f"{known[None]:.1f} s a call, as in {self._measured.run}" if self._measured and known else (
+            f"a reply that begins after {START:g} s and has {SPEED:g} tokens a second (no run was measured)"
+        )  # fmt: skip
+        self.total.speed = f"{pace}, {self.total.connections} calls of a model in flight"
         total, sums, priced = self.total, self._sums, not self._unpriced
         bounded = not self._unbounded
         total.unpriced, total.unbounded = tuple(self._unpriced), tuple(self._unbounded)
@@ -413,157 +458,6 @@ def _verdict(
 
 def _short(value: float) -> str:
     return f"{value:.2f}" if value != int(value) else str(int(value))
-
-
-SAMPLE, MATCHES = 200, 20
-"""Calls whose prompts, and matches whose texts are measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class MatchMeans:
-    """Means over the finished matches of a run: calls of a match, tokens of a call."""
-
-    calls: float
-    tokens_in: float
-    tokens_out: float
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Means of an earlier run."""
-
-    run: str
-    calls: int
-    replies: dict[tuple[str | None, str], float] = field(default_factory=dict)
-    """Tokens of a reply, by model and style; with None for the model, over all models of the run."""
-    again: float = 1.0
-    """Calls made per question: unreadable replies are asked for again."""
-    again_in: float = 1.0
-    """Tokens of all prompts over those of the first prompt of every question."""
-    characters: float | None = None
-    """Characters per token of a prompt."""
-    hours: float | None = None
-    """Hours from the creation of a batch to its end."""
-    matches: dict[tuple[Any, ...], MatchMeans] = field(default_factory=dict)
-    """What matches took, by cell and by rules."""
-    texts: dict[str, float] = field(default_factory=dict)
-    """Characters of a text that players wrote, by the name of its form."""
-
-    def played(self, unit: Unit) -> MatchMeans | None:
-        """What a match took in the cell of a unit, or else under its rules; repeated calls are not counted."""
-        return next((self.matches[key] for key in _alike(unit) if key in self.matches), None)
-
-    def reply(self, config: AgentConfig) -> float | None:
-        """Mean tokens of a reply of this model in this style, else of all models; None if not measured."""
-        found = self.replies.get((config.model, config.style))
-        return self.replies.get((None, config.style)) if found is None else found
-
-    def __str__(self) -> str:
-        parts = [
-            f"{style} {tokens:.0f} tokens" for (model, style), tokens in self.replies.items() if model is None
-        ]
-        if self.characters is not None:
-            parts.append(f"{self.characters:.1f} characters a token")
-        return f"{self.calls} calls of {self.run}: {', '.join(parts)}, {self.again:.3f} calls an answer"
-
-
-def measure(run: str | Path, runs: str | Path = "runs") -> Measured:
-    """The means of a run on disk; one without a reply of a model is refused."""
-    measured = measured_replies(run, runs)
-    if measured is None:
-        raise UsageError(f"--from {run}: this run has no replies whose tokens were counted")
-    return measured
-
-
-def measured_replies(run: str | Path, runs: str | Path = "runs") -> Measured | None:
-    """The same, or None where no model replied."""
-    with open_run(run, runs) as opened:
-        return measured_of(opened)
-
-
-def measured_of(run: Run) -> Measured | None:
-    """The means of an opened run; None where no model replied."""
-    sums: dict[tuple[str | None, str], list[int]] = defaultdict(lambda: [0, 0])
-    ids: list[tuple[int, int]] = []
-    calls, unit, states = 0, None, run.journal.states()
-    all_in, firsts = 0, (0, 0)
-    """Tokens of all prompts; number and tokens of the first prompts of questions."""
-    matches: dict[tuple[Any, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
-    for call in run.journal.call_rows(run.name):
-        if call["reply"] is None or call["tokens_out"] is None or call["error"] is not None:
-            continue
-        if unit is None or unit.index != call["match"]:
-            unit = run.plan.unit(call["match"])
-        calls += 1
-        all_in += call["tokens_in"] or 0
-        if not _REPEATED.search(call["part"]):
-            firsts = firsts[0] + 1, firsts[1] + (call["tokens_in"] or 0)
-        for key in _alike(unit) if states.get(unit.index) == "done" else ():
-            of = matches[key][unit.index]
-            of[0] += 1
-            of[1] += call["tokens_in"] or 0
-            of[2] += call["tokens_out"]
-        config = unit.players[call["player"] - 1].config
-        for model in (call["model"], None):
-            tally = sums[model, config.style]
-            tally[0] += 1
-            tally[1] += call["tokens_out"]
-        if call["tokens_in"]:
-            ids.append((call["id"], call["tokens_in"]))
-    if not calls:
-        return None
-    again, again_in = calls / max(1, firsts[0]), all_in / firsts[1] if firsts[1] else 1.0
-    means = {}
-    for key, units in matches.items():
-        made, tokens_in, tokens_out = (sum(of) for of in zip(*units.values(), strict=True))
-        means[key] = MatchMeans(made / len(units) / again, tokens_in / made, tokens_out / made)
-    return Measured(
-        run.name,
-        calls,
-        {key: total / count for key, (count, total) in sums.items()},
-        again,
-        again_in,
-        _characters(run, ids),
-        _hours(run),
-        means,
-        _texts(run, [index for index, state in states.items() if state == "done"]),
-    )
-
-
-def _texts(run: Run, done: Sequence[int]) -> dict[str, float]:
-    """Mean lengths of what was written in some matches, by the name of the form that asked for it."""
-    lengths: dict[str, list[int]] = defaultdict(list)
-    for index in done[:: max(1, len(done) // MATCHES)][:MATCHES]:
-        steps, _, answers = run.rows.replayed(run.plan.unit(index))
-        for step, decisions in enumerate(steps):
-            for decision in decisions:
-                journaled = answers.get((step, decision.player, ""))
-                if journaled is not None and journaled[0].reading != "scripted":
-                    lengths[text_name(decision.form)] += text_lengths(decision.form, journaled[0].value)
-    return {name: sum(of) / len(of) for name, of in lengths.items() if of}
-
-
-def _alike(unit: Unit) -> list[tuple[Any, ...]]:
-    """What matches are alike in, the closest first: cell and rules, with as many models."""
-    models = sum(_asks(seated.config) for seated in unit.players)
-    rules = (unit.kind, unit.game.name, unit.mechanism.name, models)
-    return [(cell_of(unit), *rules), rules]
-
-
-def _characters(run: Run, ids: list[tuple[int, int]]) -> float | None:
-    some = ids[:: max(1, len(ids) // SAMPLE)][:SAMPLE]
-    texts = sum(sum(len(text) for _, text in run.journal.prompt(call) or []) for call, _ in some)
-    tokens = sum(count for _, count in some)
-    return texts / tokens if tokens and texts else None
-
-
-def _hours(run: Run) -> float | None:
-    took = [
-        b.ended - b.at
-        for b in read_batches(run.journal).values()
-        if b.ended is not None and b.how != "failed"
-    ]
-    return sum(took) / len(took) / 3600 if took else None
 
 
 def missing_adapters(plan: StudyPlan) -> list[str]:

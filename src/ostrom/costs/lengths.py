@@ -10,8 +10,8 @@ from ostrom.agents.language import styles
 from ostrom.answers import Form, Record, Text
 from ostrom.answers.forms import TOKENS_PER_WORD, answer_tokens
 
-SHORT_EXPLANATION = 100
-"""Words of a short explanation; the printed ones (Manoranjan & Gaikwad 2026, F.1) have 40 to 153."""
+REASONS = 100
+"""Words of usual reasons, where so many are allowed; printed ones (Manoranjan & Gaikwad 2026, F.1) have 40 to 153."""
 CHARACTERS_PER_TOKEN = 3.5
 """A low value, so that the bound on tokens holds for the tokenisers in use."""
 
@@ -21,7 +21,7 @@ def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
     style, allowed = styles.build(config.style), config.params.get("max_tokens")
     most = style.most_tokens(form, None if allowed is None else int(allowed))
     answer = answer_tokens(form)
-    words = SHORT_EXPLANATION if config.framing.words is None else config.framing.words
+    words = min(REASONS, config.framing.words or REASONS)
     if is_explained(form):
         answer += round(TOKENS_PER_WORD * words)
     likely = style.likely_tokens(answer, words)
@@ -30,10 +30,19 @@ def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Lengths that were measured: tokens of a reply of an agent, characters of texts by the name of their form."""
+    """Measured lengths: tokens of an agent's reply to a part of a question, characters of texts by form."""
 
-    reply: Callable[[AgentConfig], float | None] = lambda config: None  # noqa: ARG005
+    reply: Callable[[AgentConfig, str], float | None] = lambda config, part: None  # noqa: ARG005
     texts: Mapping[str, float] = field(default_factory=dict)
+
+
+def part_name(part: str) -> str:
+    """The part of a decision that a call asks for, whichever try it is.
+
+    >>> part_name("note.try1"), part_name("try0.after1")
+    ('note', '')
+    """
+    return part.partition("try")[0].rstrip(".")
 
 
 def text_name(form: Form) -> str:

@@ -6,40 +6,26 @@ long matches that are not played repeat the last one that was.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import asdict, astuple, dataclass, field, replace
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import orjson
 
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.dialogue import Chat, turn_of, with_turn
-from ostrom.agents.language import Invalidity, LanguageAgent, renderer_of
+from ostrom.agents.dialogue import turn_of, with_turn
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.agents.tools import LONGEST_RESULT, Scene
-from ostrom.answers import Answer, Choice, Form, Invalid, Number, Record, Text
-from ostrom.answers.forms import answer_tokens
-from ostrom.answers.random_answers import filler, random_answer
-from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, Lengths, is_free, reply_of, text_name
+from ostrom.answers import Answer
+from ostrom.answers.random_answers import random_answer
+from ostrom.costs.lengths import Lengths
+from ostrom.costs.rehearsing import Extreme, RehearsingAgent
 from ostrom.engine.plan import Plan, Unit
-from ostrom.framing.prompt import Prompt
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.talk import SILENT
-from ostrom.memory import Shown
-from ostrom.models.base import Abilities, Message, Reply, Request
 from ostrom.studies.prompts import prepared
 
-CHARACTERS = 4.0
-"""Characters of a token in a usual text."""
-MESSAGE = 25
-"""Tokens of a usual message."""
-TOOL_TURN = 300
-"""Characters of a usual call of a tool with its result."""
-TOOL_SPEC = 40
-"""Characters that a wire puts around what a request tells of a tool."""
 REHEARSED, FEWEST = 240, 5
 """Decisions of a match that are rehearsed, and rounds at least."""
 REHEARSED_IN_ALL = 5000
@@ -103,141 +89,6 @@ class _Player:
     turns: list[Answer] = field(default_factory=list)
     left: dict[str, list[Answer]] = field(default_factory=dict)
     """The answers with turns that the last written decision of a kind left."""
-
-
-class _Extreme:
-    """In place of a generator: always the first of what can be drawn, or always the last."""
-
-    def __init__(self, *, last: bool) -> None:
-        self.last = last
-
-    def integers(self, low: int, high: int | None = None) -> int:
-        low, high = (0, low) if high is None else (low, high)
-        return high - 1 if self.last else low
-
-    def permutation(self, count: int) -> range:
-        return range(count)
-
-
-class _NoModel:
-    """Stands where a model would: it can do everything and is never called."""
-
-    name, connections = "rehearsal", 1
-    abilities = Abilities(choices=True, schema=True, logprobs=True, tools=True)
-
-
-class RehearsingAgent(LanguageAgent):
-    """A language agent whose questions are answered by chance; what it would send is measured.
-
-    ``lengths`` are those of replies and texts where they were measured. With ``longest`` all texts are as long as
-    they can be, and memory shows as much as it ever can.
-    """
-
-    def __init__(self, plan: Plan, config: AgentConfig, lengths: Lengths, *, longest: bool) -> None:
-        super().__init__(config, _NoModel(), Invalidity(), renderer_of(config, plan.library))  # type: ignore[arg-type]
-        self.reply_tokens, self.said, self.longest = lengths.reply(config), lengths.texts, longest
-        self.texts, self.bounded = config.conversation == "dialogue", True
-        """Whether some prompt depends on the length of a text; whether all replies are bounded."""
-        self.calls: list[tuple[str, int, float, float]] = []
-        self.extreme: _Extreme | None = None
-        """What takes the place of chance, where that does."""
-        self._asked = Prompt("", {}, "")
-
-    def lengths(self, form: Form) -> tuple[float, float]:
-        """Tokens of the usual reply and of the longest one; an unbounded one counts as usual."""
-        likely, most = reply_of(self.config, form)
-        usual = float(likely) if self.reply_tokens is None else self.reply_tokens
-        self.bounded = self.bounded and most is not None
-        return usual, float(usual if most is None else most)
-
-    def shown(self, decision: Decision, context: Any) -> Shown:
-        """What memory shows, or the most that it can."""
-        shown = super().shown(decision, context)
-        history = decision.view.history
-        lines = min(self.memory.most_lines(len(history)), len(history))
-        if len(shown.rounds) >= lines or shown.counts is not None or self.memory.takes_notes:
-            return shown
-        self.texts = True
-        return replace(shown, rounds=history[len(history) - lines :]) if self.longest else shown
-
-    def prompt(self, decision: Decision, context: Any, shown: Shown | None = None) -> Prompt:
-        """As ever."""
-        self._asked = super().prompt(decision, context, shown)
-        return self._asked
-
-    def chat(self, decision: Decision, context: Any) -> Chat | None:
-        """As ever."""
-        chat = super().chat(decision, context)
-        if chat is not None:
-            self._asked = chat.prompt
-        return chat
-
-    async def _once(
-        self,
-        messages: list[Message],
-        prompt: Prompt,
-        decision: Decision,
-        context: Any,
-        think: bool,
-        part: str,
-        lasting: int,
-    ) -> tuple[str, Answer | Invalid]:
-        del think, lasting
-        form = decision.form
-        usual, most = self.lengths(form)
-        sent, limit = _characters(messages) + self._offered(decision, prompt), self.config.tool_limit
-        self.calls.append((part, sent, usual, most))
-        for call in range(1, 1 + ((limit.calls if self.longest else 1) if self.tools else 0)):
-            more = call * TOOL_TURN
-            if self.longest:
-                said = min(call * most, limit.tokens)
-                more = call * LONGEST_RESULT + round(said * CHARACTERS_PER_TOKEN)
-            self.calls.append((f"{part}.after{call}", sent + more, usual, most))
-        answer = self.drawn(form, context.draw(f"answer:{part}"))
-        tokens = most if self.longest else usual
-        text = _written(answer, form, prompt)
-        more = round(tokens * CHARACTERS) - len(text) - 1
-        return (f"{filler(more)}\n{text}" if more > 0 and not isinstance(form, Text) else text), answer
-
-    def _offered(self, decision: Decision, prompt: Prompt) -> int:
-        """Characters of what a request tells of its tools; what servers offer is not known before play."""
-        scene = Scene(decision.view, prompt.labels)
-        specs = [spec for box in self.tools for spec, _ in box.functions(scene)]
-        unknown = sum(box.unknown for box in self.tools if self.longest)
-        return unknown + sum(TOOL_SPEC + len(orjson.dumps(asdict(spec))) for spec in specs)
-
-    async def call(self, context: Any, request: Request, part: str) -> Reply:
-        """A reply in which all options are equally likely."""
-        del context
-        usual, most = self.lengths(Choice(tuple(self._asked.labels)))
-        self.calls.append((part, _characters(request.messages), usual, most))
-        return Reply("", logprobs=dict.fromkeys(self._asked.labels.values(), -1.0))
-
-    def drawn(self, form: Form, rng: np.random.Generator) -> Answer:
-        """An answer by chance, with texts of the usual or of the greatest length."""
-        if isinstance(form, Text) or (isinstance(form, Record) and _says(form)):
-            self.texts = True
-        usual = CHARACTERS * (answer_tokens(form) if isinstance(form, Text) else MESSAGE)
-        usual = self.said.get(text_name(form), usual)
-        rng = rng if self.extreme is None else self.extreme  # type: ignore[assignment]
-        return random_answer(form, rng, 10**6 if self.longest else round(usual))
-
-
-def _says(form: Record) -> bool:
-    return any(map(is_free, form.schema.get("properties", {}).values()))
-
-
-def _characters(messages: Sequence[Message]) -> int:
-    return sum(len(message.content) for message in messages)
-
-
-def _written(answer: Answer, form: Form, prompt: Prompt) -> str:
-    """An answer as a model would write it."""
-    if isinstance(form, Choice):
-        return f"[{prompt.labels.get(str(answer.value), answer.value)}]"
-    if isinstance(form, Number):
-        return f"[{answer.value}]"
-    return str(answer.value) if isinstance(form, Text) else orjson.dumps(answer.value).decode()
 
 
 class _Context:
@@ -391,7 +242,7 @@ class _Match:
         lines = memory.most_lines(self.rounds - 1) - memory.most_lines(self.played - 1)
         return float(lines * max(self._lines[key] for key in keys))
 
-    def rehearse(self, times: int, extreme: _Extreme | None = None) -> None:
+    def rehearse(self, times: int, extreme: Extreme | None = None) -> None:
         """Play the match until it was played so many times, each with chances of its own."""
         for agent in self.agents.values():
             agent.extreme = extreme
@@ -513,8 +364,10 @@ def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehea
     """Rehearse a unit of one of so many cells, with the lengths that were measured."""
     match = _Match(plan, unit, lengths, longest=False)
     rules, most = unit.mechanism, match.rules.most_decisions(unit.game)
-    match.rehearse(1 if unit.game.has_table or rules.society else 3)  # one may be the longest by chance
+    match.rehearse(1 if rules.society else 3)  # one may be the longest by chance
     counts = [match.decisions(number) for number in range(len(match.asked))]
+    if not rules.society:  # chance may come to the longest every time
+        counts += [_count(match, Extreme(last=last)) for last in (False, True)]
     exact = min(counts) >= most and not rules.spreads and not unit.game.stateful
     again = not exact and not rules.society
     if not exact:  # societies have many members, and many cells, which make up for times
@@ -525,8 +378,8 @@ def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehea
         longest = _Match(plan, unit, lengths, longest=True)
         longest.rehearse(1)
     if again:  # the longest match may be one that chance does not come to
-        longest.rehearse(2, _Extreme(last=False))
-        longest.rehearse(3, _Extreme(last=True))
+        longest.rehearse(2, Extreme(last=False))
+        longest.rehearse(3, Extreme(last=True))
     counts = [of.decisions(number) for of in (match, longest) for number in range(len(of.asked))]
     spread = rules.spreads and len(match.agents) < len(match.configs)
     numbers = range(len(match.asked))
@@ -541,6 +394,19 @@ def rehearsed(plan: Plan, unit: Unit, lengths: Lengths, cells: int = 1) -> Rehea
         exact,
         any(agent.tools for agent in match.agents.values()),
     )
+
+
+def _count(match: _Match, extreme: Extreme) -> int:
+    """How many decisions a match has in which all players answer alike, without a word."""
+    play, decisions = match.rules.play(match.unit.game, match.unit.streams), 0
+    try:
+        due = next(play)
+        for _ in range(MOST_STEPS):
+            decisions += len(due)
+            due = play.send([random_answer(one.form, extreme, 40) for one in due])  # type: ignore[arg-type]
+    except StopIteration:
+        pass
+    return decisions
 
 
 def _likely(match: _Match) -> list[CallSum]:

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ostrom.costs.forecast import forecast, measured_of
+from ostrom.costs.forecast import forecast
+from ostrom.costs.measured import measured_of
 from ostrom.engine.folder import kind_of
 from ostrom.engine.plan import Budget
 from ostrom.ground.words import how_many
@@ -26,18 +27,21 @@ class SeedPrice:
     tokens: float
     usd: float | None
     """None where a price is not known."""
+    hours: float = 0.0
 
     def times(self, many: float) -> SeedPrice:
         """What so many times as many seeds take."""
         usd = None if self.usd is None else many * self.usd
-        return SeedPrice(many * self.seeds, many * self.matches, many * self.calls, many * self.tokens, usd)
+        return SeedPrice(
+            many * self.seeds, many * self.matches, many * self.calls, many * self.tokens, usd, many * self.hours
+        )  # fmt: skip
 
     def plus(self, other: SeedPrice) -> SeedPrice:
         """What these seeds take in two runs; the number of seeds is that of each."""
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd
         return SeedPrice(
             max(self.seeds, other.seeds), self.matches + other.matches, self.calls + other.calls,
-            self.tokens + other.tokens, usd,
+            self.tokens + other.tokens, usd, self.hours + other.hours,
         )  # fmt: skip
 
     def affordable(self, budget: Budget) -> float:
@@ -47,14 +51,15 @@ class SeedPrice:
 
     @property
     def words(self) -> str:
-        """The price without the seeds: ``240 calls, 0.12 USD``."""
+        """The price without the seeds: ``240 calls, 0.12 USD, 0.4 hours``."""
         money = "price unknown" if self.usd is None else f"{self.usd:.2f} USD"
-        return f"{how_many(round(self.calls), 'call')}, {money}" if self.calls else "no calls"
+        calls = how_many(round(self.calls), "call")
+        return f"{calls}, {money}, {self.hours:.2g} hours" if self.calls else "no calls"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        whole = {name: round(of) for name, of in asdict(self).items() if name != "usd"}
-        return {**whole, "usd": self.usd}
+        whole = {name: round(of) for name, of in asdict(self).items() if name not in ("usd", "hours")}
+        return {**whole, "usd": self.usd, "hours": self.hours}
 
 
 def seed_price(
@@ -76,4 +81,5 @@ def _one_seed(run: Run, prices: Mapping[str, Any] | None) -> SeedPrice | None:
     one = StudyPlan(study.model_copy(update={"seeds": 1}), run.plan.library, run.plan.file)
     cost = forecast(one, prices, measured_of(run))
     tokens = cost.likely_tokens_in + cost.likely_tokens_out
-    return SeedPrice(1, cost.matches, cost.likely_calls, tokens, cost.likely_usd)
+    hours = cost.busy_seconds / cost.connections / 3600
+    return SeedPrice(1, cost.matches, cost.likely_calls, tokens, cost.likely_usd, hours)

@@ -1,17 +1,21 @@
 """How many waves a study takes in batches: the longest chain of calls that wait for each other."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ostrom.agents.language import styles
+from ostrom.answers.random_answers import random_answer
+from ostrom.costs.rehearsing import Extreme
 from ostrom.engine.plan import Unit
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
+from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
 from ostrom.models.batches import may_batch
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.prompts import every_step
+from ostrom.studies.prompts import every_step, prepared
 
 AT_ONCE = 20_000
 """Matches that are in play at once."""
@@ -19,6 +23,8 @@ MOST_WAVES = 48
 """Waves that are played without a word of the user: two days, if each takes an hour."""
 HOURS, MOST_HOURS = 1.0, 24.0
 """What services say about one batch: most end within an hour, and all within a day."""
+MOST_STEPS = 2000
+"""Steps after which a rehearsed match is left."""
 REHEARSED = 200
 """Different matches that are rehearsed; others count by the most that a player can be asked."""
 
@@ -119,15 +125,34 @@ class Chains:
         return memory.most_notes(unit.mechanism.longest_history(unit.game))
 
     def _rehearsed(self, unit: Unit) -> int:
-        """The steps in which a model is asked, in a match that scripts play, stretched to the longest match."""
-        chain = decisions = 0
-        for asked in every_step(self.plan, unit):
-            chain += max((self._calls(unit, _who(unit, decision)) for decision in asked), default=0)
-            decisions += len(asked)
-        if chain == 0:
-            return 0
-        longest = max(decisions, unit.mechanism.most_decisions(unit.game))
-        return -(-chain * longest // decisions) + max(self._notes(unit, p) for p in range(len(unit.players)))
+        """The steps in which a model is asked, in the longest of some matches, stretched to the last round."""
+        rules = prepared(self.plan, unit)
+        matches = [
+            every_step(self.plan, unit),
+            *(_steps(rules, unit, Extreme(last=last)) for last in (False, True)),
+        ]
+        chains = []
+        for steps in matches:
+            chain = last = 0
+            for asked in steps:
+                chain += max((self._calls(unit, _who(unit, decision)) for decision in asked), default=0)
+                last = max([last, *(decision.view.round for decision in asked)])
+            rounds = unit.mechanism.most_rounds(unit.game)
+            chains.append(-(-chain * rounds // last) if 0 < last < rounds else chain)
+        longest = max(chains)
+        return longest + max(self._notes(unit, p) for p in range(len(unit.players))) if longest else 0
+
+
+def _steps(rules: Mechanism, unit: Unit, extreme: Extreme) -> Iterator[list[Decision]]:
+    """What is asked in each step when everybody always says the first, or always the last, of what may be said."""
+    play = rules.play(unit.game, unit.streams)
+    try:
+        due = next(play)
+        for _ in range(MOST_STEPS):
+            yield due
+            due = play.send([random_answer(one.form, extreme, 40) for one in due])  # type: ignore[arg-type]
+    except StopIteration:
+        return
 
 
 def _who(unit: Unit, decision: Decision) -> int:

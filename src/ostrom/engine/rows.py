@@ -146,9 +146,10 @@ class Rows:
         return rows
 
     def matches(self, match: int | None = None) -> Iterator[Row]:
-        """One row per match and player (of one match): its score and how the match went."""
+        """One row per match and player (of one match): its score and how the match went; visits are no matches."""
         for table in self.tables(match):
-            yield from self.match_rows(table)
+            if table.unit.kind != "visit":
+                yield from self.match_rows(table)
 
     def match_rows(self, table: UnitTable) -> Iterator[Row]:
         """One row per player of a match."""

@@ -45,6 +45,8 @@ class FunctionGame(Game):
     theory: Theory | None = None
     theory_payoffs: tuple[float, ...] = ()
     best_total: float | None = None
+    landmarks: Mapping[str, Any] = field(default_factory=dict)
+    """Numbers that theory names, by what they are: `ostrom show game` prints them."""
     cooperative: tuple[int | None, ...] = ()
     defective: tuple[int | None, ...] = ()
     roles: tuple[str, ...] = ()

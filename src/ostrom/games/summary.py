@@ -106,6 +106,7 @@ def rule_summary(game: FunctionGame) -> dict[str, Any]:
         "stateful": game.stateful,
         "theory_payoffs": list(game.theory_payoffs) or None,
         "best_total": game.best_total,
+        "landmarks": dict(game.landmarks) or None,
         "left_out": ["payoffs, equilibria: the payoffs follow from a rule and are in no table"],
     }
 

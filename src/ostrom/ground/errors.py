@@ -131,12 +131,15 @@ class UnknownName(UsageError):
 
     >>> str(UnknownName("strategy", "tit_for_tatt", ["tit_for_tat", "grim"]))
     "unknown strategy 'tit_for_tatt' (did you mean tit_for_tat? known: grim, tit_for_tat)"
+    >>> str(UnknownName("measure", "coop", ["cooperation", "score"]))
+    "unknown measure 'coop' (did you mean cooperation? known: cooperation, score)"
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str], more: str = "") -> None:
         names = sorted(map(str, known))  # keys of a YAML file may be numbers
         plain = {_plain(other): other for other in names}
-        near = [plain[found] for found in get_close_matches(_plain(name), plain, n=2)]
+        start = [other for key, other in plain.items() if len(name) > 2 and key.startswith(_plain(name))]
+        near = start[:3] or [plain[found] for found in get_close_matches(_plain(name), plain, n=2)]
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         listed = ", ".join(names) if len(names) <= 40 else f"{len(names)} names, see `ostrom list`"
         self.file: str | None = None

@@ -6,6 +6,7 @@ file into an endless one.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from math import isfinite
@@ -52,6 +53,20 @@ def _no_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
     return result
 
 
+def _as_written(loader: Any, node: yaml.ScalarNode) -> int | float:
+    """A number, but none that YAML 1.1 reads otherwise than people do: 1:30 is 90 there, and 010 is 8."""
+    text = str(node.value)
+    read = loader.construct_yaml_int if node.tag.endswith("int") else loader.construct_yaml_float
+    value: int | float = read(node)
+    octal = re.fullmatch(r"[-+]?0[0-7_]+", text) is not None
+    if ":" in text or octal:
+        raise yaml.constructor.ConstructorError(
+            None, None, f"{text} is {value:g} in YAML (base {8 if octal else 60}); write the number, or quote the text",
+            node.start_mark,
+        )  # fmt: skip
+    return value
+
+
 _COMPILED: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -61,6 +76,8 @@ class _CompiledLoader(_COMPILED):  # type: ignore[misc]
 
 for _loader in (_Loader, _CompiledLoader):
     _loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _no_duplicates)
+    for _tag in ("int", "float"):
+        _loader.add_constructor(f"tag:yaml.org,2002:{_tag}", _as_written)
 
 
 def read_yaml(text: str, file: str | None, *, numbers: bool = True, compiled: bool = False) -> Any:

@@ -6,6 +6,7 @@ It is blind to results unless it is unblinded, and that somebody did so is kept.
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -56,12 +57,14 @@ class Admin:
         host: Host,
         reader: LinkReader,
         gatekeeper: Gatekeeper,
-        password: str | None,
+        password: str,
         base: str,
         run: Path,
+        print_link: Callable[[str], None],
     ) -> None:
         self.host, self.reader, self.gatekeeper, self.run = host, reader, gatekeeper, run
-        self.login = Login("admin", password, gatekeeper, self._ask)
+        key = host.register.key
+        self.login = Login("admin", password, gatekeeper, self._ask, key=key, print_link=print_link)
         self.closing = asyncio.Event()
         self._links = reader.links(base)
 
@@ -71,6 +74,7 @@ class Admin:
             [
                 ("/", self.page, ["GET"]),
                 ("/login", self.login.enter, ["POST"]),
+                ("/login", self.login.follow, ["GET"]),
                 ("/close", self.close, ["POST"]),
                 ("/unblind", self.unblind, ["POST"]),
                 ("/static/{name}", static, ["GET"]),

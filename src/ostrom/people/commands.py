@@ -155,11 +155,12 @@ def bonuses(
         count, total = records.pay(out)
         currency, pays = records.plan.people.pay.currency, pays_for(records.plan.people.source.name)
     base = "the base is paid by the platform and not in it" if pays == "bonus" else "the base is in it"
+    document = {"file": str(out), "people": count, "total": str(total), "currency": currency, "pays": pays}
+    if not count:
+        line = f"nobody is owed anything that no earlier file has: {out} has no rows and pays nobody"
+        return Output(document, [Remark(line)])
     line = f"{out}: {how_many(count, 'person')}, {total:.2f} {currency} ({pays}: {base})"
-    return Output(
-        {"file": str(out), "people": count, "total": str(total), "currency": currency, "pays": pays},
-        [Remark(line), Remark("the ledger has them, so no later file will")],
-    )
+    return Output(document, [Remark(line), Remark("the ledger has them, so no later file will")])
 
 
 @people.command("erase")
@@ -253,7 +254,9 @@ def serve(
 
     The same command goes on after a stop, a crash or a restart.
 
-    The admin page needs a password where it can be reached from elsewhere: OSTROM_ADMIN_PASSWORD.
+    The admin page always has a password: OSTROM_ADMIN_PASSWORD, or a random one that is printed.
+
+    With --public OSTROM_ADMIN_PASSWORD must be set.
     """
     from ostrom.engine.folder import check_name
     from ostrom.people.pilot import host_plan

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import secrets
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ class Listening:
     admin: socket.socket
     origin: str | None
     password: str | None
+    """The researcher's own; None, on this machine alone: a random one."""
 
     @property
     def base(self) -> str:
@@ -51,6 +53,8 @@ def listening(host: str, port: int, admin_port: int | None, public: str | None) 
         raise UsageError(
             f"--host {host}: other machines can reach this address; give --public https://HOST and set {PASSWORD}"
         )
+    if public is not None and password is None:
+        raise UsageError(f"--public {public}: the admin page needs a password; set {PASSWORD}")
     if admin_port is None:
         admin_port = port + 1 if 0 < port < 65535 else 0
     with listen_on(host, port) as people, listen_on("127.0.0.1", admin_port) as admin:
@@ -67,9 +71,7 @@ async def serve_people(
     pictures = read_pictures(host.people.pictures, study, host.plan.file)
     gatekeeper = Gatekeeper(where.origin, {port}, joins_a_minute=joins, report=say)
     people = Participants(host, reader, gatekeeper, f"ostrom_{mark[:12]}", pictures)
-    admin = Admin(
-        host, reader, Gatekeeper(None, {admin_port}, report=say), where.password, where.base, folder.path
-    )
+    page, password = f"http://127.0.0.1:{admin_port}", where.password or secrets.token_urlsafe(12)
     if host.strangers:
         say(
             f"warning: {host.register.path} is older than the journal: it does not know "
@@ -82,7 +84,18 @@ async def serve_people(
         f"participants: {links[0]}"
         + (f" (and {len(links) - 1} more: ostrom people {folder.path} links)" if links[1:] else "")
     )
-    say(f"admin page:   http://127.0.0.1:{admin_port}/")
+    admin = Admin(
+        host, reader, Gatekeeper(None, {admin_port}, report=say), password, where.base, folder.path,
+        lambda path: say(f"admin login:  {page}{path} (good for one login)"),
+    )  # fmt: skip
+    say(
+        f"admin page:   {page}/"
+        + (
+            ""
+            if where.password
+            else f" (password {password}, until the server stops; {PASSWORD} sets your own)"
+        )
+    )
     beside = [asyncio.create_task(_sweep(host, say))]
 
     def closing() -> None:

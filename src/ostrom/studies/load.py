@@ -31,7 +31,22 @@ def load_study(
     """A study with a preset and changes applied, checked from end to end."""
     data, file = merged(source, preset, changes)
     data = with_addresses(with_options(data, file, models, seeds, budget), file)
-    return with_files(validate(StudyFile, with_baselines(data, file), file), folder_of(source), file)
+    return with_files(
+        validate(StudyFile, with_baselines(_with_game(data), file), file), folder_of(source), file
+    )
+
+
+def _with_game(data: dict[str, Any]) -> dict[str, Any]:
+    """A study that leaves its game to ``vary.game`` has the first of these where no cell says another one."""
+    levels = (data.get("vary") or {}).get("game") if isinstance(data.get("vary"), Mapping) else None
+    if isinstance(levels, Mapping):
+        levels = levels.get("to") if levels.get("set") == "game" else list(levels.values())
+    if "game" in data or not isinstance(levels, list) or not levels:
+        return data
+    first = levels[0]
+    if isinstance(first, Mapping) and "game" in first:
+        first = first["game"]
+    return {**data, "game": first}
 
 
 def with_options(

@@ -1,6 +1,7 @@
 """The matches of a run as action strips, hundreds at a time, sorted and filtered by any column."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -37,15 +38,17 @@ def page(viewer: Viewer, request: Request) -> Response:
     sort, descending = asked.get("sort", "match"), asked.get("desc") == "1"
     if sort not in SORTS:
         raise UsageError(f"sort={sort[:40]}: is no column (allowed: {', '.join(SORTS)})")
-    context: dict[str, Any] = {"count": 0, "choices": {}, "factors": {}}
+    context: dict[str, Any] = {"count": 0, "others": 0, "choices": {}, "factors": {}}
     with viewer.shelf.listed(name, AT_ONCE) as listed:
         found = listed.matches(
             filters, sort=sort, descending=descending, after=asked.get("after"), limit=PAGE
         )
         context |= {"rows": found.rows, "more": found.after, "progress": listed.progress}
         if asked.get("after") is None:
+            count = listed.count(filters if filters.kind else replace(filters, kind="match"))
             context |= {
-                "count": listed.count(filters),
+                "count": count,
+                "others": listed.count(filters) - count,
                 "choices": choices_of(listed),
                 "factors": factors_of(listed),
             }

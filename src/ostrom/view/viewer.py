@@ -121,9 +121,15 @@ Routes: TypeAlias = list[tuple[str, ViewHandler, list[str]]]
 class Viewer:
     """What all pages share."""
 
-    def __init__(self, shelf: Shelf, gatekeeper: Gatekeeper, password: str | None = None) -> None:
+    def __init__(
+        self,
+        shelf: Shelf,
+        gatekeeper: Gatekeeper,
+        password: str | None = None,
+        print_link: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.shelf, self.gatekeeper = shelf, gatekeeper
-        self.login = Login("view", password, gatekeeper, self._ask)
+        self.login = Login("view", password, gatekeeper, self._ask, print_link=print_link)
         self.watching = Watching(shelf)
         self.figures = FigureProcess()
         self.indexers = Indexers()
@@ -136,6 +142,7 @@ class Viewer:
         """The routes of all pages."""
         routes: list[tuple[str, Handler, list[str]]] = [
             ("/login", self.login.enter, ["POST"]),
+            ("/login", self.login.follow, ["GET"]),
             ("/static/{name}", static, ["GET"]),
         ]
         for module in self._modules:
@@ -269,7 +276,10 @@ async def serve_view(
         known = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
         gatekeeper.hosts.add(known.lower())
         gatekeeper.origins.add(f"http://{known}".lower())
-    viewer = Viewer(shelf, gatekeeper, password)
+    address = address_of(listening).rstrip("/")
+    viewer = Viewer(
+        shelf, gatekeeper, password, lambda path: say(f"login: {address}{path} (good for one login)")
+    )
     beside = [asyncio.create_task(viewer.watching.look_on()), asyncio.create_task(viewer.watching.check_on())]
     ready()
     try:

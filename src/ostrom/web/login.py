@@ -1,4 +1,4 @@
-"""One password for pages that only the researcher may see: scrypt, a signed cookie, few tries a minute."""
+"""One password for pages that only the researcher may see: scrypt, a signed cookie, tries one after the other."""
 
 import asyncio
 import hashlib
@@ -14,12 +14,46 @@ from ostrom.web.security import Gatekeeper, Refused
 from ostrom.web.tokens import sign, verified
 
 HOURS = 12
-MOST_TRIES = 10
-"""Tries a minute, from everywhere together."""
+KNOWN_DAYS = 180
+"""Days for which a browser that logged in does not wait behind strangers."""
+PAUSE = 0.5
+"""Seconds after a wrong password in which its queue checks no other."""
+MOST_WAITING = 8
+"""Tries that wait in one queue; more are turned away unread."""
+FULL = (
+    "Too many wrong passwords come in. Use a browser that logged in before, or the link that the server printed "
+    "in its terminal."
+)
+
+
+class Queue:
+    """Tries of a password, checked one after the other."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+        self.waiting = 0
+
+    async def check(self, right: Callable[[], bool]) -> bool | None:
+        """Whether the try is right, in its turn; None where too many wait."""
+        if self.waiting >= MOST_WAITING:
+            return None
+        self.waiting += 1
+        try:
+            async with self._turn:
+                passed = await asyncio.to_thread(right)
+                if not passed:
+                    await asyncio.sleep(PAUSE)
+                return passed
+        finally:
+            self.waiting -= 1
 
 
 class Login:
-    """Who may come in; without a password everybody who reaches the port."""
+    """Who may come in; without a password everybody who reaches the port.
+
+    Strangers have one queue for their tries, browsers that logged in before have another, and a link that is good for
+    one login needs none: so nobody who guesses keeps the researcher out.
+    """
 
     def __init__(
         self,
@@ -27,16 +61,30 @@ class Login:
         password: str | None,
         gatekeeper: Gatekeeper,
         ask: Callable[[str, int], Response],
+        *,
+        key: bytes | None = None,
+        print_link: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """``ask`` draws the page that asks for the password, with what was wrong with the last try."""
-        self._ask = ask
+        """``ask`` draws the page that asks for the password, with what was wrong with the last try.
+
+        ``key`` marks browsers that logged in, across restarts where the caller keeps it. ``print_link`` shows the
+        researcher the path of the one-use link: at once, and a new one whenever it was used.
+        """
+        self._ask, self._print_link = ask, print_link
         self.purpose, self.cookie, self.gatekeeper = purpose, f"ostrom_{purpose}", gatekeeper
         self._salt, self._key = secrets.token_bytes(16), secrets.token_bytes(32)
+        self._known_key = key or self._key
         self._hash = None if password is None else self._hashed(password)
-        self._tries: list[float] = []
+        self._strangers, self._known = Queue(), Queue()
+        self._renew_link()
 
     def _hashed(self, password: str) -> bytes:
         return hashlib.scrypt(password.encode(), salt=self._salt, n=2**14, r=8, p=1)
+
+    def _renew_link(self) -> None:
+        self._once = secrets.token_urlsafe(24)
+        if self._hash is not None:
+            self._print_link(f"/login?once={self._once}")
 
     def allowed(self, request: Request) -> bool:
         """Whether a request comes from somebody who is logged in."""
@@ -51,20 +99,40 @@ class Login:
             raise Refused(403, "Log in first.")
 
     async def enter(self, request: Request) -> Response:
-        """Check the password of a form; a few tries a minute are all there are."""
+        """Check the password of a form, in its turn."""
         form = await self.gatekeeper.form(request)
-        self._tries = [at for at in self._tries if time.monotonic() - at < 60]
-        if len(self._tries) >= MOST_TRIES:
-            return self._ask("Too many tries. Wait a minute.", 429)
-        self._tries.append(time.monotonic())
-        given = await asyncio.to_thread(self._hashed, form.get("password", "")[:1000])
-        if self._hash is None or not hmac.compare_digest(given, self._hash):
-            return self._ask("This is not the password.", 403)
+        mark = verified(
+            self._known_key, f"{self.purpose}-known", request.cookies.get(f"{self.cookie}_known", "")
+        )
+        queue = self._strangers if mark is None else self._known
+        passed = await queue.check(lambda: self._right(form.get("password", "")[:1000]))
+        if passed is None:
+            return self._ask(FULL, 429)
+        return self._logged_in() if passed else self._ask("This is not the password.", 403)
+
+    def _right(self, password: str) -> bool:
+        return self._hash is not None and hmac.compare_digest(self._hashed(password), self._hash)
+
+    async def follow(self, request: Request) -> Response:
+        """Log in by the one-use link of the terminal, which prints the next one."""
+        once = request.query_params.get("once", "")
+        if self._hash is None or not hmac.compare_digest(once.encode(), self._once.encode()):
+            return self._ask(
+                "This link was used before. The newest one is in the terminal of the server.", 403
+            )
+        self._renew_link()
+        return self._logged_in()
+
+    def _logged_in(self) -> Response:
         response = RedirectResponse("/", 303)
         # No wall clock: the key lives as long as this process, and so does its monotonic clock.
         until = str(int(time.monotonic()) + HOURS * 3600)
-        response.set_cookie(
-            self.cookie, sign(self._key, self.purpose, until), httponly=True, samesite="strict", path="/",
-            secure=self.gatekeeper.secure,
-        )  # fmt: skip
+        mark = sign(self._known_key, f"{self.purpose}-known", secrets.token_urlsafe(12))
+        for name, value, age in (
+            (f"{self.cookie}_known", mark, KNOWN_DAYS * 86400),
+            (self.cookie, sign(self._key, self.purpose, until), None),
+        ):
+            response.set_cookie(
+                name, value, age, httponly=True, samesite="strict", path="/", secure=self.gatekeeper.secure
+            )
         return response

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +36,7 @@ Foreign = Callable[..., Any]
 def foreign(tmp_path: Path) -> Foreign:
     """Run a script where a package is installed, on the study above; gives what it prints as JSON."""
 
-    def run(package: str, *arguments: str) -> Any:
+    def run(package: str, *arguments: str, script: Path | None = None) -> Any:
         folder = os.environ.get("OSTROM_ENVIRONMENTS")
         if folder is None:
             pytest.skip(f"{package} is not installed here: make interop")
@@ -43,13 +44,45 @@ def foreign(tmp_path: Path) -> Foreign:
         (tmp_path / "study.yaml").write_text(json.dumps(STUDY))
         clean = {key: value for key, value in os.environ.items() if "proxy" not in key.lower()}
         done = subprocess.run(
-            [python, SCRIPTS / f"play_{package}.py", tmp_path / "study.yaml", tmp_path, *arguments],
+            [python, script or SCRIPTS / f"play_{package}.py", tmp_path / "study.yaml", tmp_path, *arguments],
             capture_output=True, text=True, timeout=500, check=False, cwd=tmp_path, env=clean,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
         return json.loads(done.stdout.splitlines()[-1])
 
     return run
+
+
+def printed(package: str) -> str:
+    """The Python that docs/environments.md prints for a package."""
+    page = (Path(__file__).parents[3] / "docs" / "environments.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    (block,) = [block for block in blocks if package in block]
+    return str(block)
+
+
+def test_the_printed_block_for_pettingzoo_runs_as_printed(foreign: Foreign, tmp_path: Path) -> None:
+    (tmp_path / "printed.py").write_text(printed("integrations.pettingzoo") + ENDED)
+    assert foreign("pettingzoo", script=tmp_path / "printed.py") == {
+        "agents": [],
+        "rewards": True,
+        "match 0": True,
+    }
+
+
+ENDED = """
+import json
+
+from ostrom.ground.errors import UsageError
+
+rewards = [reward for reward in env.rewards.values()]
+try:
+    env.reset(options={"match": 0})
+    refused = False
+except UsageError as error:
+    refused = "match 0: nobody answers from outside in it (such matches: 3, 7, 11" in str(error)
+print(json.dumps({"agents": env.agents, "rewards": bool(rewards) or not env.agents, "match 0": refused}))
+"""
 
 
 def assert_twenty(runs: Path, rewards: list[list[Any]]) -> ostrom.Run:

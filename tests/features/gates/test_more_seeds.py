@@ -29,7 +29,7 @@ STUDY = {
     "types": {"a": "random:0.95"}, "seeds": 6,
 }  # fmt: skip
 KIND = {"name": "kind", "measure": "cooperation", "at_least": 0.8}
-ONE = SeedPrice(1, 2, 10, 100, 0.5)
+ONE = SeedPrice(1, 2, 10, 100, 0.5, 0.25)
 
 
 @pytest.fixture
@@ -186,8 +186,18 @@ def test_seeds_have_prices() -> None:
     both = three.plus(ONE.times(2))
     assert (both.seeds, both.matches, both.calls, both.tokens, both.usd) == (3, 10, 50, 500, 2.5)
     assert three.plus(replace(ONE, usd=None)).usd is None and ONE.affordable(Budget()) == math.inf
-    assert three.words == "30 calls, 1.50 USD" and replace(three, usd=None).words == "30 calls, price unknown"
-    assert three.as_dict() == {"seeds": 3, "matches": 6, "calls": 30, "tokens": 300, "usd": 1.5}
+    assert (
+        three.words == "30 calls, 1.50 USD, 0.75 hours"
+        and replace(three, usd=None).words == "30 calls, price unknown, 0.75 hours"
+    )
+    assert three.as_dict() == {
+        "seeds": 3,
+        "matches": 6,
+        "calls": 30,
+        "tokens": 300,
+        "usd": 1.5,
+        "hours": 0.75,
+    }
 
 
 def test_the_next_look_never_doubles_more_than_once() -> None:

@@ -18,7 +18,7 @@ def test_exported_inspect_logs_are_imported_from_the_command_line(ostrom: Comman
     )
     assert ostrom("run", "pair.yaml").returncode == 0
     assert ostrom("export", "pair", "--format", "inspect", "--out", "logs").returncode == 0
-    logs = sorted(str(log.relative_to(tmp_path)) for log in (tmp_path / "logs").iterdir())
+    logs = sorted(str(log.relative_to(tmp_path)) for log in (tmp_path / "logs").glob("*.json"))
     done = ostrom("import", *logs, "--name", "back", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["matches"] == 3

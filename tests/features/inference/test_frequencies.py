@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ostrom.analysis.statistics import BadSample
-from ostrom.features.inference.frequencies import leave_one_out, strategy_frequencies
+from ostrom.analysis.statistics.result import holm
+from ostrom.features.inference.frequencies import leave_one_out, near_twins, strategy_frequencies
 from ostrom.features.inference.mixture import (
     STARTS,
     SURE,
@@ -191,6 +192,16 @@ def test_leaving_out_a_strategy_hurts_when_it_was_played() -> None:
     lost = {line.strategies[0]: line for line in leave_one_out(played, unit="match")}
     assert lost["defector"].p < 1e-6 and lost["tit_for_tat"].p < 1e-6 and lost["defector"].bic_loss > 10
     assert lost["cooperator"].likelihood_ratio < 3 and lost["cooperator"].bic_loss < 0
+    lines = list(lost.values())
+    assert [line.p_holm for line in lines] == pytest.approx(holm([line.p for line in lines]))
+    assert all(line.p <= line.p_holm <= 1 for line in lines)
+
+
+def test_candidates_that_few_moves_tell_apart_are_named() -> None:
+    same = [0.0] * 50
+    other = [1.0, *same[1:]]
+    match = PlayedMatch(1, "p", [1] * 50, {"a": same, "b": other, "c": [1.0] * 50, "d": same})
+    assert near_twins([match]) == [("a", "b", 1, 50), ("b", "d", 1, 50)]
 
 
 Array = np.ndarray[Any, np.dtype[np.float64]]

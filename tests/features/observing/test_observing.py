@@ -112,6 +112,28 @@ def test_played_matches_are_watched_in_the_wording_of_their_cell(
     assert all("you foretell what Player 1 will do" in text for text in ASKED)
 
 
+@pytest.mark.parametrize(
+    ("rules", "words", "never"),
+    [
+        ({}, "", "exactly 3 rounds"),
+        ({"told_rounds": True}, "3 rounds", "another round"),
+        ({"told_continuation": 0.9}, "90", "exactly 3 rounds"),
+    ],
+)
+def test_observers_know_of_the_end_what_players_knew(
+    ostrom: Callable[..., Any], tmp_path: Path, rules: dict[str, Any], words: str, never: str
+) -> None:
+    study = {
+        "name": "end", "game": "chicken", "mechanism": {"name": "repetition", "rounds": 3, **rules},
+        "types": {"s": "constant:0"}, "seating": "self", "agent": {"framing": {"labels": "JF"}},
+    }  # fmt: skip
+    (tmp_path / "end.yaml").write_text(json.dumps(study))
+    assert ostrom("run", "end.yaml").exit_code == 0
+    done = ostrom("more", "observe", "end", "--model", "scripted/watcher", "--watch", "1")
+    assert done.exit_code == 0, done.output
+    assert all(words in text and never not in text for text in ASKED) and ASKED
+
+
 def test_what_cannot_be_watched_is_said(ostrom: Callable[..., Any], tmp_path: Path) -> None:
     study = {
         "name": "once",

@@ -149,11 +149,11 @@ def test_a_correlation_is_taken_from_enough_pairs_within_conditions() -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (None, "unknown"), (59.4, "59 s"), (60, "1 min"), (3599, "60 min"), (3600, "1.0 h"), (86_399, "24.0 h"),
+        (59.4, "59 s"), (60, "1 min"), (3599, "60 min"), (3600, "1.0 h"), (86_399, "24.0 h"),
         (86_400, "1.0 days"),
     ],
 )  # fmt: skip
-def test_a_time_in_words(seconds: float | None, text: str) -> None:
+def test_a_time_in_words(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 

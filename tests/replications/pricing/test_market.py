@@ -15,6 +15,7 @@ from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import run_data
 from ostrom.games import build_game
 from ostrom.games.function import FunctionGame
+from ostrom.games.summary import summary
 from ostrom.ground.errors import RequestRefused, StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -202,6 +203,36 @@ def test_measures_are_those_of_the_tables(tmp_path: Path) -> None:
             ours = {e.key["agent"]: e.value for e in estimate(data, measure, ["agent"])}
             assert ours == pytest.approx(dict(means.iter_rows()))
             assert len(set(ours.values())) == 2
+
+
+def test_prices_of_markets_of_several_scales_are_compared_on_one(tmp_path: Path) -> None:
+    """Sellers who name the price of a monopoly are at 1 in every round, whatever a dollar is."""
+    study = load_study(
+        {
+            "name": "scales",
+            "game": "logit_pricing",
+            "mechanism": {"name": "repetition", "rounds": 2},
+            "types": {"high": "proportional:0.385"},
+            "seating": "self",
+            "vary": {"scale": {"set": "game.scale", "to": [1, 10]}},
+            "seeds": 1,
+        }
+    )
+    play(study, name="scales", runs=tmp_path)
+    with open_run("scales", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        levels = [e.value for e in estimate(data, "price_level_by_round", ["scale", "round"])]
+    assert levels == pytest.approx([1.0] * 4, abs=0.02)
+    measures = [
+        panel.get("measure") for panel in load_study("pricing").report.panels if isinstance(panel, dict)
+    ]
+    assert "price_level_by_round" in measures and "amount_by_round" not in measures
+
+
+def test_the_prices_of_theory_are_named_on_and_off_the_grid() -> None:
+    marks = summary(build_game({"name": "logit_pricing", "step": 0.1}))["landmarks"]
+    assert marks["Nash price"] == pytest.approx(NASH, abs=1e-5)
+    assert marks["monopoly price"] == pytest.approx(MONOPOLY, abs=1e-5)
+    assert (marks["Nash price that may be named"], marks["monopoly price that may be named"]) == (1.5, 1.9)
 
 
 def test_a_match_that_broke_off_has_no_profits(tmp_path: Path) -> None:

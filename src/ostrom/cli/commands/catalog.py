@@ -278,11 +278,29 @@ def _game(name: str) -> Output:
     bounds = bounds_of(games, bare) if bare in games else {}
     facts = summary(game)
     if not game.has_table:
-        return Output(facts, [{key: _listed(value) for key, value in facts.items()} | bounds])
+        seats = zip(facts["roles"], facts["actions"], strict=True)
+        named = {f"seat {n} ({role})": _options(of) for n, (role, of) in enumerate(seats, 1)}
+        alike = len(set(named.values())) == 1
+        actions = (
+            f"{named.popitem()[1]} (each of {game.seats})"
+            if alike
+            else _listed([f"{s}: {of}" for s, of in named.items()])
+        )
+        return Output(
+            facts, [{key: _listed(value) for key, value in {**facts, "actions": actions}.items()} | bounds]
+        )
     heads, *rows = payoff_table(game)
     return Output(
         facts, [TextTable(f"{game.title}: payoffs", list(heads), rows), game_in_words(facts) | bounds]
     )
+
+
+def _options(actions: Any) -> str:
+    """What a seat may do, in words."""
+    if isinstance(actions, dict):
+        amounts = f"{actions['low']:g} to {actions['high']:g} in steps of {actions['step']:g}"
+        return ", ".join([amounts, *actions["also"]])
+    return ", ".join(actions)
 
 
 def part_row(registry: Any, name: str) -> dict[str, Any]:

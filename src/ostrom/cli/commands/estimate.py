@@ -158,7 +158,7 @@ def _estimates(
         found = asked.trend(data, part, over, by, log=log, where=where, level=level)
     else:
         found = asked.estimate(data, part, by, where=where, balance=balance, level=level)
-    return list(asked.some(found, part.name, compared=bool(contrast or over)))
+    return list(asked.some(found, part, data, compared=bool(contrast or over)))
 
 
 def _table(part: Measure, found: Sequence[Estimate], level: float) -> TextTable:

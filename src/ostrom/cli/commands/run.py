@@ -120,6 +120,13 @@ def resume(
     options: PlayOptions = PlayOptions(),
     dry_run: DryRun = False,
     from_: From = None,
+    retry_failed: Annotated[
+        bool,
+        typer.Option(
+            "--retry-failed",
+            help="Ask again in matches that failed by unreadable replies; else these are read again.",
+        ),
+    ] = False,
     report: WriteReport = False,
 ) -> PlayedOutput:
     """Go on with a run where it stopped.
@@ -134,6 +141,8 @@ def resume(
     if dry_run:
         return forecast_plan(found, like=from_, runs=runs)
     refuse_unused(found, from_, begun=not options.batch)  # what was begun in batches goes on in them
+    if retry_failed:
+        found = replace(found, options=replace(found.options, ask_again=True))
     return play_and_report(found, found.folder, report=report)
 
 
@@ -198,10 +207,12 @@ def forecast_plan(found: Resolved, *, like: str | None = None, runs: Path | None
 
     ``runs`` is the folder of the run that ``--from`` may name; None where a command has no such option.
     """
-    from ostrom.costs.forecast import forecast, measure, missing_adapters
+    from ostrom.costs.forecast import forecast, missing_adapters
+    from ostrom.costs.measured import measure
 
     plan, batch = found.plan, bool(found.options.batch)
-    bound = forecast(plan, found.options.rates, None if like is None else measure(like, runs or "runs"))
+    measured = None if like is None else measure(like, runs or "runs")
+    bound = forecast(plan, found.options.rates, measured, found.options.max_connections)
     missing = missing_adapters(plan)
     units = {"cells": bound.cells, "matches": bound.matches}
     if bound.designs:
@@ -300,6 +311,7 @@ def end_lines(result: Result, folder: Path) -> list[str]:
     lost = (
         f"; {tally.lost_workers} workers lost, their matches handed to others" if tally.lost_workers else ""
     )
+    retry = f"    ask failed matches again: ostrom resume {folder} --retry-failed" if tally.failed else ""
     left = (
         f"{how_many(tally.batches_left, 'batch')} still at work at their service: `ostrom resume {folder}` "
         f"collects their replies, `ostrom more batches {folder}` lists them"
@@ -310,5 +322,5 @@ def end_lines(result: Result, folder: Path) -> list[str]:
         f"{refused}{lost}",
         *([left] if tally.batches_left else []),
         *trouble(result, again=f"`ostrom resume {folder}` or the same command"),
-        f"run: {folder}    report: ostrom report {folder}",
+        f"run: {folder}    report: ostrom report {folder}{retry}",
     ]

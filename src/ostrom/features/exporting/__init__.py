@@ -1,7 +1,9 @@
 """Runs as files that other tools open: tables, Inspect logs, a dataset folder, oTree's wide table."""
 
+from collections.abc import Callable
 from pathlib import Path
 
+from ostrom.features.exporting.state import record_export
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.words import listed
 from ostrom.studies.run import Run
@@ -21,8 +23,12 @@ def export_run(
     visits: bool = False,
     safe: bool = False,
     licence: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> Written:
-    """Write a run in one format; ``out`` is the run's folder for tables, else a folder in it named by the format.
+    """Write a run in one format; ``out`` is export/ in the run's folder, for other formats than tables a folder in it.
+
+    Beside the files lies a record of the state of the run that each of them holds. ``say`` is told of files of earlier
+    exports that are not renewed.
 
     ``texts`` adds prompts, replies and reasoning to the calls of a dataset, ``visits`` the table of people's visits
     (a dataset) or their survey answers (oTree): both stay out unless asked for.
@@ -38,31 +44,48 @@ def export_run(
         if given and format not in where:
             raise UsageError(f"{option} is for --format {listed(where)}, not for {format}")
     run.journal.hold()  # all files tell of one moment
-    folder = Path(out) if out is not None else run.folder.path / ("" if format in TABLES else format)
+    folder = Path(out) if out is not None else _own_folder(run) / ("" if format in TABLES else format)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if format == "inspect":
-            from ostrom.features.exporting.inspect_log import write_logs
-
-            return write_logs(run, folder)
-        if format == "hf":
-            from ostrom.features.exporting.dataset import write_dataset
-
-            return write_dataset(run, folder, texts=texts, visits=visits, licence=licence)
-        if format == "every-eval":
-            from ostrom.features.exporting.every_eval import write_records
-
-            return write_records(run, folder, texts=texts)
-        if format == "shared":
-            from ostrom.features.exporting.shared import write_shared
-
-            return write_shared(run, folder)
-        if format == "otree":
-            from ostrom.features.exporting.otree import write_wide
-
-            return write_wide(run, folder, visits=visits, safe=safe)
+        written = _write(run, format, folder, texts=texts, visits=visits, safe=safe, licence=licence)
+        for line in record_export(folder, run, written, hidden=format == "inspect"):
+            say(line)
     except OSError as error:
         raise RunError(f"{folder}: cannot be written ({error.strerror or error})") from None
+    return written
+
+
+def _own_folder(run: Run) -> Path:
+    """The folder of a run's exports, which no other command writes to; a link that a stranger left is not followed."""
+    folder = run.folder.path / "export"
+    if folder.is_symlink():
+        raise RunError(f"{folder}: is a symbolic link; a run is kept in plain files and folders (remove it)")
+    return folder
+
+
+def _write(
+    run: Run, format: str, folder: Path, *, texts: bool, visits: bool, safe: bool, licence: str | None
+) -> Written:
+    if format == "inspect":
+        from ostrom.features.exporting.inspect_log import write_logs
+
+        return write_logs(run, folder)
+    if format == "hf":
+        from ostrom.features.exporting.dataset import write_dataset
+
+        return write_dataset(run, folder, texts=texts, visits=visits, licence=licence)
+    if format == "every-eval":
+        from ostrom.features.exporting.every_eval import write_records
+
+        return write_records(run, folder, texts=texts)
+    if format == "shared":
+        from ostrom.features.exporting.shared import write_shared
+
+        return write_shared(run, folder)
+    if format == "otree":
+        from ostrom.features.exporting.otree import write_wide
+
+        return write_wide(run, folder, visits=visits, safe=safe)
     from ostrom.data.tables import export_rows
 
     return export_rows(run.rows, format, folder, safe=safe)

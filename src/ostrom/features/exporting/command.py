@@ -20,7 +20,7 @@ def export(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Where to write (default: the run's folder, for inspect, hf and otree a folder in it)."
+            help="Where to write (default: export/ in the run's folder; inspect, hf, otree, ...: a folder in that)."
         ),
     ] = None,
     texts: Annotated[
@@ -47,7 +47,9 @@ def export(
 
     with open_run(run, runs) as opened:
         registered = standing_of(opened)
-        written = export_run(opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence)
+        written = export_run(
+            opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence, say=say
+        )
         far = opened.plan.so_far(opened.journal.states(), playing=opened.folder.being_played)
     if far:
         say(f"{opened.name}: {far}")

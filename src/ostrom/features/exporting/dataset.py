@@ -125,9 +125,8 @@ def write_dataset(
     more = people_columns(rows)
     names = ["decisions", "matches", "calls", *(["visits"] if visits and more else [])]
     (out / "data").mkdir(exist_ok=True)
-    for stale in (out / "data").glob("*.parquet"):
-        if stale.stem not in names:
-            stale.unlink()
+    if "visits" not in names:  # what people answered stays only as long as it is asked for
+        (out / "data" / "visits.parquet").unlink(missing_ok=True)
     files, fields = {}, {}
     for name in names:
         path = out / "data" / f"{name}.parquet"

@@ -87,7 +87,7 @@ def _estimate_text(estimate: AgentFrequencies) -> Iterator[TextItem]:
             f"{who}: {frequencies.n_units} units ({frequencies.unit}), {frequencies.n_choices} moves, error "
             f"{frequencies.error.value:.4f} ({_interval(frequencies.error)}), log-likelihood "
             f"{frequencies.log_likelihood:.2f}, BIC {frequencies.bic:.2f}",
-            ["strategy", "weight", "SE", "95 % CI", "BIC loss without", "p"],
+            ["strategy", "weight", "SE", "95 % CI", "BIC loss without", "p (Holm)"],
             [
                 [
                     w.name if w.determined else f"{w.name} *",
@@ -95,7 +95,7 @@ def _estimate_text(estimate: AgentFrequencies) -> Iterator[TextItem]:
                     w.share.se,
                     _interval(w.share),
                     losses[w.strategies].bic_loss if w.strategies in losses else None,
-                    _p(losses[w.strategies].p) if w.strategies in losses else None,
+                    _p(losses[w.strategies].p_holm) if w.strategies in losses else None,
                 ]
                 for w in sorted(weights, key=lambda w: -w.share.value)
             ],

@@ -8,18 +8,19 @@ Which candidates the data need is asked by leaving one out.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from ostrom.analysis.statistics.resampling import clusters_of, percentiles
-from ostrom.analysis.statistics.result import Estimate
+from ostrom.analysis.statistics.result import Estimate, holm
 from ostrom.analysis.statistics.samples import BadSample, Floats, checked_level, checked_resamples
 from ostrom.features.inference.mixture import (
     ChoiceTable,
     MixtureFit,
     PlayedMatch,
+    agreement_of,
     choice_table,
     climb,
     equivalent_groups,
@@ -216,18 +217,33 @@ def _bootstrap(
     return weights / weights.sum(axis=1, keepdims=True), faithful
 
 
+def near_twins(played: Sequence[PlayedMatch], most: float = 0.05) -> list[tuple[str, str, int, int]]:
+    """Pairs of candidates that few moves tell apart: both names, how many moves of how many."""
+    names = tuple(played[0].prescribed)
+    chances = np.concatenate([agreement_of(item, names) for item in played], axis=1).round(12)
+    moves = chances.shape[1]
+    pairs = []
+    for i, first in enumerate(names):
+        for j in range(i + 1, len(names)):
+            apart = int((chances[i] != chances[j]).sum())
+            if 0 < apart <= most * moves:
+                pairs.append((first, names[j], apart, moves))
+    return pairs
+
+
 @dataclass(frozen=True)
 class LeftOut:
     """What is lost without one group of candidates; positive `bic_loss` speaks for keeping it.
 
     The p-value takes the weight of zero as the edge of its range: half a chi-square with one degree of
     freedom (Self & Liang 1987). It is a guide only where few units or many candidates make the likelihood
-    uneven.
+    uneven. ``p_holm`` is corrected over all candidates that were left out in turn (Holm 1979).
     """
 
     strategies: tuple[str, ...]
     likelihood_ratio: float
     p: float
+    p_holm: float
     aic_loss: float
     bic_loss: float
     unit: str
@@ -260,9 +276,11 @@ def leave_one_out(
                 strategies=tuple(table.candidates[k] for k in group),
                 likelihood_ratio=ratio,
                 p=float(chdtrc(1, ratio)) / 2 if ratio > 1e-8 else 1.0,
+                p_holm=1.0,
                 aic_loss=aic(fit, count - 1) - aic(full, count),
                 bic_loss=bic(fit, count - 1, table.n_units) - bic(full, count, table.n_units),
                 unit=table.unit,
             )
         )
-    return tuple(lines)
+    corrected = holm([line.p for line in lines])
+    return tuple(replace(line, p_holm=p) for line, p in zip(lines, corrected, strict=True))

@@ -100,7 +100,7 @@ def choice_table(played: Sequence[PlayedMatch], *, unit: str, resample: str) -> 
     names = tuple(played[0].prescribed)
     if not names:
         raise BadSample("strategy inference needs at least one candidate strategy")
-    agreement = [_agreement(item, names) for item in played]
+    agreement = [agreement_of(item, names) for item in played]
     # Rounded, so that probabilities equal up to the last digit are one chance.
     everything: Floats = np.concatenate(agreement, axis=1).round(12)
     chances, inverse = np.unique(everything, return_inverse=True)
@@ -124,7 +124,7 @@ def choice_table(played: Sequence[PlayedMatch], *, unit: str, resample: str) -> 
     return ChoiceTable(names, chances, counts, cluster, len(owner_levels), unit, resample)
 
 
-def _agreement(item: PlayedMatch, names: tuple[str, ...]) -> Floats:
+def agreement_of(item: PlayedMatch, names: tuple[str, ...]) -> Floats:
     """Probability that each candidate gives to each move really made, shape (candidates, rounds)."""
     where = f"match {item.match!r}, player {item.player!r}"
     moves = binary(item.moves, f"{where}: moves")

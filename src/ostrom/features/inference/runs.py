@@ -30,6 +30,7 @@ from ostrom.features.inference.frequencies import (
     StrategyWeight,
     Unit,
     leave_one_out,
+    near_twins,
     strategy_frequencies,
 )
 from ostrom.features.inference.mixture import UNITS, PlayedMatch
@@ -336,9 +337,16 @@ def _estimate(
         notes.append(
             f"{frequencies.n_units} units for {len(frequencies.weights)} strategies: read the weights with care"
         )
+    weight_of = {name: line.share.value for line in frequencies.weights for name in line.strategies}
     loose = [line.name for line in frequencies.weights if not line.determined]
     if loose:
         notes.append(f"only the sum of these weights is determined: {'; '.join(loose)}")
+    twins = [
+        f"{one} and {other} ({apart} of {moves} moves)" for one, other, apart, moves in near_twins(played)
+        if max(weight_of.get(one, 0.0), weight_of.get(other, 0.0)) > 0
+    ]  # fmt: skip
+    if twins:
+        notes.append(f"hardly told apart: {'; '.join(twins[:10])}{'; ...' if len(twins) > 10 else ''}")
     left: tuple[LeftOut, ...] = ()
     if compare:
         try:

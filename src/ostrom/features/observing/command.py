@@ -117,7 +117,11 @@ def observation_of(
             }
             for seat in range(seats)
         }
-        mechanism = {"name": "repetition", "rounds": len(rounds), "told_rounds": True, "predict": "observer"}
+        told = getattr(unit.mechanism, "told", {})  # observers know of the end what players knew
+        mechanism = {
+            "name": "repetition", "rounds": len(rounds), "told_rounds": "rounds" in told, "predict": "observer",
+            **({"told_continuation": told["continuation"]} if "continuation" in told else {}),
+        }  # fmt: skip
         if watched is not None:
             if watched > seats:
                 raise UsageError(f"--watch {watched}: match {match} has seats 1 to {seats}")

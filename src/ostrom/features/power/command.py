@@ -98,7 +98,7 @@ def power(
     from stated assumptions, which are printed.
     """
     from ostrom.analysis.estimate import Query
-    from ostrom.costs.forecast import measured_replies
+    from ostrom.costs.measured import measured_replies
     from ostrom.features.power import plan as powering
     from ostrom.features.power import simulation as assuming
     from ostrom.ground.validation import validate
@@ -166,7 +166,7 @@ def power(
         powering.write_chart(made, chart, resolved.plan.name, query)
     return Output(
         _document(made, resolved.plan.name, query, question),
-        _text(made, resolved.plan.name, query.words, question),
+        _text(made, resolved.plan.name, query.words, question, timed=pace is not None),
         source=made,
         rows_key="points",
     )
@@ -178,11 +178,11 @@ def _sequences(
     table = TextTable(
         f"{study}: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, looked every {rule.every}",
         ["true difference", "mean seeds", "median", "criterion met", "excludes 0", "95 %", "covers the truth", "95 %",
-         "mean calls, likely", "mean USD, likely"],
+         "mean calls, likely", "mean USD, likely", "mean time, likely"],
         [
             [one.truth, round(one.seeds, 1), one.middle, one.met.value, one.excludes.value, _interval(one.excludes),
              one.covers.value, _interval(one.covers), round(one.calls),
-             "unknown" if one.usd is None else round(one.usd, 2)]
+             "unknown" if one.usd is None else round(one.usd, 2), duration(one.seconds)]
             for one in results
         ],
     )  # fmt: skip
@@ -215,13 +215,12 @@ def _document(made: PowerCurve, study: str, query: Any, asked: Any) -> dict[str,
     }  # fmt: skip
 
 
-def _text(curve: PowerCurve, study: str, words: str, question: Any) -> Iterator[TextItem]:
-    timed = curve.points[0].seconds is not None
+def _text(curve: PowerCurve, study: str, words: str, question: Any, *, timed: bool) -> Iterator[TextItem]:
     yield TextTable(
         f"{study}: power for {words}, true difference {curve.truth:.3g}",
         ["seeds", "pairs" if curve.paired else "matches compared", "power", "95 %", "error", "95 %", "matches",
-         "calls, likely", "USD, likely", *(["time"] if timed else [])],
-        [_row(point, timed) for point in curve.points],
+         "calls, likely", "USD, likely", "time, likely"],
+        [_row(point) for point in curve.points],
     )  # fmt: skip
     for point in curve.points:
         full = round(point.power.value * WIDTH)
@@ -238,15 +237,15 @@ def _text(curve: PowerCurve, study: str, words: str, question: Any) -> Iterator[
         if curve.needed is None
         else f"{curve.needed} seeds are the fewest that reach a power of {curve.target:g}",
         curve.gate,
-        None if timed else "time: give --seconds-per-call, or --from RUN, whose pace it then has",
+        None if timed else f"time: {curve.cost.speed}; --seconds-per-call or --from RUN say better",
     )
 
 
-def _row(point: PowerAt, timed: bool) -> list[Any]:
+def _row(point: PowerAt) -> list[Any]:
     return [
         point.seeds, point.n, f"{point.power.value:.3f}", _interval(point.power), f"{point.error.value:.3f}",
         _interval(point.error), point.matches, point.calls,
-        "unknown" if point.usd is None else round(point.usd, 2), *([duration(point.seconds)] if timed else []),
+        "unknown" if point.usd is None else round(point.usd, 2), duration(point.seconds),
     ]  # fmt: skip
 
 
@@ -254,14 +253,12 @@ def _interval(of: Any) -> str:
     return f"{of.low:.3f} to {of.high:.3f}"
 
 
-def duration(seconds: float | None) -> str:
+def duration(seconds: float) -> str:
     """A time in words that people read at once.
 
-    >>> duration(90), duration(7300), duration(None), duration(200_000)
-    ('2 min', '2.0 h', 'unknown', '2.3 days')
+    >>> duration(90), duration(7300), duration(200_000)
+    ('2 min', '2.0 h', '2.3 days')
     """
-    if seconds is None:
-        return "unknown"
     if seconds < 60:
         return f"{seconds:.0f} s"
     if seconds < 3600:

@@ -10,7 +10,8 @@ from ostrom.analysis.estimate import Estimate, Query
 from ostrom.analysis.intervals import Combination
 from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
-from ostrom.costs.forecast import Forecast, Measured, forecast
+from ostrom.costs.forecast import Forecast, forecast
+from ostrom.costs.measured import Measured
 from ostrom.features.power.simulation import (
     Assumed,
     SeedLayout,
@@ -42,7 +43,7 @@ class PowerAt:
     """Likely ones, as are money and time."""
     usd: float | None
     """None where a price is not known."""
-    seconds: float | None
+    seconds: float
     calls_at_most: int
 
     def as_dict(self) -> dict[str, Any]:
@@ -150,7 +151,7 @@ def power_curve(
             n, n * (sizes[0] if layout.paired else sum(sizes)), power(n),
             _found(absent, n, question, question.seed + 1),
             n * cost.matches, n * cost.likely_calls, None if cost.likely_usd is None else n * cost.likely_usd,
-            None if seconds_per_call is None else n * cost.likely_calls * seconds_per_call,
+            3600 * cost.hours(n) if seconds_per_call is None else n * cost.likely_calls * seconds_per_call,
             n * int(cost.at_most["calls"] or 0),
         )
         for n in shown
@@ -247,13 +248,14 @@ class SequentialResult:
     """How often it holds the true difference."""
     calls: float
     usd: float | None
+    seconds: float
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         shares = {name: getattr(self, name).value for name in ("met", "excludes", "covers")}
         return {
             "effect": self.truth, "mean_seeds": self.seeds, "median_seeds": self.middle, **shares,
-            "mean_calls": self.calls, "mean_usd": self.usd,
+            "mean_calls": self.calls, "mean_usd": self.usd, "mean_seconds": self.seconds,
         }  # fmt: skip
 
 
@@ -301,6 +303,7 @@ def sequential(
         truth, mean, numbers[len(numbers) // 2], share(met, times), share(apart, times), share(holds, times),
         0.0 if cost is None else mean * cost.likely_calls,
         None if cost is None or cost.likely_usd is None else mean * cost.likely_usd,
+        0.0 if cost is None else 3600 * cost.hours(mean),
     )  # fmt: skip
 
 

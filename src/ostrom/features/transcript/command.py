@@ -9,11 +9,16 @@ import typer
 
 from ostrom.cli.options import RunName, Runs
 from ostrom.cli.output import Output, cell
+from ostrom.ground.errors import UsageError
 
 
 def transcript(
     run: RunName,
-    match: Annotated[int, typer.Option(help="Which match, as numbered in the tables.")] = 0,
+    number: Annotated[
+        int | None,
+        typer.Argument(metavar="MATCH", help="Which match, as numbered in the tables (default: 0)."),
+    ] = None,
+    match: Annotated[int | None, typer.Option(help="The same as an option.")] = None,
     round: Annotated[int | None, typer.Option(help="This round alone.")] = None,
     player: Annotated[int | None, typer.Option(help="This player alone, counted from 1.")] = None,
     runs: Runs = Path("runs"),
@@ -26,6 +31,10 @@ def transcript(
     from ostrom.features.transcript.transcript import transcript as told
     from ostrom.studies.run import open_run
 
+    if number is not None and match is not None and number != match:
+        raise UsageError(f"{number} and --match {match}: name one match")
+    match = match if number is None else number
+    match = 0 if match is None else match
     with open_run(run, runs) as opened:
         decisions = list(told(opened, match, number=round, player=player))
         unit = opened.plan.unit(match)

@@ -314,7 +314,8 @@ def _events(log: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             for reply in entry["replies"]
         ]
         if entry["outcome"] in ("signed", "refused", "impossible"):
-            events.append({**same, "result": entry["outcome"]})
+            why = {"problem": entry["problem"]} if "problem" in entry else {}
+            events.append({**same, "result": entry["outcome"], **why})
     return events
 
 

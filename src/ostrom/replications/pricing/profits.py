@@ -44,10 +44,18 @@ def price_level(data: RunData) -> Iterator[Mapping[str, Any]]:
         yield {"match": match, "player": player, "value": level}
 
 
+def price_level_by_round(data: RunData) -> Iterator[Mapping[str, Any]]:
+    """Of a player in a round: where its price lies between that of the equilibrium (0) and that of a monopoly (1)."""
+    for match, player, market, rows in _rounds(data):
+        for row in rows:
+            level = (float(row["action"]) - market.nash) / (market.monopoly - market.nash)
+            yield {"match": match, "player": player, "round": row["round"], "value": level}
+
+
 def _rounds(data: RunData) -> Iterator[tuple[int, int, Market, list[dict[str, Any]]]]:
     """Every player of the finished matches in this market, with its rounds in order."""
     rows = data.records(
-        "SELECT match, player, action, payoff FROM decisions WHERE unit = 'match' AND state = 'done' "
+        "SELECT match, player, round, action, payoff FROM decisions WHERE unit = 'match' AND state = 'done' "
         "AND kind = 'act' AND action IS NOT NULL ORDER BY match, player, round"
     )
     market = cache(lambda match: market_of(data.game(match)))

@@ -1,5 +1,6 @@
 """A study as an environment of PettingZoo: an agent is a player, it observes a text and acts by one."""
 
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -8,6 +9,7 @@ from pettingzoo import AECEnv
 
 from ostrom.features.environments.environment import Environment
 from ostrom.features.environments.episode import Episode, OutsideQuestion, outside_players
+from ostrom.ground.errors import UsageError
 
 
 class AnyText(gymnasium.Space[str]):
@@ -66,6 +68,10 @@ class StudyAEC(AECEnv):
             self._order = count(seed)
             self._space.seed(seed)
         match = (options or {}).get("match")
+        if match is not None and match not in matches:
+            raise UsageError(
+                f"match {match}: nobody answers from outside in it (such matches: {_some(matches)})"
+            )
         self.close()
         self._episode = self.environment.episode(
             matches[next(self._order) % len(matches)] if match is None else match
@@ -118,6 +124,10 @@ class StudyAEC(AECEnv):
         for agent in self.agents:
             ended[agent] = True
             self.infos[agent] = {} if done else {"reason": self._episode.reason}
+
+
+def _some(matches: Sequence[int]) -> str:
+    return f"{', '.join(map(str, matches[:10]))}{', ...' if len(matches) > 10 else ''}"
 
 
 def _name(player: int) -> str:

@@ -68,6 +68,7 @@ def build(
         return End(market.profits(named), {"sold": sold, "mean_price": fsum(named) / market.sellers})
 
     usual = prices.nearest(market.nash)
+    best = max((prices.value(at) for at in _around(prices, market.monopoly)), key=market.alike)
     return FunctionGame(
         "logit_pricing",
         (prices,) * market.sellers,
@@ -76,6 +77,10 @@ def build(
         theory=lambda seat, stage, facts: usual,  # noqa: ARG005
         theory_payoffs=(market.alike(usual),) * market.sellers,
         best_total=market.sellers * market.alike(market.monopoly),
+        landmarks={
+            "Nash price": round(market.nash, 6), "Nash price that may be named": usual,
+            "monopoly price": round(market.monopoly, 6), "monopoly price that may be named": best,
+        },
         title="Price competition",
         citation="Calvano, Calzolari, Denicolò and Pastorello (2020), Artificial Intelligence, Algorithmic Pricing, "
         "and Collusion",
@@ -85,6 +90,12 @@ def build(
             "ceiling": float(ceiling), "step": float(step),
         },
     )  # fmt: skip
+
+
+def _around(prices: Amounts, price: float) -> range:
+    """The places of the amounts next to a price."""
+    at = int(price / prices.step)
+    return range(max(0, at), min(prices.levels, at + 2))
 
 
 GAME = build

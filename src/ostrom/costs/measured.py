@@ -1,0 +1,186 @@
+"""What an earlier run took: the lengths, calls and seconds that a forecast may take from it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ostrom.agents.config import AgentConfig
+from ostrom.costs.lengths import part_name, text_lengths, text_name
+from ostrom.engine.batching.ledger import read_batches
+from ostrom.engine.plan import Unit
+from ostrom.ground.errors import UsageError
+from ostrom.studies.run import Run, open_run
+
+_REPEATED = re.compile(r"try[1-9]")
+SAMPLE, MATCHES = 200, 20
+"""Calls whose prompts, and matches whose texts are measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchMeans:
+    """Means over the finished matches of a run: calls of a match, tokens of a call."""
+
+    calls: float
+    tokens_in: float
+    tokens_out: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Means of an earlier run."""
+
+    run: str
+    calls: int
+    replies: dict[tuple[str | None, str, str], float] = field(default_factory=dict)
+    """Tokens of a reply, by model, style and part of the question; with None for the model, over all models."""
+    again: float = 1.0
+    """Calls made per question: unreadable replies are asked for again."""
+    again_in: float = 1.0
+    """Tokens of all prompts over those of the first prompt of every question."""
+    characters: float | None = None
+    """Characters per token of a prompt."""
+    hours: float | None = None
+    """Hours from the creation of a batch to its end."""
+    matches: dict[tuple[Any, ...], MatchMeans] = field(default_factory=dict)
+    """What matches took, by cell and by rules."""
+    texts: dict[str, float] = field(default_factory=dict)
+    """Characters of a text that players wrote, by the name of its form."""
+    seconds: dict[str | None, float] = field(default_factory=dict)
+    """Seconds of a call that was asked directly, by model and, with None, over all of them."""
+
+    def played(self, unit: Unit) -> MatchMeans | None:
+        """What a match took in the cell of a unit, or else under its rules; repeated calls are not counted."""
+        return next((self.matches[key] for key in _alike(unit) if key in self.matches), None)
+
+    def reply(self, config: AgentConfig, part: str = "") -> float | None:
+        """Mean tokens of a reply of this model in this style, else of all models; None if not measured."""
+        found = self.replies.get((config.model, config.style, part))
+        return self.replies.get((None, config.style, part)) if found is None else found
+
+    def __str__(self) -> str:
+        parts = [
+            f"{style}{f' ({part})' if part else ''} {tokens:.0f} tokens"
+            for (model, style, part), tokens in self.replies.items()
+            if model is None
+        ]
+        if self.characters is not None:
+            parts.append(f"{self.characters:.1f} characters a token")
+        return f"{self.calls} calls of {self.run}: {', '.join(parts)}, {self.again:.3f} calls an answer"
+
+
+def measure(run: str | Path, runs: str | Path = "runs") -> Measured:
+    """The means of a run on disk; one without a reply of a model is refused."""
+    measured = measured_replies(run, runs)
+    if measured is None:
+        raise UsageError(f"--from {run}: this run has no replies whose tokens were counted")
+    return measured
+
+
+def measured_replies(run: str | Path, runs: str | Path = "runs") -> Measured | None:
+    """The same, or None where no model replied."""
+    with open_run(run, runs) as opened:
+        return measured_of(opened)
+
+
+def measured_of(run: Run) -> Measured | None:
+    """The means of an opened run; None where no model replied."""
+    sums: dict[tuple[str | None, str, str], list[int]] = defaultdict(lambda: [0, 0])
+    waited: dict[str | None, list[float]] = defaultdict(list)
+    ids: list[tuple[int, int]] = []
+    calls, unit, states = 0, None, run.journal.states()
+    all_in, firsts = 0, (0, 0)
+    """Tokens of all prompts; number and tokens of the first prompts of questions."""
+    matches: dict[tuple[Any, ...], dict[int, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
+    for call in run.journal.call_rows(run.name):
+        if call["reply"] is None or call["tokens_out"] is None or call["error"] is not None:
+            continue
+        if unit is None or unit.index != call["match"]:
+            unit = run.plan.unit(call["match"])
+        calls += 1
+        all_in += call["tokens_in"] or 0
+        if not _REPEATED.search(call["part"]):
+            firsts = firsts[0] + 1, firsts[1] + (call["tokens_in"] or 0)
+        for key in _alike(unit) if states.get(unit.index) == "done" else ():
+            of = matches[key][unit.index]
+            of[0] += 1
+            of[1] += call["tokens_in"] or 0
+            of[2] += call["tokens_out"]
+        config = unit.players[call["player"] - 1].config
+        for model in (call["model"], None):
+            tally = sums[model, config.style, part_name(call["part"])]
+            tally[0] += 1
+            tally[1] += call["tokens_out"]
+            if call["latency"] and call["source"] == "live":
+                waited[model].append(call["latency"])
+        if call["tokens_in"]:
+            ids.append((call["id"], call["tokens_in"]))
+    if not calls:
+        return None
+    again, again_in = calls / max(1, firsts[0]), all_in / firsts[1] if firsts[1] else 1.0
+    means = {}
+    for key, units in matches.items():
+        made, tokens_in, tokens_out = (sum(of) for of in zip(*units.values(), strict=True))
+        means[key] = MatchMeans(made / len(units) / again, tokens_in / made, tokens_out / made)
+    return Measured(
+        run.name,
+        calls,
+        {key: total / count for key, (count, total) in sums.items()},
+        again,
+        again_in,
+        _characters(run, ids),
+        _hours(run),
+        means,
+        _texts(run, [index for index, state in states.items() if state == "done"]),
+        {model: sum(of) / len(of) for model, of in waited.items()},
+    )
+
+
+def _texts(run: Run, done: Sequence[int]) -> dict[str, float]:
+    """Mean lengths of what was written in some matches, by the name of the form that asked for it."""
+    lengths: dict[str, list[int]] = defaultdict(list)
+    for index in done[:: max(1, len(done) // MATCHES)][:MATCHES]:
+        steps, _, answers = run.rows.replayed(run.plan.unit(index))
+        for step, decisions in enumerate(steps):
+            for decision in decisions:
+                journaled = answers.get((step, decision.player, ""))
+                if journaled is not None and journaled[0].reading != "scripted":
+                    lengths[text_name(decision.form)] += text_lengths(decision.form, journaled[0].value)
+    return {name: sum(of) / len(of) for name, of in lengths.items() if of}
+
+
+def _alike(unit: Unit) -> list[tuple[Any, ...]]:
+    """What matches are alike in, the closest first: cell and rules, with as many models."""
+    models = sum(asks(seated.config) for seated in unit.players)
+    rules = (unit.kind, unit.game.name, unit.mechanism.name, models)
+    return [(cell_of(unit), *rules), rules]
+
+
+def _characters(run: Run, ids: list[tuple[int, int]]) -> float | None:
+    some = ids[:: max(1, len(ids) // SAMPLE)][:SAMPLE]
+    texts = sum(sum(len(text) for _, text in run.journal.prompt(call) or []) for call, _ in some)
+    tokens = sum(count for _, count in some)
+    return texts / tokens if tokens and texts else None
+
+
+def _hours(run: Run) -> float | None:
+    took = [
+        b.ended - b.at
+        for b in read_batches(run.journal).values()
+        if b.ended is not None and b.how != "failed"
+    ]
+    return sum(took) / len(took) / 3600 if took else None
+
+
+def asks(config: AgentConfig) -> bool:
+    """Whether an agent asks a model for its decisions."""
+    return config.model is not None and config.tree is None
+
+
+def cell_of(unit: Unit) -> tuple[tuple[str, str], ...]:
+    """The cell of a unit, whatever its generation."""
+    return tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")

@@ -1,0 +1,175 @@
+"""The agent of a rehearsal: writes the prompts that a language agent would send, and answers by chance."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import orjson
+
+from ostrom.agents.config import AgentConfig
+from ostrom.agents.dialogue import Chat
+from ostrom.agents.language import Invalidity, LanguageAgent, renderer_of
+from ostrom.agents.tools import LONGEST_RESULT, Scene
+from ostrom.answers import Answer, Choice, Form, Invalid, Number, Record, Text
+from ostrom.answers.forms import answer_tokens
+from ostrom.answers.random_answers import filler, random_answer
+from ostrom.costs.lengths import CHARACTERS_PER_TOKEN, Lengths, is_free, part_name, reply_of, text_name
+from ostrom.engine.plan import Plan
+from ostrom.framing.prompt import Prompt
+from ostrom.mechanisms.protocol import Decision
+from ostrom.memory import Shown
+from ostrom.models.base import Abilities, Message, Reply, Request
+
+CHARACTERS = 4.0
+"""Characters of a token in a usual text."""
+MESSAGE = 25
+"""Tokens of a usual message."""
+TOOL_TURN = 300
+"""Characters of a usual call of a tool with its result."""
+TOOL_CALL = 40
+"""Tokens of a usual call of a tool."""
+TOOL_SPEC = 40
+"""Characters that a wire puts around what a request tells of a tool."""
+
+
+class Extreme:
+    """In place of a generator: always the first of what can be drawn, or always the last."""
+
+    def __init__(self, *, last: bool) -> None:
+        self.last = last
+
+    def integers(self, low: int, high: int | None = None) -> int:
+        low, high = (0, low) if high is None else (low, high)
+        return high - 1 if self.last else low
+
+    def permutation(self, count: int) -> range:
+        return range(count)
+
+
+class _NoModel:
+    """Stands where a model would: it can do everything and is never called."""
+
+    name, connections = "rehearsal", 1
+    abilities = Abilities(choices=True, schema=True, logprobs=True, tools=True)
+
+
+class RehearsingAgent(LanguageAgent):
+    """A language agent whose questions are answered by chance; what it would send is measured.
+
+    ``lengths`` are those of replies and texts where they were measured. With ``longest`` all texts are as long as
+    they can be, and memory shows as much as it ever can.
+    """
+
+    def __init__(self, plan: Plan, config: AgentConfig, lengths: Lengths, *, longest: bool) -> None:
+        super().__init__(config, _NoModel(), Invalidity(), renderer_of(config, plan.library))  # type: ignore[arg-type]
+        self.measured, self.longest = lengths, longest
+        self.texts, self.bounded = config.conversation == "dialogue", True
+        """Whether some prompt depends on the length of a text; whether all replies are bounded."""
+        self.calls: list[tuple[str, int, float, float]] = []
+        self.extreme: Extreme | None = None
+        """What takes the place of chance, where that does."""
+        self._asked = Prompt("", {}, "")
+
+    def lengths(self, form: Form, part: str, text: str = "") -> tuple[float, float]:
+        """Tokens of the usual reply, which holds a text, and of the longest one; an unbounded one counts as usual."""
+        likely, most = reply_of(self.config, form)
+        usual = self.measured.reply(self.config, part_name(part))
+        if usual is None and isinstance(form, Record):  # its parts may be long or short
+            likely = max(1, likely + round(len(text) / CHARACTERS) - answer_tokens(form))
+        usual = float(likely) if usual is None else usual
+        self.bounded = self.bounded and most is not None
+        return usual, float(usual if most is None else most)
+
+    def shown(self, decision: Decision, context: Any) -> Shown:
+        """What memory shows, or the most that it can."""
+        shown = super().shown(decision, context)
+        history = decision.view.history
+        lines = min(self.memory.most_lines(len(history)), len(history))
+        if len(shown.rounds) >= lines or shown.counts is not None or self.memory.takes_notes:
+            return shown
+        self.texts = True
+        return replace(shown, rounds=history[len(history) - lines :]) if self.longest else shown
+
+    def prompt(self, decision: Decision, context: Any, shown: Shown | None = None) -> Prompt:
+        """As ever."""
+        self._asked = super().prompt(decision, context, shown)
+        return self._asked
+
+    def chat(self, decision: Decision, context: Any) -> Chat | None:
+        """As ever."""
+        chat = super().chat(decision, context)
+        if chat is not None:
+            self._asked = chat.prompt
+        return chat
+
+    async def _once(
+        self,
+        messages: list[Message],
+        prompt: Prompt,
+        decision: Decision,
+        context: Any,
+        think: bool,
+        part: str,
+        lasting: int,
+    ) -> tuple[str, Answer | Invalid]:
+        del think, lasting
+        form = decision.form
+        answer = self.drawn(form, context.draw(f"answer:{part}"))
+        text = _written(answer, form, prompt)
+        usual, most = self.lengths(form, part, text)
+        sent, limit = _characters(messages) + self._offered(decision, prompt), self.config.tool_limit
+        self.calls.append(
+            (part, sent, min(usual, TOOL_CALL) if self.tools and not self.longest else usual, most)
+        )
+        for call in range(1, 1 + ((limit.calls if self.longest else 1) if self.tools else 0)):
+            more = call * TOOL_TURN
+            if self.longest:
+                said = min(call * most, limit.tokens)
+                more = call * LONGEST_RESULT + round(said * CHARACTERS_PER_TOKEN)
+            self.calls.append((f"{part}.after{call}", sent + more, usual, most))
+        tokens = most if self.longest else usual
+        more = round(tokens * CHARACTERS) - len(text) - 1
+        return (f"{filler(more)}\n{text}" if more > 0 and not isinstance(form, Text) else text), answer
+
+    def _offered(self, decision: Decision, prompt: Prompt) -> int:
+        """Characters of what a request tells of its tools; what servers offer is not known before play."""
+        scene = Scene(decision.view, prompt.labels)
+        specs = [spec for box in self.tools for spec, _ in box.functions(scene)]
+        unknown = sum(box.unknown for box in self.tools if self.longest)
+        return unknown + sum(TOOL_SPEC + len(orjson.dumps(asdict(spec))) for spec in specs)
+
+    async def call(self, context: Any, request: Request, part: str) -> Reply:
+        """A reply in which all options are equally likely."""
+        del context
+        usual, most = self.lengths(Choice(tuple(self._asked.labels)), part)
+        self.calls.append((part, _characters(request.messages), usual, most))
+        return Reply("", logprobs=dict.fromkeys(self._asked.labels.values(), -1.0))
+
+    def drawn(self, form: Form, rng: np.random.Generator) -> Answer:
+        """An answer by chance, with texts of the usual or of the greatest length."""
+        if isinstance(form, Text) or (isinstance(form, Record) and _says(form)):
+            self.texts = True
+        usual = CHARACTERS * (answer_tokens(form) if isinstance(form, Text) else MESSAGE)
+        usual = self.measured.texts.get(text_name(form), usual)
+        rng = rng if self.extreme is None else self.extreme  # type: ignore[assignment]
+        return random_answer(form, rng, 10**6 if self.longest else round(usual), full=self.longest)
+
+
+def _says(form: Record) -> bool:
+    """Whether an answer may be long or short: it holds a text or a list."""
+    parts = form.schema.get("properties", {}).values()
+    return any(is_free(part) or part.get("type") in ("array", "object") for part in parts)
+
+
+def _characters(messages: Sequence[Message]) -> int:
+    return sum(len(message.content) for message in messages)
+
+
+def _written(answer: Answer, form: Form, prompt: Prompt) -> str:
+    """An answer as a model would write it."""
+    if isinstance(form, Choice):
+        return f"[{prompt.labels.get(str(answer.value), answer.value)}]"
+    if isinstance(form, Number):
+        return f"[{answer.value}]"
+    return str(answer.value) if isinstance(form, Text) else orjson.dumps(answer.value).decode()
