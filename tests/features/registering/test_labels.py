@@ -80,7 +80,7 @@ ASKED = {
 }
 """Commands that print figures of a run, each asked of one that is bound to a registration."""
 NO_FIGURES = {
-    "new validate list show play models completion": "of no run",
+    "new validate list show play models": "of no run",
     "power": "of a study that is planned",
     "register": "says what the others repeat",
     "serve pilot people": "studies with people cannot be registered",
@@ -278,11 +278,8 @@ def test_a_measure_that_only_bears_the_name_is_exploratory(home: Path) -> None:
     assert run.contrast(other, "agent", "a - b")["label"].to_list() == ["exploratory"]
 
 
-def test_a_shared_run_and_its_registry_say_it(call: Call) -> None:
+def test_a_shared_run_says_it(call: Call) -> None:
     shutil.rmtree("shared", ignore_errors=True)
     assert call("export", "s", "--format", "shared", "--out", "shared/one").code == 0
     (one,) = json.loads(call("estimate", "shared/one", "cooperation", "--json").out)["registered"]
     assert one["status"] == "confirmatory" and one["deviations"] == []
-    assert call("export", "shared", "--format", "registry").code == 0
-    page = Path("shared/index.html").read_text()
-    assert "Confirmatory, no deviation found" in page and "The main result is exploratory." in page
