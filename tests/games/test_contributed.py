@@ -90,4 +90,4 @@ def test_the_stock_game_of_the_guide(library: Library) -> None:
     spared = drive(rules, well(), streams, played_by(["constant:3"] * 2, streams)).outcome
     assert [r.facts["left"] for r in spared.rounds] == [24] * 5 and spared.scores == (3, 3)
     emptied = drive(rules, well(), streams, played_by(["proportional:1"] * 2, streams)).outcome
-    assert len(emptied.rounds) == 1 and emptied.facts["over"] == "dry" and emptied.scores == (3, 3)
+    assert len(emptied.played) == 1 and emptied.facts["over"] == "dry" and emptied.scores == (3, 3)

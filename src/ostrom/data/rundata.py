@@ -1,4 +1,4 @@
-"""A run as analysis reads it: three tables in parquet, asked through DuckDB.
+"""A run as analysis reads it: its tables in parquet, asked through DuckDB.
 
 The tables are derived from the journal, each when something first asks for it. Beside them lies ``tables.json``, which
 says how many journal entries they were made from; when the journal has grown since, they are made again before
@@ -55,6 +55,11 @@ DECISIONS = (
     + " kind target answer action label options cooperative payoff expected "
     "probabilities p_cooperate reading invalid missed complaints note rationale copied"
 )
+ROUNDS = (
+    "state meeting round table player seat "
+    + AGENT
+    + " what action amount cooperative payoff paid weight copied"
+)
 CALLS = (
     "run match id step player part try at model params reply reasoning reasoning_kind finish tokens_in "
     "tokens_out tokens_cached tokens_reasoning usd logprobs version latency source error status"
@@ -86,7 +91,7 @@ def columns(
     if table in ("calls", "tool_calls"):
         names = (CALLS if table == "calls" else TOOL_CALLS).split()
     else:
-        rest = {"matches": MATCHES, "decisions": DECISIONS}[table].split()
+        rest = {"matches": MATCHES, "rounds": ROUNDS, "decisions": DECISIONS}[table].split()
         names = list(dict.fromkeys([*HEAD.split(), *factors, *rest]))
     types = {**TYPES, **(factors if table not in ("calls", "tool_calls") else {})}
     return {**{name: types.get(name, str) for name in names}, **own}
@@ -108,7 +113,8 @@ TEXTS: Mapping[str, str] = {
 
 
 class RunData:
-    """What analysis asks with SQL: a run as the views ``matches``, ``decisions``, ``calls`` and ``traces`` in DuckDB.
+    """What analysis asks with SQL: a run as the views ``matches``, ``rounds``, ``decisions``, ``calls`` and ``traces``
+    in DuckDB.
 
     ``traces`` is every reply that arrived beside the columns of its match and player: no failed tries, and no
     forced endings (parts ``*.end``, in which a model only completes its own reply with a label).

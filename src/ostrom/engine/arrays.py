@@ -21,7 +21,7 @@ from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.match import ReplayDiffers
 from ostrom.engine.plan import Unit
-from ostrom.engine.unit_rows import NOTHING_CAME, UnitRows, said_of
+from ostrom.engine.unit_rows import NOTHING_CAME, KeptRounds, UnitRows, said_of
 from ostrom.games.game import Game
 from ostrom.ground.streams import chances_along
 from ostrom.mechanisms.base import ArrayRules, match_score
@@ -190,6 +190,7 @@ class ArrayPlayer:
         rows = UnitRows(
             steps, steps + 1, [(seat, seat, seat, "act", "", None) for seat in (0, 1)], np.tile([0, 1], rounds), said,
             said_codes.ravel(), [(*result, *NOTHING_CAME[3:]) for result in came], came_codes.ravel(), players,
+            KeptRounds(0, 0),
         )  # fmt: skip
         return rows, [match_score(one, rules.discount) for one in paid]
 

@@ -4,6 +4,9 @@ A match says few things again and again. So its decisions are kept as codes into
 whom, what was answered, and what came of it. What the plan knows (the cell, the agents, the state) is not kept, nor
 are answers that would take much space: they are read from the journal's answers. Playing and replaying take down the
 same things, so what is kept is what a replay makes, to the byte.
+
+What every player did and was paid in every round (``settlement``) follows from its act where each has one and chose it
+freely; then only meetings and tables are kept of the rounds, which mostly are one number each.
 """
 
 from __future__ import annotations
@@ -12,9 +15,9 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -26,6 +29,7 @@ from ostrom.engine.plan import Unit
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Round
+from ostrom.mechanisms.settlement import SettledRound, settled_rounds
 
 Codes = NDArray[np.int64]
 Columns = Mapping[str, frozenset[type]]
@@ -48,6 +52,11 @@ PLAYERS: Columns = {
     "policies": _WHOLE, "missed_decisions": _WHOLE,
 }  # fmt: skip
 """What is kept of each player for the table of matches; scores and facts are in the end of the unit."""
+SETTLED: Columns = {
+    "player": _WHOLE, "seat": _WHOLE, "agent": _WHOLE, "what": _TEXT, "action": _TEXTS, "amount": _REALS,
+    "cooperative": _FLAGS, "payoff": _REALS, "paid": _REALS,
+}  # fmt: skip
+"""What is kept of a player in a round where it does not follow from its act."""
 NOTHING_CAME: tuple[Any, ...] = (None,) * len(CAME)
 SCRIPTED = 64
 """Answers that are known again as the same object; a model gives a new one every time."""
@@ -68,6 +77,54 @@ _KINDS = {1: "<i1", 2: "<i2", 4: "<i4"}
 _NONE: Codes = np.zeros(0, dtype=np.int64)
 
 
+class RoundRows(NamedTuple):
+    """What every player did and was paid in every round: one row each, in the order of meetings, rounds and players."""
+
+    meetings: Codes
+    numbers: Codes
+    tables: Codes
+    """Who met whom; -1 for a player who met nobody, or all of its neighbours."""
+    settled: list[tuple[Any, ...]]
+    codes: Codes
+
+
+class KeptRounds(NamedTuple):
+    """What is kept of the rounds: meetings and tables, and all the rest where it does not follow from the acts."""
+
+    meetings: list[int] | int
+    tables: list[int] | int
+    numbers: list[int] | None = None
+    settled: list[tuple[Any, ...]] | None = None
+    codes: list[int] | None = None
+
+    def dumped(self) -> bytes:
+        """The same as JSON."""
+        if self.settled is None or self.numbers is None:
+            return orjson.dumps([self.meetings, self.tables])
+        lists = orjson.dumps([self.meetings, self.tables, _steps(_whole(self.numbers)).tolist(), self.codes])
+        return b"[%s,%s]" % (lists[1:-1], _columns(self.settled))
+
+    @classmethod
+    def read(cls, data: Any, players: int) -> KeptRounds:
+        """From JSON; ValueError where that holds something else."""
+        if not isinstance(data, list) or len(data) not in (2, 5):
+            raise ValueError("its rounds are not complete")
+        *lists, settled = data if len(data) == 5 else (*data, None)
+        if not all(type(n) is int for one in lists for n in (one if isinstance(one, list) else [one])):
+            raise ValueError("its rounds have numbers of a wrong type")
+        if settled is None:
+            return cls(*lists)
+        meetings, tables, steps, codes = lists
+        entries = _tuples(settled, SETTLED, MOST_PLAYERS)
+        if not (isinstance(steps, list) and isinstance(codes, list) and len(steps) == len(codes)):
+            raise ValueError("its rounds are not complete")
+        if codes and not 0 <= min(codes) <= max(codes) < len(entries):
+            raise ValueError("a code of its rounds is not in its table")
+        if entries and not all(0 <= entry[0] < players for entry in entries):
+            raise ValueError("its rounds name other players")
+        return cls(meetings, tables, list(accumulate(steps)), entries, codes)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitRows:
     """The rows of one unit: steps and rounds, and for every decision a code into each of three tables."""
@@ -82,6 +139,37 @@ class UnitRows:
     came: list[tuple[Any, ...]]
     came_codes: Codes
     players: list[tuple[Any, ...]]
+    rounds_kept: KeptRounds | None = None
+    """None: earlier versions kept nothing of the rounds, and a match that has not ended has none."""
+
+    def settled(self) -> RoundRows:
+        """What every player did and was paid in every round, from what is kept and from the acts."""
+        kept = self.rounds_kept
+        if kept is None:
+            return RoundRows(_NONE, _NONE, _NONE, [], _NONE)
+        if kept.settled is None or kept.numbers is None:
+            acts = np.flatnonzero([kind == "act" and not part for _, _, _, kind, part, _ in self.asked])
+            rows = np.flatnonzero(np.isin(self.asked_codes, acts))
+            numbers = self.rounds[rows]
+            pairs = self.asked_codes[rows] * len(self.came) + self.came_codes[rows]
+            known, codes = np.unique(pairs, return_inverse=True)
+            entries = []
+            for asked, came in zip(
+                *(some.tolist() for some in np.divmod(known, len(self.came))), strict=True
+            ):
+                player, seat, agent, *_ = self.asked[asked]
+                action, cooperative, payoff, _, _, amount, *_ = self.came[came]
+                entries.append((player, seat, agent, "chose", action, amount, cooperative, payoff, None))
+        else:
+            numbers, entries, codes = _whole(kept.numbers), kept.settled, _whole(kept.codes or ())
+        meetings, tables = (
+            _whole(one) if isinstance(one, list) else np.full(len(codes), one) for one in kept[:2]
+        )
+        if not len(meetings) == len(tables) == len(codes):
+            raise RunError("the rows of its rounds are not complete")
+        players = np.array([entry[0] for entry in entries], dtype=np.int64)[codes]
+        order = np.lexsort((players, numbers, meetings))
+        return RoundRows(meetings[order], numbers[order], tables[order], entries, codes[order])
 
     def __eq__(self, other: object) -> bool:
         """Whether all rows are the same, answers included as far as both have them."""
@@ -92,6 +180,8 @@ class UnitRows:
         if self.said is not None and other.said is not None:
             numbers.append("said_codes")
             tables.append("said")
+        if self.rounds_kept is not None and other.rounds_kept is not None:
+            tables.append("rounds_kept")
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in numbers) and all(
             repr(getattr(self, name)) == repr(getattr(other, name)) for name in tables
         )
@@ -104,7 +194,9 @@ class UnitRows:
         codes = [_steps(self.steps), _steps(self.rounds), self.asked_codes, self.came_codes]
         if said is not None:
             codes.append(self.said_codes)
-        tables = (_columns(self.asked), _columns(self.came), said or b"null", _columns(self.players))
+        tables = [_columns(self.asked), _columns(self.came), said or b"null", _columns(self.players)]
+        if self.rounds_kept is not None:
+            tables.append(self.rounds_kept.dumped())
         if len(self.steps) <= FEW_ROWS:
             raw = b"[%s,%s]" % (orjson.dumps([numbers.tolist() for numbers in codes]), b",".join(tables))
         else:
@@ -112,7 +204,8 @@ class UnitRows:
             head = b"[%s,%s]" % (orjson.dumps([len(self.steps), *widths]), b",".join(tables))
             raw = b"%d\n%s%s" % (len(head), head, b"".join(parts))
         answers = self.said if said and self.said else []
-        longest = max(len(table) for table in (self.asked, self.came, answers, self.players))
+        settled = (self.rounds_kept and self.rounds_kept.settled) or []
+        longest = max(len(table) for table in (self.asked, self.came, answers, self.players, settled))
         return _packed(raw) if len(raw) <= MOST_BYTES and longest <= MOST_PLAYERS else None
 
     @classmethod
@@ -150,7 +243,7 @@ class UnitRows:
         most = [min(rows, MOST_PLAYERS) for rows in (count, count + 1, count, MOST_PLAYERS)]
         asked, came, said, players = (
             None if table is None else _tuples(table, names, bound)
-            for table, names, bound in zip(tables, (ASKED, CAME, SAID, PLAYERS), most, strict=True)
+            for table, names, bound in zip(tables[:4], (ASKED, CAME, SAID, PLAYERS), most, strict=True)
         )
         if asked is None or came is None or players is None or len(codes) != 4 + (said is not None):
             raise ValueError("they are not complete")
@@ -160,6 +253,7 @@ class UnitRows:
         return cls(
             codes[0].cumsum(), codes[1].cumsum(), asked, codes[2], said,
             np.arange(count) if said is None else codes[4], came, codes[3], players,
+            KeptRounds.read(tables[4], len(players)) if len(tables) > 4 else None,
         )  # fmt: skip
 
     def with_answers(self, unit: Unit, answers: Mapping[Any, Any]) -> UnitRows:
@@ -173,7 +267,7 @@ class UnitRows:
             said.append(said_of(unit.game, seat, answer, complaints, act=kind == "act" and not part))
         return UnitRows(
             self.steps, self.rounds, self.asked, self.asked_codes, said, np.arange(len(said)), self.came,
-            self.came_codes, self.players,
+            self.came_codes, self.players, self.rounds_kept,
         )  # fmt: skip
 
 
@@ -247,7 +341,7 @@ class RowRecorder:
         """Codes of answers that are the same object: scripts give the same one again and again."""
         self._rows: list[tuple[Any, ...]] = []
         self._rest: list[tuple[int, str, int]] = []
-        self._ruled = not unit.game.has_table
+        self._ruled, self._forked = not unit.game.has_table, bool(unit.earlier)
 
     def add(self, step: int, decision: Decision, answer: Answer, complaints: int, part: str = "") -> None:
         """Take down an answer to a decision, or to a question within one."""
@@ -258,6 +352,8 @@ class RowRecorder:
         if facts and "target" in facts:
             target = facts["target"]
         agent = player if decision.agent is None else decision.agent
+        if self._forked:
+            agent = self.unit.decides(agent, step)
         name = (part.partition(".")[0] or kind) if part else kind
         asked = self._asked.setdefault((player, seat, agent, name, part, target), len(self._asked))
         key = (id(answer), seat if act else -1, complaints)
@@ -309,7 +405,49 @@ class RowRecorder:
         players = self._players(rounds if ended else (), zip(asked_codes, said_codes, strict=True))
         return UnitRows(
             _whole(steps), _whole(numbers), asked, _whole(asked_codes), None if self._long else said,
-            _whole(said_codes), *came, players,
+            _whole(said_codes), *came, players, self._settled(rounds, asked) if ended else None,
+        )  # fmt: skip
+
+    def _settled(self, rounds: Sequence[Round], asked: Sequence[tuple[Any, ...]]) -> KeptRounds:
+        """What is kept of the rounds."""
+        game, unit = self.unit.game, self.unit
+        acts = [row for row in self._rows if row[4] is not None]
+        follows = game.has_table and not self._forked
+        if (
+            follows
+            and len(acts) == len(rounds) * game.seats
+            and not any(r.players or r.what or r.paid or r.missed or not r.actions for r in rounds)
+        ):  # nearly all matches: each at one table, where everybody decides once in a round
+            return KeptRounds(0, 0)
+        places = list(settled_rounds(game, rounds))
+        at = {(one.meeting, one.number, one.player): one for one in places}
+        who = {(bout, number, asked[code][0]): asked[code] for _, number, code, _, bout, _ in acts}
+        free = all(one.what == "chose" and one.paid is None for one in places)
+        if follows and free and len(acts) == len(places) and who.keys() == at.keys():
+            met = [at[bout, number, asked[code][0]] for _, number, code, _, bout, _ in acts]
+            return KeptRounds(
+                _whole_list(one.meeting for one in met), _whole_list(_table(one) for one in met)
+            )
+        moves = {
+            (r.facts.get("bout", 0), r.number, player): r
+            for r in rounds
+            for player in (r.players or range(len(r.payoffs)))
+        }
+        ways, entries, codes = dict[int, int](), dict[tuple[Any, ...], int](), list[int]()
+        for one in places:
+            key = (one.meeting, one.number, one.player)
+            decided, played = who.get(key), moves[key]
+            ways[one.player] = played.facts.get("way", ways.get(one.player, one.player))
+            agent = unit.decides(ways[one.player], number=one.number)
+            seat = one.seat
+            if decided is not None:
+                _, seat, agent, *_ = decided
+                ways[one.player] = agent % len(unit.players)
+            entry = (one.player, seat, agent, one.what, *_done(game, seat, one, played), one.payoff, one.paid)
+            codes.append(entries.setdefault(entry, len(entries)))
+        return KeptRounds(
+            _whole_list(one.meeting for one in places), _whole_list(_table(one) for one in places),
+            [one.number for one in places], list(entries), codes,
         )  # fmt: skip
 
     def _acted(
@@ -352,17 +490,26 @@ class RowRecorder:
     def _players(self, rounds: Sequence[Round], answers: Iterable[tuple[int, int]]) -> list[tuple[Any, ...]]:
         """What the table of matches says of each player beside its score."""
         game, count = self.unit.game, len(self.unit.players)
+        everybody = tuple(range(count))
         paid: list[list[float]] = [[] for _ in range(count)]
         acts = [[0, 0] for _ in range(count)]
         for round_ in rounds:
             for payoff, player in zip(round_.payoffs, round_.players or range(count), strict=False):
                 paid[player].append(payoff)
-        for (players, actions), times in Counter((r.players, r.actions) for r in rounds).items():
-            for seat, (action, player) in enumerate(zip(actions, players or range(count), strict=False)):
+        if self._ruled:
+            done = Counter(
+                ((one.player,), one.seat, (one.action,))
+                for one in settled_rounds(game, rounds)
+                if one.action is not None
+            )
+        else:
+            done = Counter((r.players or everybody, 0, r.actions) for r in rounds)
+        for (players, first, actions), times in done.items():
+            for seat, (action, player) in enumerate(zip(actions, players, strict=False), first):
                 cooperates = game.cooperates(seat, action)
                 if cooperates is not None:
                     acts[player][cooperates] += times
-        number = len({r.number for r in rounds})
+        number = len({r.number for r in rounds if not r.unplayed})
         expected = _expected(rounds)
         asked, said = list(self._asked), list(self._said)
         complaints, policies, missed = [0] * count, [0] * count, [0] * count
@@ -389,6 +536,29 @@ class RowRecorder:
 
 def _whole(numbers: Sequence[int]) -> Codes:
     return np.array(numbers, dtype=np.int64)
+
+
+def _whole_list(numbers: Iterable[int]) -> list[int] | int:
+    """Numbers, or the one that all of them are."""
+    listed = list(numbers)
+    return listed[0] if listed and len(set(listed)) == 1 else listed
+
+
+def _table(one: SettledRound) -> int:
+    return -1 if one.table is None else one.table
+
+
+def _done(
+    game: Game, seat: int, one: SettledRound, played: Round
+) -> tuple[str | None, float | None, bool | None]:
+    """Action, amount and whether it is cooperative, as the tables say them of a player's last move in a round."""
+    if one.action is None:
+        return None, None, None
+    cooperative = game.cooperates(seat, one.action)
+    if game.has_table:
+        return game.actions[seat][one.action], None, cooperative
+    value = [move["value"] for move in played.facts["moves"] if move["seat"] == one.seat][-1]
+    return str(value), None if isinstance(value, str) else float(value), cooperative
 
 
 def said_of(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool) -> tuple[Any, ...]:
@@ -449,7 +619,9 @@ def _moved(
 ) -> tuple[Any, ...]:
     """What came of a move in a game by a rule, and what theory says of it, in the order of ``CAME``."""
     value, stage, before, theory, least, most = move
-    if round_ is not None and round_.actions:
+    if round_ is not None and round_.void:
+        value = None  # whatever was answered, nothing was done
+    elif round_ is not None:
         # With noise, or where it was missed, another move was made than was answered.
         later = round_.facts["moves"][before:]
         value = next((one["value"] for one in later if one["seat"] == seat), value)

@@ -20,6 +20,7 @@ from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.fork import Branched
 from ostrom.mechanisms.protocol import Round
+from ostrom.mechanisms.settlement import settled_rounds
 from ostrom.models.base import Model
 from ostrom.studies.checks import check_memory
 from ostrom.studies.factors import Factor, Level, set_path
@@ -106,6 +107,7 @@ class BranchPlan(ForkPlan):
             needs=(),
             origin=parent.streams,
             since=self.origin.round,
+            earlier=parent.before(self.origin.step, self.origin.round),
         )
 
 
@@ -310,14 +312,14 @@ class Continuation:
 def continuations(parent: Run, made: Run, origin: BranchOf) -> list[Continuation]:
     """One row per player; the branch is the mean over its finished replicates."""
     game = point_of(parent, origin.match).unit.game
-    known, lost = _rounds(parent, origin.match)
+    known = _rounds(parent, origin.match)
     finished = [index for index, state in sorted(made.journal.states().items()) if state == "done"]
     own = [_rounds(made, index) for index in finished]
     rows = []
     for player, seated in enumerate(made.plan.unit(0).players):
         before = _mean(game, known, player, 1, origin.round)
-        then = _mean(game, known, player, origin.round, None, lost)
-        shares = [_mean(game, rounds, player, origin.round, None, gone) for rounds, gone in own]
+        then = _mean(game, known, player, origin.round, None)
+        shares = [_mean(game, rounds, player, origin.round, None) for rounds in own]
         valid = [s for s in shares if s is not None]
         now = sum(valid) / len(valid) if valid else None
         change = None if now is None or then is None else now - then
@@ -325,16 +327,10 @@ def continuations(parent: Run, made: Run, origin: BranchOf) -> list[Continuation
     return rows
 
 
-def _rounds(run: Run, match: int) -> tuple[Sequence[Round], int]:
-    """The rounds of a match, and how many more there would have been if the game had not ended it."""
-    unit = run.plan.unit(match)
-    _, outcome, _ = run.rows.replayed(unit)
-    if outcome is None:
-        return (), 0
-    if "over" not in outcome.facts:
-        return outcome.rounds, 0
-    rest = unit.mechanism.most_rounds(unit.game) - len(outcome.rounds)
-    return outcome.rounds, int(outcome.facts.get("unplayed", rest))
+def _rounds(run: Run, match: int) -> Sequence[Round]:
+    """The rounds of a match."""
+    _, outcome, _ = run.rows.replayed(run.plan.unit(match))
+    return () if outcome is None else outcome.rounds
 
 
 def measure_of(game: Game) -> str:
@@ -342,14 +338,12 @@ def measure_of(game: Game) -> str:
     return "payoff per round" if all(action is None for action in game.cooperative) else "cooperation"
 
 
-def _mean(
-    game: Game, rounds: Sequence[Round], player: int, first: int, end: int | None, lost: int = 0
-) -> float | None:
-    """The mean from one round up to another, None where there is none; ``lost`` more rounds paid nothing."""
-    paid = measure_of(game) != "cooperation"
-    within = [r for r in rounds if not r.void and first <= r.number and (end is None or r.number < end)]
-    seated = [(r, list(r.players or range(len(r.actions)))) for r in within]
-    own = [(r, seats.index(player)) for r, seats in seated if player in seats]
-    values = [r.payoffs[seat] if paid else game.cooperates(seat, r.actions[seat]) for r, seat in own]
+def _mean(game: Game, rounds: Sequence[Round], player: int, first: int, end: int | None) -> float | None:
+    """The mean from one round up to another; None where there is none."""
+    paid, values = measure_of(game) != "cooperation", list[float | bool | None]()
+    for one in settled_rounds(game, rounds):
+        if one.player == player and first <= one.number and (end is None or one.number < end):
+            acted = None if one.action is None else game.cooperates(one.seat, one.action)
+            values.append(one.payoff if paid else acted)
     known = [float(value) for value in values if value is not None]
-    return sum(known) / (len(known) + lost * paid) if known else None
+    return sum(known) / len(known) if known else None

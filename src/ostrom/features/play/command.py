@@ -91,7 +91,7 @@ def play(
                 played.payoffs[player - 1],
             )
         )]
-        for played in (outcome.rounds if outcome else ())
+        for played in (outcome.played if outcome else ())
     ]  # fmt: skip
     print_table("The match", heads, table)
     print_table("Mean points per round", ["player", "mean"], [[s["agent"], s["score"]] for s in scores])

@@ -141,7 +141,8 @@ class Negotiation(Mechanism):
             facts = {
                 **played.facts, "before": list(played.payoffs), "payments": table.paid, "bound": sorted(bound),
             }  # fmt: skip
-            rounds.append(replace(played, payoffs=payoffs, facts=facts))
+            net = tuple(float(table.net.get(seat, 0)) for seat in range(game.seats))
+            rounds.append(replace(played, payoffs=payoffs, facts=facts, paid=net))
             table.paid, table.net = [], {}
             if playing.over is not None:
                 break
@@ -206,11 +207,12 @@ class Negotiation(Mechanism):
     ) -> Generator[list[Decision], Sequence[Answer], Round]:
         """One round; who is bound does what it is bound to wherever that is an option."""
         stages = playing.play(number, history, None)
-        due = next(stages)
+        due, held = next(stages), set[int]()
         while True:
             free = [d for d in due if d.player not in bound or not _allowed(d.form, bound[d.player])]
             asked = [replace(d, view=_seeing(d.view, table)) for d in free]
             given = dict(zip((d.player for d in free), (yield asked) if asked else (), strict=True))
+            held |= {d.player for d in due} - given.keys()
             answers = [
                 given[d.player] if d.player in given else Answer(bound[d.player], "exact") for d in due
             ]
@@ -218,7 +220,8 @@ class Negotiation(Mechanism):
                 due = stages.send(answers)
             except StopIteration as stop:
                 played: Round = stop.value
-                return played
+                what = tuple("bound" if seat in held else "" for seat in range(playing.game.seats))
+                return replace(played, what=what)
 
     def _view(
         self, game: Game, seat: int, number: int, history: History, facts: Mapping[str, Any], table: _Table
