@@ -65,12 +65,12 @@ AROUND: list[dict[str, Any]] = [
     {}, {"talk": "open"}, {"predict": "players"}, {"predict": "observer"}, {"state": ["before", "after"]}, {"recognise": True},
     {"control": "sham"}, {"control": "induced"},
 ]  # fmt: skip
-SMALL = {
+SMALL: dict[str, Any] = {
     "common_pool": {"name": "common_pool", "n": 2, "capacity": 12}, "beauty_contest": "beauty_contest:3",
     "minimum_effort": "minimum_effort:2", "public_goods_amounts": "public_goods_amounts:2",
     "first_price_auction": "first_price_auction:2", "second_price_auction": "second_price_auction:2",
 }  # fmt: skip
-GAMES = [SMALL.get(name, name) for name in games]
+GAMES: list[Any] = [SMALL.get(name, name) for name in games]
 MISSED = 0.25
 
 

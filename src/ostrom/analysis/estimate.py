@@ -228,7 +228,9 @@ def some(found: Sequence[Estimate], measure: str, *, compared: bool = False) -> 
     """The estimates, refused if there are none."""
     if not found:
         what = "two levels of the column in any group" if compared else "a value of it"
-        raise UsageError(f"{measure}: no finished match that is asked for has {what}")
+        part = measures.named(measure) if measure in measures else None
+        why = f": {part.without}" if part is not None and part.without and not compared else ""
+        raise UsageError(f"{measure}: no finished match that is asked for has {what}{why}")
     return found
 
 

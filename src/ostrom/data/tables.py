@@ -40,7 +40,7 @@ BATCH = 2048
 """Rows that are held as Python objects."""
 BLOCK = 65_536
 """Decisions that are made into columns together, with the unit in which the last of them is."""
-PART_BYTES = 64 << 20
+PART_BYTES = 256 << 20
 """Bytes of a table that are held in memory, and in a row group, at a time."""
 GROUP_ROWS = 122_880
 """Rows in a row group at most."""
@@ -50,7 +50,7 @@ VECTOR = 2048
 TYPES: Mapping[str, type] = {
     **dict.fromkeys(
         "match seed generation player seat target rounds_played step round complaints policies missed_decisions "
-        "refusals meeting table try id tokens_in tokens_out tokens_cached tokens_reasoning status".split(),
+        "refusals meeting at_table try id tokens_in tokens_out tokens_cached tokens_reasoning status".split(),
         int,
     ),
     **dict.fromkeys(
@@ -220,8 +220,9 @@ def _blocks(
     units: list[UnitTable] = []
     count = 0
     for table in rows.tables(rounds=not decisions):
-        units.append(rows.complete(table) if decisions else table)
-        count += len(table.rows.steps) or len(table.rows.players)
+        if decisions or table.rows.rounds_kept is not None:
+            units.append(rows.complete(table) if decisions else table)
+            count += len(table.rows.steps) or (not decisions)
         if count >= BLOCK:
             yield block(rows, units, types)
             units, count = [], 0
@@ -241,8 +242,8 @@ def _round_block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, typ
     meetings, numbers, tables = (np.concatenate([one[place] for one, _ in every]) for place in range(3))
     columns["meeting"] = polars.Series("meeting", meetings + 1)
     columns["round"] = polars.Series("round", numbers)
-    met = polars.DataFrame({"table": tables + 1}).select(polars.col("table").replace(0, None))
-    columns["table"] = met["table"]
+    met = polars.DataFrame({"at_table": tables + 1})
+    columns["at_table"] = met.select(polars.col("at_table").replace(0, None))["at_table"]
     starts = np.cumsum([0, *(len(some) for some in entries[:-1])])
     codes = np.concatenate([one.codes + start for (one, _), start in zip(every, starts, strict=True)])
     names = [name for name in rows.round_columns if name != "weight"]

@@ -1,4 +1,4 @@
-"""Tidy rows of a run, one per decision, round and player, match and player, call: kept by the engine, or made by replay.
+"""Tidy rows of a run, one per decision, round and player, match and player, call: kept by the engine or replayed.
 
 Rows depend on the study and the answers alone, never on clocks or on the order in which replies arrived, so
 the same study with the same answers gives the same bytes. A match that is done has left its rows in the journal
@@ -243,7 +243,7 @@ class Rows:
             rows.meetings.tolist(), rows.numbers.tolist(), rows.tables.tolist(), rows.codes.tolist(), weights.tolist(),
             strict=True,
         ):  # fmt: skip
-            place = {"meeting": meeting + 1, "round": number, "table": None if at < 0 else at + 1}
+            place = {"meeting": meeting + 1, "round": number, "at_table": None if at < 0 else at + 1}
             every = {**entries[code], "weight": weight}
             yield {**head, **place, **{name: every[name] for name in self.round_columns}}
 
@@ -259,8 +259,11 @@ class Rows:
         except RunError as error:
             raise RunError(f"{self.journal.path}: match {table.unit.index}: {error}") from None
         rules, weights = table.unit.mechanism, np.empty(len(rows.codes))
+        places = np.cumsum(np.diff(rows.numbers, prepend=rows.numbers[:1]) != 0)
+        count = len({entry[0] for entry in rows.settled})
+        if len(places) and not rows.meetings.any() and len(places) == (places[-1] + 1) * count:
+            return rows, np.asarray(rules.weights(int(places[-1]) + 1))[places]
         players = np.array([entry[0] for entry in rows.settled], dtype=np.int64)[rows.codes]
-        # Rows are in the order of rounds, so that those of a player in a meeting are.
         order = np.lexsort((rows.numbers, players, rows.meetings))
         own = np.stack([rows.meetings, players])[:, order]
         starts = np.flatnonzero((np.diff(own, axis=1, prepend=-1) != 0).any(axis=0))
@@ -377,12 +380,12 @@ class Rows:
         scores, are refused."""
         for unit, end in self._begun(match):
             steps, outcome, answers = self.replayed(unit)
-            if unit.kind == "match" and outcome is not None:
-                if (why := breach(unit.mechanism, unit.game, outcome)) is not None:
-                    raise RunError(
-                        f"{self.journal.path}: match {match}: mechanism {unit.mechanism.name} breaks the law of "
-                        f"settlement: {why}"
-                    )
+            why = breach(unit.mechanism, unit.game, outcome) if outcome and unit.kind == "match" else None
+            if why is not None:
+                raise RunError(
+                    f"{self.journal.path}: match {match}: mechanism {unit.mechanism.name} breaks the law of "
+                    f"settlement: {why}"
+                )
             replayed = self._replayed(unit, end, steps, outcome, answers)
             if not self._is_kept(end):
                 continue

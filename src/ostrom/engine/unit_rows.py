@@ -148,11 +148,12 @@ class UnitRows:
         if kept is None:
             return RoundRows(_NONE, _NONE, _NONE, [], _NONE)
         if kept.settled is None or kept.numbers is None:
-            acts = np.flatnonzero([kind == "act" and not part for _, _, _, kind, part, _ in self.asked])
-            rows = np.flatnonzero(np.isin(self.asked_codes, acts))
+            acts = np.array([kind == "act" and not part for _, _, _, kind, part, _ in self.asked], dtype=bool)
+            rows = acts[self.asked_codes]
             numbers = self.rounds[rows]
             pairs = self.asked_codes[rows] * len(self.came) + self.came_codes[rows]
-            known, codes = np.unique(pairs, return_inverse=True)
+            present = np.bincount(pairs, minlength=len(self.asked) * len(self.came)) > 0
+            known, codes = np.flatnonzero(present), (np.cumsum(present) - 1)[pairs]
             entries = []
             for asked, came in zip(
                 *(some.tolist() for some in np.divmod(known, len(self.came))), strict=True
@@ -168,8 +169,10 @@ class UnitRows:
         if not len(meetings) == len(tables) == len(codes):
             raise RunError("the rows of its rounds are not complete")
         players = np.array([entry[0] for entry in entries], dtype=np.int64)[codes]
-        order = np.lexsort((players, numbers, meetings))
-        return RoundRows(meetings[order], numbers[order], tables[order], entries, codes[order])
+        if (np.diff(meetings << 40 | numbers << 20 | players) < 0).any():
+            order = np.lexsort((players, numbers, meetings))
+            meetings, numbers, tables, codes = (some[order] for some in (meetings, numbers, tables, codes))
+        return RoundRows(meetings, numbers, tables, entries, codes)
 
     def __eq__(self, other: object) -> bool:
         """Whether all rows are the same, answers included as far as both have them."""
@@ -497,7 +500,7 @@ class RowRecorder:
             for payoff, player in zip(round_.payoffs, round_.players or range(count), strict=False):
                 paid[player].append(payoff)
         if self._ruled:
-            done = Counter(
+            done: Counter[tuple[tuple[int, ...], int, tuple[int, ...]]] = Counter(
                 ((one.player,), one.seat, (one.action,))
                 for one in settled_rounds(game, rounds)
                 if one.action is not None

@@ -38,7 +38,7 @@ class Round:
     missed: tuple[int, ...] = ()
     """The seats that did not answer in time."""
     what: tuple[str, ...] = ()
-    """By seat what its action was (``settlement.WHATS``), where that is not what actions and moves say by themselves."""
+    """By seat what its action was (``settlement.WHATS``), where actions and moves do not say it by themselves."""
     paid: tuple[float, ...] = ()
     """By seat the part of the payoff that an agreement or a fine made, where the rules have such payments."""
 

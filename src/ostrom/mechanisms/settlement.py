@@ -27,7 +27,7 @@ class SettledRound(NamedTuple):
     meeting: int
     number: int
     table: int | None
-    """Which of the groups that meet in the round; None for a player who meets nobody, or all of its neighbours."""
+    """The first player of those who meet in the round; None for a player who meets nobody, or all of its neighbours."""
     player: int
     seat: int
     what: str
@@ -58,14 +58,11 @@ def what_of(game: Game, played: Round) -> tuple[str, ...]:
 def settled_rounds(game: Game, rounds: Sequence[Round]) -> Iterator[SettledRound]:
     """Every place of every round, in the order of meetings, rounds and players."""
     places: list[SettledRound] = []
-    tables: dict[tuple[int, int], int] = {}
     for played in rounds:
         meeting = played.facts.get("bout", 0) if played.facts else 0
         whats = what_of(game, played)
-        table = None
-        if len(played.payoffs) > 1 or game.seats == 1:
-            at = (meeting, played.number)
-            table = tables[at] = tables.get(at, -1) + 1
+        meets = (len(played.payoffs) > 1 or game.seats == 1) and not played.unplayed
+        table = min(played.players, default=0) if meets else None
         for seat, player in enumerate(played.players or range(len(played.payoffs))):
             acted = played.actions and whats[seat] not in (UNASKED, UNREACHED)
             places.append(

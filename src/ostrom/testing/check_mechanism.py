@@ -229,7 +229,7 @@ def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int,
         seats = 1 if rules.society and len(played.players) == 1 else game.seats
         assert len(played.payoffs) == seats, f"{where}: {played}"
         if played.void:
-            reason = played.missed or set(played.what) <= {"unmet", "not reached"} and played.what
+            reason = played.missed or (set(played.what) <= {"unmet", "not reached"} and played.what)
             assert reason and not any(played.payoffs), f"{where}: void without reason or paid: {played}"
         else:
             assert len(played.actions) == seats, f"{where}: {played}"

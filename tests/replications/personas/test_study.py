@@ -384,7 +384,7 @@ def test_a_persona_of_one_word_must_exist() -> None:
 def profiles(tmp_path: Path, study: Mapping[str, Any]) -> list[Played]:
     play(load_study(study), name="p", runs=tmp_path)
     with open_run("p", tmp_path) as run:
-        return played(run.rows.decisions(), lambda match: run.plan.unit(match).game)
+        return played(run.rows.rounds(), lambda match: run.plan.unit(match).game)
 
 
 def theory_study(
@@ -502,7 +502,7 @@ def test_roles_can_be_played_by_different_models(tmp_path: Path) -> None:
     study = load_study("personas", preset="smoke", changes=["seating=seats", types])
     play(study, name="p", runs=tmp_path)
     with open_run("p", tmp_path) as run:
-        found = played(run.rows.decisions(), lambda match: run.plan.unit(match).game)
+        found = played(run.rows.rounds(), lambda match: run.plan.unit(match).game)
     assert {p.greens for p in found} == {(True, False, True, False)}
     assert {p.agent for p in found} == {"a + b + c + d"}
 
@@ -533,7 +533,7 @@ def test_another_family_needs_no_code(tmp_path: Path) -> None:
     study = load_study("personas", preset="alliance", models=["scripted/green"], seeds=1)
     play(study, name="p", runs=tmp_path)
     with open_run("p", tmp_path) as run:
-        found = played(run.rows.decisions(), lambda match: run.plan.unit(match).game)
+        found = played(run.rows.rounds(), lambda match: run.plan.unit(match).game)
     assert {p.roles for p in found} == {("Hospital", "Insurer", "Regulator", "Patient")}
     assert len(found) == 4 * len(scenarios("data-alliance")) and all(p.green for p in found)
 
