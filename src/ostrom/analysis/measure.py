@@ -3,8 +3,8 @@
 A measure is declared in a YAML file of ``ostrom.analysis.measures`` or of a replication (``measures.yaml``, or any
 YAML file of its folder ``measures``), or is one Python file there (constant ``MEASURE``), or an entry point of the
 group ``ostrom.measures``. Its values are SQL over the tables of a run (``matches``, ``rounds``, ``decisions``,
-``calls``, ``traces``; of ``rounds`` and ``decisions`` those that were not copied from another run, and that a condition on
-``what`` leaves), or a function over the run, that give rows with these columns:
+``calls``, ``traces``; of ``rounds`` and ``decisions`` those that were not copied from another run, and that a
+condition on ``what`` leaves), or a function over the run, that give rows with these columns:
 
 * ``match`` and ``value``; a row without a value is left out, never counted as zero;
 * ``player``, where each player of a match has a value of its own; without it the value is the match's;

@@ -16,9 +16,9 @@ from ostrom.mechanisms.protocol import Outcome, Round
 CHOSE, BOUND, DELEGATED, UNASKED, UNREACHED, UNMET, MISSED, VOID = WHATS = (
     "chose", "bound", "delegated", "idle", "not reached", "unmet", "missed", "void",
 )  # fmt: skip
-"""What a player's round was: it chose its action; an agreement bound it to one; it handed the choice over; its seat never
-decides; its turn did not come, or the game ended before the round; it met nobody; it did not decide in time (its action
-is the default, if there is one); it decided or would have, and the round does not count because another one missed it."""
+"""What a player's round was: it chose its action; an agreement bound it to one; it handed the choice over; its seat
+never decides; its turn did not come, or the game ended before the round; it met nobody; it did not decide in time (its
+action is the default, if there is one); the round does not count for it because somebody else missed it."""
 
 
 class SettledRound(NamedTuple):

@@ -67,13 +67,11 @@ class BranchPlan(ForkPlan):
             raise UsageError(f"--seat {seat}: the match has players 1 to {len(parent.players)}")
         if seat is not None and not any(path != ROUNDS for path in changes):
             raise UsageError(f"--seat {seat}: no agent is changed")
-        self._players = _told_apart(
-            parent.players,
-            [
-                self._changed(seated, changes) if seat in (None, player) else seated
-                for player, seated in enumerate(parent.players, 1)
-            ],
-        )
+        changed = [
+            self._changed(seated, changes) if seat in (None, player) else seated
+            for player, seated in enumerate(parent.players, 1)
+        ]
+        self._players = _named(parent.players, changed, changes)
         label = described(changes, seat)
         cell = relabelled(parent.cell, base.factors, changes, seat is None)
         self._cell_labels = {**cell, "branch": label}
@@ -111,16 +109,13 @@ class BranchPlan(ForkPlan):
         )
 
 
-def _told_apart(before: Sequence[Seated], after: Sequence[Seated]) -> tuple[Seated, ...]:
-    """The players, with another name for one that was changed while others of its name were not.
-
-    So has one whose name says what its seat changes: the branch may have changed that.
-    """
-    same = {old.name for old, new in zip(before, after, strict=True) if old.config == new.config}
+def _named(
+    before: Sequence[Seated], after: Sequence[Seated], changes: Mapping[str, Any]
+) -> tuple[Seated, ...]:
+    """The players; the name of one that was changed says how: ``tft (memory=window:2)``."""
+    how = described({path: to for path, to in changes.items() if path != ROUNDS}, None)
     return tuple(
-        replace(new, name=f"{new.name} (branched)")
-        if new.config != old.config and (new.name in same or new.type)
-        else new
+        new if new.config == old.config else replace(new, name=f"{new.name} ({how})")
         for old, new in zip(before, after, strict=True)
     )
 

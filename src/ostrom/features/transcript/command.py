@@ -62,6 +62,8 @@ def _print(decision: dict[str, Any]) -> None:
         write(call["error"] if call["reply"] is None else call["reply"])
     if decision["answer"] is not None:
         paid = "" if decision["payoff"] is None else f", paid {cell(decision['payoff'])}"
+        if decision["agreed"]:
+            paid += f", of this {cell(decision['agreed'])} by agreement or fine"
         write(f"\n=> {decision['said']} ({decision['reading']}{paid})")
 
 

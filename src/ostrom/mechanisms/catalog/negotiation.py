@@ -46,6 +46,8 @@ class _Table:
     """What was paid since the last round ended."""
     net: dict[int, Fraction] = field(default_factory=dict)
     """By seat what these payments come to, exactly."""
+    short: dict[tuple[int, int], Fraction] = field(default_factory=dict)
+    """By agreement and payment what was really paid the last time, where that was less than agreed."""
 
     @property
     def bound(self) -> dict[int, Value]:
@@ -54,13 +56,16 @@ class _Table:
     def settle(self, moments: Sequence[str], agreements: Sequence[tuple[int, OfferTerms]]) -> None:
         """Pay what is due in the order of signing; nobody pays more than it has."""
         for number, terms in agreements:
-            for payment in terms.payments:
+            for place, payment in enumerate(terms.payments):
                 if payment["when"] in moments:
                     payer, receiver, due = payment["from"], payment["to"], Fraction(payment["amount"])
                     paid = min(due, max(Fraction(0), self.has[payer]))
                     for seat, part in ((payer, -paid), (receiver, paid)):
                         self.has[seat] += part
                         self.net[seat] = self.net.get(seat, Fraction(0)) + part
+                    self.short.pop((number, place), None)
+                    if paid < due:
+                        self.short[number, place] = paid
                     self.paid.append({"agreement": number, **payment, "paid": float(paid)})
 
 
@@ -295,12 +300,25 @@ class Negotiation(Mechanism):
         return self.rounds - 1
 
 
+def _payment(table: _Table, agreement: int, place: int, payment: Mapping[str, Any]) -> dict[str, Any]:
+    """A payment of an agreement, with what was really paid where that was less."""
+    paid = table.short.get((agreement, place))
+    return dict(payment) if paid is None else {**payment, "paid": float(paid)}
+
+
 def _seeing(view: View, table: _Table) -> View:
     """A view with what was said and signed, and what everybody has."""
     facts = {
         **view.facts,
         "log": _events(table.log),
-        "agreements": [entry for entry in table.signed if entry["number"] in {n for n, _ in table.in_force}],
+        "agreements": [
+            {
+                **entry,
+                "payments": [_payment(table, entry["number"], *one) for one in enumerate(entry["payments"])],
+            }
+            for entry in table.signed
+            if entry["number"] in {n for n, _ in table.in_force}
+        ],
         "has": [float(has) for has in table.has],
     }
     return replace(view, facts=facts)
