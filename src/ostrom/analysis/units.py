@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
+from ostrom.analysis.counting import counted_levels, counting, says_what_counts
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.intervals import (
     Bounds,
@@ -21,10 +22,9 @@ from ostrom.analysis.intervals import (
 )
 from ostrom.analysis.measure import INDEPENDENT, Measure, measures
 from ostrom.analysis.statistics.samples import without_rounding
-from ostrom.data.rundata import Counts, RunData, quoted
+from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import UnknownName, UsageError, nearest
 from ostrom.ground.values import grouped
-from ostrom.mechanisms.settlement import WHATS
 
 Runs: TypeAlias = RunData | Sequence[RunData]
 Where: TypeAlias = str | Mapping[str, Any] | None
@@ -182,7 +182,8 @@ def _twice(runs: Sequence[RunData], run: RunData) -> bool:
 
 def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> list[Observation]:
     """The values of one run. Those that were read last are kept: several questions are often asked of one measure."""
-    run, where = _counting(run, measure, where)
+    if isinstance(where, Mapping):
+        run, where = counting(run, measure, where)
     asked = where.strip() if isinstance(where, str) else ""
     key = (measure, asked, mark)
     if run.last_read is None or run.last_read[0] != key:
@@ -193,27 +194,6 @@ def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> l
         return found
     wanted = {name: _allowed(name, level, measure) for name, level in where.items()}
     return [row for row in found if _meets(row.columns, wanted)]
-
-
-COUNTED: Mapping[str, tuple[Any, ...]] = {"what": WHATS, "copied": (False, True)}
-"""Columns of rounds on which a condition says which of them a measure counts, with their levels."""
-
-
-def _counts(measure: Measure, column: str) -> bool:
-    """Whether a condition on a column says which rounds or decisions a measure counts."""
-    tables = ("rounds",) if column == "what" else ("rounds", "decisions")
-    return column in COUNTED and any(need.partition(".")[0] in tables for need in measure.needs)
-
-
-def _counting(run: RunData, measure: Measure, where: Where) -> tuple[RunData, Where]:
-    """The run with the rounds that a condition asks for, and the rest of the condition."""
-    if not isinstance(where, Mapping):
-        return run, where
-    own = {name: _allowed(name, level, measure) for name, level in where.items() if _counts(measure, name)}
-    if not own:
-        return run, where
-    counts = Counts(frozenset(own.get("copied", (False,))), frozenset(own.get("what", ())))
-    return run.counting(counts), {name: level for name, level in where.items() if name not in own}
 
 
 def _allowed(name: str, wanted: Any, measure: Measure) -> list[Any]:
@@ -333,9 +313,9 @@ def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Seq
         column, text = match.groups()
         if column in wanted:
             raise UsageError(f"where: {column} is given twice; separate its levels by commas")
-        if _counts(found.measure, column):
+        if says_what_counts(found.measure, column):
             parts = [part.strip() for part in text.split(",") if part.strip()]
-            wanted[column] = [_level(_counted(column), column, part) for part in parts]
+            wanted[column] = [_level(counted_levels(column), column, part) for part in parts]
         else:
             wanted[column] = _levels(found, column, text)
     return wanted
@@ -350,11 +330,11 @@ def select(
     if not where:
         return None
     found = observations(data, measures.named(measure))
-    found.need(name for name in where if not _counts(found.measure, name))
+    found.need(name for name in where if not says_what_counts(found.measure, name))
     wanted: dict[str, list[Any]] = {}
     for column, given in where.items():
         parts = given if isinstance(given, list | tuple) else [given]
-        known = _counted(column) if _counts(found.measure, column) else _known(found, column)
+        known = counted_levels(column) if says_what_counts(found.measure, column) else _known(found, column)
         wanted[column] = [_level(known, column, as_text(part)) for part in parts]
     return wanted
 
@@ -366,11 +346,6 @@ def _levels(found: Observations, column: str, text: str) -> list[Any]:
         return [known[text]]
     wanted = [part.strip() for part in text.split(",") if part.strip()]
     return [_level(known, column, part) for part in wanted]
-
-
-def _counted(column: str) -> dict[str, Any]:
-    """The levels of a column that says which rounds count, as people write them."""
-    return {name: value for value in COUNTED[column] for name in (as_text(value), as_text(value).lower())}
 
 
 def _known(sample: Observations, column: str) -> dict[str, Any]:

@@ -19,9 +19,10 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
+from ostrom.engine.kept_rounds import KeptRounds
 from ostrom.engine.match import ReplayDiffers
 from ostrom.engine.plan import Unit
-from ostrom.engine.unit_rows import NOTHING_CAME, KeptRounds, UnitRows, said_of
+from ostrom.engine.unit_rows import NOTHING_CAME, UnitRows, said_of
 from ostrom.games.game import Game
 from ostrom.ground.streams import chances_along
 from ostrom.mechanisms.base import ArrayRules, match_score

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.entries import Journaled, Place, UnitRecord, dump, load
 from ostrom.engine.journal import Journal
+from ostrom.engine.kept_rounds import SETTLED, RoundRows
 from ostrom.engine.match import ReplayDiffers, compare_end, replay, same
 from ostrom.engine.plan import PeopleColumns, Plan, Seated, Unit
-from ostrom.engine.unit_rows import CAME, PLAYERS, SETTLED, RoundRows, RowRecorder, UnitRows
+from ostrom.engine.unit_rows import CAME, PLAYERS, RowRecorder, UnitRows
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import Decision, Outcome

@@ -4,9 +4,6 @@ A match says few things again and again. So its decisions are kept as codes into
 whom, what was answered, and what came of it. What the plan knows (the cell, the agents, the state) is not kept, nor
 are answers that would take much space: they are read from the journal's answers. Playing and replaying take down the
 same things, so what is kept is what a replay makes, to the byte.
-
-What every player did and was paid in every round (``settlement``) follows from its act where each has one and chose it
-freely; then only meetings and tables are kept of the rounds, which mostly are one number each.
 """
 
 from __future__ import annotations
@@ -15,52 +12,59 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import islice
 from math import fsum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from ostrom.answers import Answer, Number
 from ostrom.engine.entries import dump
+from ostrom.engine.kept_rounds import (
+    FLAGS,
+    MAYBE,
+    MOST_PLAYERS,
+    REALS,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Codes,
+    Columns,
+    KeptRounds,
+    RoundRows,
+    as_columns,
+    from_columns,
+    rounds_to_keep,
+    steps_of,
+    whole,
+)
 from ostrom.engine.plan import Unit
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Round
-from ostrom.mechanisms.settlement import SettledRound, settled_rounds
+from ostrom.mechanisms.settlement import settled_rounds
 
-Codes = NDArray[np.int64]
-Columns = Mapping[str, frozenset[type]]
-"""The columns of a table with the types that their values may have."""
-_WHOLE, _TEXT, _MAYBE = frozenset({int}), frozenset({str}), frozenset({type(None)})
-_TEXTS, _REALS, _FLAGS = _TEXT | _MAYBE, frozenset({int, float}) | _MAYBE, frozenset({bool}) | _MAYBE
 ASKED: Columns = {
-    "player": _WHOLE, "seat": _WHOLE, "agent": _WHOLE, "kind": _TEXT, "part": _TEXT, "target": _WHOLE | _MAYBE,
+    "player": WHOLE, "seat": WHOLE, "agent": WHOLE, "kind": TEXT, "part": TEXT, "target": WHOLE | MAYBE,
 }  # fmt: skip
 SAID: Columns = {
-    "answer": _TEXTS, "label": _TEXTS, "options": _TEXTS, "probabilities": _TEXTS, "p_cooperate": _REALS,
-    "reading": _TEXT, "complaints": _WHOLE, "note": _TEXTS, "rationale": _TEXTS, "copied": _FLAGS, "columns": _TEXTS,
+    "answer": TEXTS, "label": TEXTS, "options": TEXTS, "probabilities": TEXTS, "p_cooperate": REALS,
+    "reading": TEXT, "complaints": WHOLE, "note": TEXTS, "rationale": TEXTS, "copied": FLAGS, "columns": TEXTS,
 }  # fmt: skip
 CAME: Columns = {
-    "action": _TEXTS, "cooperative": _FLAGS, "payoff": _REALS, "expected": _REALS, "stage": _TEXTS, "amount": _REALS,
-    "least": _REALS, "most": _REALS, "theory": _REALS, "as_theory": _FLAGS, "facts": _TEXTS,
+    "action": TEXTS, "cooperative": FLAGS, "payoff": REALS, "expected": REALS, "stage": TEXTS, "amount": REALS,
+    "least": REALS, "most": REALS, "theory": REALS, "as_theory": FLAGS, "facts": TEXTS,
 }  # fmt: skip
 PLAYERS: Columns = {
-    "rounds_played": _WHOLE, "total": _REALS, "expected_score": _REALS, "cooperation": _REALS, "complaints": _WHOLE,
-    "policies": _WHOLE, "missed_decisions": _WHOLE,
+    "rounds_played": WHOLE, "total": REALS, "expected_score": REALS, "cooperation": REALS, "complaints": WHOLE,
+    "policies": WHOLE, "missed_decisions": WHOLE,
 }  # fmt: skip
 """What is kept of each player for the table of matches; scores and facts are in the end of the unit."""
-SETTLED: Columns = {
-    "player": _WHOLE, "seat": _WHOLE, "agent": _WHOLE, "what": _TEXT, "action": _TEXTS, "amount": _REALS,
-    "cooperative": _FLAGS, "payoff": _REALS, "paid": _REALS,
-}  # fmt: skip
-"""What is kept of a player in a round where it does not follow from its act."""
 NOTHING_CAME: tuple[Any, ...] = (None,) * len(CAME)
 SCRIPTED = 64
 """Answers that are known again as the same object; a model gives a new one every time."""
-LONGEST_TEXT = 200
+LONGESTTEXT = 200
 """Characters of a text of an answer that is kept with the rows."""
 SAID_BYTES, SAID_BYTES_EACH = 2048, 8
 """Bytes that the distinct answers of a unit may take, whatever it has, and for each decision."""
@@ -68,61 +72,11 @@ MOST_FACTS, LONGEST_FACT = 64, 200
 """So many facts of a round, and so many characters of each, are in the tables; longer ones and lists are left out."""
 FEW_ROWS = 64
 """Decisions whose codes are kept as JSON."""
-MOST_PLAYERS = 100_000
-"""Players of a unit whose rows are kept, and rows of each of its tables, which has no more of them than decisions."""
 MOST_BYTES = 16 << 20
 """Bytes that the rows of a unit may have when they are decompressed: those of about three million decisions."""
 _KINDS = {1: "<i1", 2: "<i2", 4: "<i4"}
 """Whole numbers by their bytes."""
 _NONE: Codes = np.zeros(0, dtype=np.int64)
-
-
-class RoundRows(NamedTuple):
-    """What every player did and was paid in every round: one row each, in the order of meetings, rounds and players."""
-
-    meetings: Codes
-    numbers: Codes
-    tables: Codes
-    """Who met whom; -1 for a player who met nobody, or all of its neighbours."""
-    settled: list[tuple[Any, ...]]
-    codes: Codes
-
-
-class KeptRounds(NamedTuple):
-    """What is kept of the rounds: meetings and tables, and all the rest where it does not follow from the acts."""
-
-    meetings: list[int] | int
-    tables: list[int] | int
-    numbers: list[int] | None = None
-    settled: list[tuple[Any, ...]] | None = None
-    codes: list[int] | None = None
-
-    def dumped(self) -> bytes:
-        """The same as JSON."""
-        if self.settled is None or self.numbers is None:
-            return orjson.dumps([self.meetings, self.tables])
-        lists = orjson.dumps([self.meetings, self.tables, _steps(_whole(self.numbers)).tolist(), self.codes])
-        return b"[%s,%s]" % (lists[1:-1], _columns(self.settled))
-
-    @classmethod
-    def read(cls, data: Any, players: int) -> KeptRounds:
-        """From JSON; ValueError where that holds something else."""
-        if not isinstance(data, list) or len(data) not in (2, 5):
-            raise ValueError("its rounds are not complete")
-        *lists, settled = data if len(data) == 5 else (*data, None)
-        if not all(type(n) is int for one in lists for n in (one if isinstance(one, list) else [one])):
-            raise ValueError("its rounds have numbers of a wrong type")
-        if settled is None:
-            return cls(*lists)
-        meetings, tables, steps, codes = lists
-        entries = _tuples(settled, SETTLED, MOST_PLAYERS)
-        if not (isinstance(steps, list) and isinstance(codes, list) and len(steps) == len(codes)):
-            raise ValueError("its rounds are not complete")
-        if codes and not 0 <= min(codes) <= max(codes) < len(entries):
-            raise ValueError("a code of its rounds is not in its table")
-        if entries and not all(0 <= entry[0] < players for entry in entries):
-            raise ValueError("its rounds name other players")
-        return cls(meetings, tables, list(accumulate(steps)), entries, codes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,9 +116,9 @@ class UnitRows:
                 action, cooperative, payoff, _, _, amount, *_ = self.came[came]
                 entries.append((player, seat, agent, "chose", action, amount, cooperative, payoff, None))
         else:
-            numbers, entries, codes = _whole(kept.numbers), kept.settled, _whole(kept.codes or ())
+            numbers, entries, codes = whole(kept.numbers), kept.settled, whole(kept.codes or ())
         meetings, tables = (
-            _whole(one) if isinstance(one, list) else np.full(len(codes), one) for one in kept[:2]
+            whole(one) if isinstance(one, list) else np.full(len(codes), one) for one in kept[:2]
         )
         if not len(meetings) == len(tables) == len(codes):
             raise RunError("the rows of its rounds are not complete")
@@ -191,13 +145,13 @@ class UnitRows:
 
     def kept(self) -> bytes | None:
         """The rows as they are kept; None for more of them than are read at once."""
-        said = None if self.said is None else _columns(self.said)
+        said = None if self.said is None else as_columns(self.said)
         if said is not None and len(said) > SAID_BYTES + SAID_BYTES_EACH * len(self.steps):
             said = None
-        codes = [_steps(self.steps), _steps(self.rounds), self.asked_codes, self.came_codes]
+        codes = [steps_of(self.steps), steps_of(self.rounds), self.asked_codes, self.came_codes]
         if said is not None:
             codes.append(self.said_codes)
-        tables = [_columns(self.asked), _columns(self.came), said or b"null", _columns(self.players)]
+        tables = [as_columns(self.asked), as_columns(self.came), said or b"null", as_columns(self.players)]
         if self.rounds_kept is not None:
             tables.append(self.rounds_kept.dumped())
         if len(self.steps) <= FEW_ROWS:
@@ -245,7 +199,7 @@ class UnitRows:
         # One row more of what came: that nothing did.
         most = [min(rows, MOST_PLAYERS) for rows in (count, count + 1, count, MOST_PLAYERS)]
         asked, came, said, players = (
-            None if table is None else _tuples(table, names, bound)
+            None if table is None else from_columns(table, names, bound)
             for table, names, bound in zip(tables[:4], (ASKED, CAME, SAID, PLAYERS), most, strict=True)
         )
         if asked is None or came is None or players is None or len(codes) != 4 + (said is not None):
@@ -274,13 +228,6 @@ class UnitRows:
         )  # fmt: skip
 
 
-def _steps(numbers: Codes) -> Codes:
-    """How much each number is larger than the one before."""
-    changes = numbers.copy()
-    changes[1:] -= numbers[:-1]
-    return changes
-
-
 def _narrow(codes: Codes) -> tuple[int, bytes]:
     """Whole numbers in as few bytes each as all of them fit into."""
     most = int(abs(codes).max()) if len(codes) else 0
@@ -292,33 +239,6 @@ def _packed(raw: bytes) -> bytes:
     """Bytes compressed; the small window takes a tenth of the time to set up that a large one takes."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 9, 1) if len(raw) < 2048 else zlib.compressobj(1)
     return packer.compress(raw) + packer.flush()
-
-
-def _columns(table: Sequence[tuple[Any, ...]]) -> bytes:
-    """A table as JSON, column by column; of a column of one value that value alone."""
-    return orjson.dumps([len(table), *(c[0] if _constant(c) else c for c in zip(*table, strict=True))])
-
-
-def _constant(column: Sequence[Any]) -> bool:
-    first = column[0]
-    if first is None or isinstance(first, str):
-        return column.count(first) == len(column)
-    return len(set(map(repr, column))) == 1  # 1, 1.0 and True are equal and not the same, as 0.0 and -0.0 are
-
-
-def _tuples(columns: list[Any], names: Columns, most: int) -> list[tuple[Any, ...]]:
-    count, *lists = columns
-    if count == 0:
-        return []
-    if not 0 < count <= most or len(lists) != len(names):
-        raise ValueError(f"a table of {count} rows has {len(lists)} columns and not {len(names)}")
-    for column, (name, types) in zip(lists, names.items(), strict=True):
-        if not {*map(type, column if isinstance(column, list) else [column])} <= types:
-            raise ValueError(f"the column {name} has values of a wrong type")
-    table = list(zip(*(c if isinstance(c, list) else [c] * count for c in lists), strict=True))
-    if len(table) != count:
-        raise ValueError(f"a table has {len(table)} rows and not {count}")
-    return table
 
 
 def keeps_rows(unit: Unit, decisions: int) -> bool:
@@ -380,8 +300,8 @@ class RowRecorder:
     def _said_code(self, seat: int, answer: Answer, complaints: int, act: bool) -> int:
         said = said_of(self.unit.game, seat, answer, complaints, act=act)
         text = repr(said)
-        if not self._long and len(text) > LONGEST_TEXT:
-            self._long = any(isinstance(value, str) and len(value) > LONGEST_TEXT for value in said)
+        if not self._long and len(text) > LONGESTTEXT:
+            self._long = any(isinstance(value, str) and len(value) > LONGESTTEXT for value in said)
         if self._long:  # long texts are not held in memory until the unit ends
             said = (None, None, None, None, None, answer.reading, complaints, None, None, False, None)
             text = repr(said)
@@ -407,50 +327,8 @@ class RowRecorder:
         )
         players = self._players(rounds if ended else (), zip(asked_codes, said_codes, strict=True))
         return UnitRows(
-            _whole(steps), _whole(numbers), asked, _whole(asked_codes), None if self._long else said,
-            _whole(said_codes), *came, players, self._settled(rounds, asked) if ended else None,
-        )  # fmt: skip
-
-    def _settled(self, rounds: Sequence[Round], asked: Sequence[tuple[Any, ...]]) -> KeptRounds:
-        """What is kept of the rounds."""
-        game, unit = self.unit.game, self.unit
-        acts = [row for row in self._rows if row[4] is not None]
-        follows = game.has_table and not self._forked
-        if (
-            follows
-            and len(acts) == len(rounds) * game.seats
-            and not any(r.players or r.what or r.paid or r.missed or not r.actions for r in rounds)
-        ):  # nearly all matches: each at one table, where everybody decides once in a round
-            return KeptRounds(0, 0)
-        places = list(settled_rounds(game, rounds))
-        at = {(one.meeting, one.number, one.player): one for one in places}
-        who = {(bout, number, asked[code][0]): asked[code] for _, number, code, _, bout, _ in acts}
-        free = all(one.what == "chose" and one.paid is None for one in places)
-        if follows and free and len(acts) == len(places) and who.keys() == at.keys():
-            met = [at[bout, number, asked[code][0]] for _, number, code, _, bout, _ in acts]
-            return KeptRounds(
-                _whole_list(one.meeting for one in met), _whole_list(_table(one) for one in met)
-            )
-        moves = {
-            (r.facts.get("bout", 0), r.number, player): r
-            for r in rounds
-            for player in (r.players or range(len(r.payoffs)))
-        }
-        ways, entries, codes = dict[int, int](), dict[tuple[Any, ...], int](), list[int]()
-        for one in places:
-            key = (one.meeting, one.number, one.player)
-            decided, played = who.get(key), moves[key]
-            ways[one.player] = played.facts.get("way", ways.get(one.player, one.player))
-            agent = unit.decides(ways[one.player], number=one.number)
-            seat = one.seat
-            if decided is not None:
-                _, seat, agent, *_ = decided
-                ways[one.player] = agent % len(unit.players)
-            entry = (one.player, seat, agent, one.what, *_done(game, seat, one, played), one.payoff, one.paid)
-            codes.append(entries.setdefault(entry, len(entries)))
-        return KeptRounds(
-            _whole_list(one.meeting for one in places), _whole_list(_table(one) for one in places),
-            [one.number for one in places], list(entries), codes,
+            whole(steps), whole(numbers), asked, whole(asked_codes), None if self._long else said,
+            whole(said_codes), *came, players, rounds_to_keep(self.unit, rounds, asked, self._rows) if ended else None,
         )  # fmt: skip
 
     def _acted(
@@ -470,7 +348,7 @@ class RowRecorder:
                 result = _acted(game, seat, player, round_)
                 number = known[key] = came.setdefault(result, len(came))
             numbers.append(number)
-        return list(came), _whole(numbers)
+        return list(came), whole(numbers)
 
     def _moved(
         self, asked: Sequence[tuple[Any, ...]], results: Iterable[Round | None], played: Mapping[Any, Round]
@@ -488,7 +366,7 @@ class RowRecorder:
             facts = _round_facts(played.get((0, number, player))) if closes else None
             result = _moved(game, seat, player, round_, move, paid=paid, facts=facts)
             numbers.append(came.setdefault(result, len(came)))
-        return list(came), _whole(numbers)
+        return list(came), whole(numbers)
 
     def _players(self, rounds: Sequence[Round], answers: Iterable[tuple[int, int]]) -> list[tuple[Any, ...]]:
         """What the table of matches says of each player beside its score."""
@@ -535,33 +413,6 @@ class RowRecorder:
             )
             for player in range(count)
         ]
-
-
-def _whole(numbers: Sequence[int]) -> Codes:
-    return np.array(numbers, dtype=np.int64)
-
-
-def _whole_list(numbers: Iterable[int]) -> list[int] | int:
-    """Numbers, or the one that all of them are."""
-    listed = list(numbers)
-    return listed[0] if listed and len(set(listed)) == 1 else listed
-
-
-def _table(one: SettledRound) -> int:
-    return -1 if one.table is None else one.table
-
-
-def _done(
-    game: Game, seat: int, one: SettledRound, played: Round
-) -> tuple[str | None, float | None, bool | None]:
-    """Action, amount and whether it is cooperative, as the tables say them of a player's last move in a round."""
-    if one.action is None:
-        return None, None, None
-    cooperative = game.cooperates(seat, one.action)
-    if game.has_table:
-        return game.actions[seat][one.action], None, cooperative
-    value = [move["value"] for move in played.facts["moves"] if move["seat"] == one.seat][-1]
-    return str(value), None if isinstance(value, str) else float(value), cooperative
 
 
 def said_of(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool) -> tuple[Any, ...]:

@@ -52,8 +52,9 @@ def transcript(
     bound = _bound(decided, settled)
     if not decided and not calls and run.journal.ended(match) is None:
         raise UsageError(f"match {match} of {run.name} has not begun")
-    for step, who in sorted(decided.keys() | calls.keys() | bound.keys()):
-        rows, tries = decided.get((step, who), bound.get((step, who), [])), calls.get((step, who), [])
+    every: dict[Any, list[dict[str, Any]]] = {**decided, **bound}
+    for step, who in sorted(every.keys() | calls.keys()):
+        rows, tries = every.get((step, who), []), calls.get((step, who), [])
         parts = [row["kind"] for row in rows if _is_part(row["kind"], tries)]
         rows = sorted(rows, key=lambda row: row["kind"] not in parts)
         # What tools gave is quoted by the next call.
