@@ -78,10 +78,11 @@ def played(
     )
     cache: dict[int, tuple[Game, tuple[Profile, ...]]] = {}
     profiles = []
+    crowds = grouped((match, row["player"]) for (match, *_), acted in rounds.items() for row in acted)
     for (match, *_), acted in sorted(rounds.items()):
         game = game_of(match)
-        if len(acted) != game.seats:  # a round in which not everybody acted
-            continue
+        if len(acted) != game.seats or max(crowds[match]) > game.seats:
+            continue  # a round in which not everybody acted, or a society
         by_seat = sorted(acted, key=lambda row: row["seat"])
         if id(game) not in cache:
             cache[id(game)] = game, tuple(e.profile for e in pure_equilibria(game))
