@@ -166,7 +166,9 @@ def write_frames(path: Path, tables: Iterable[Any]) -> int:
                 total, size, frames = total + size, 0, []
         if before is None:
             rest = polars.concat(frames) if frames else polars.DataFrame()
-            rest.write_parquet(path, compression="zstd", row_group_size=GROUP_ROWS, statistics=True)
+            rest.write_parquet(
+                path, compression="zstd", compression_level=1, row_group_size=GROUP_ROWS, statistics=True
+            )
             return count
         if frames:
             write()
