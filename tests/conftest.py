@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import gc
 import os
@@ -141,3 +142,4 @@ def pytest_collection_finish() -> None:
     """Leave what was collected out of the garbage collections to come: it lives as long as the process."""
     gc.collect()
     gc.freeze()
+    atexit.register(gc.unfreeze)  # or DuckDB's bindings find every type and function of theirs leaked at exit

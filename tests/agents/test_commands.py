@@ -209,7 +209,7 @@ def test_the_last_words_of_a_process_are_one_line_without_keys(
 
 def _gone(pid: int) -> bool:
     """Whether a process has ended, or is about to: nobody may be left to reap it."""
-    for _ in range(200):
+    for _ in range(6000):
         with suppress(OSError):
             state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
             if state != "Z":

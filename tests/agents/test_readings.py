@@ -64,13 +64,6 @@ def test_an_answer_has_the_facts_of_the_prompt_that_it_answers() -> None:
     assert asked.with_facts(answer, two).facts == two.facts
 
 
-def test_long_replies_are_not_kept() -> None:
-    asked, prompt = agent(), Prompt("", LABELS, "")
-    long = Reply("I weigh what each of us would gain, and then I choose.\n[A1]")
-    first = asked._read(long, prompt, FORM)
-    assert value(first) == "D" and asked._read(long, prompt, FORM) is not first
-
-
 class Replying:
     """Answers calls from a list, and keeps what was asked."""
 

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +213,7 @@ def test_a_long_result_is_cut(tmp_path: Path) -> None:
 
 
 def test_a_server_that_hangs_is_ended_and_started_anew(tmp_path: Path) -> None:
+    import_module("mcp")  # it takes seconds on a busy machine, which are none of the server's
     assert played(tmp_path, [served("hang", timeout=5)], calling(2)).complete
     first, second = answers(tmp_path, "tool")
     assert first["result"] == "error: the server did not answer within 5 seconds and was ended"
@@ -469,7 +471,7 @@ def test_fifty_kills_between_a_result_and_the_answer_leave_the_same_tables(tmp_p
     def play_once(runs: Path, kills: Path | None) -> int | None:
         process = context.Process(target=_play_or_die, args=(runs, kills))
         process.start()
-        process.join(120)
+        process.join(300)
         return process.exitcode
 
     assert play_once(tmp_path / "calm", None) == 0
@@ -486,7 +488,7 @@ def test_fifty_kills_between_a_result_and_the_answer_leave_the_same_tables(tmp_p
 
 def _running(how: str) -> list[str]:
     """The servers of that kind that are still there."""
-    for _ in range(100):
+    for _ in range(6000):
         found = []
         for entry in Path("/proc").glob("[0-9]*/cmdline"):
             try:

@@ -13,10 +13,8 @@ import orjson
 import pytest
 from tests.replications.killing import calm_and_killed
 
-from ostrom.agents.config import AgentConfig
 from ostrom.agents.tools import LONGEST_RESULT, Scene, ToolFailed, calculated, tools, used
 from ostrom.analysis.estimate import estimate
-from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import run_data
 from ostrom.data.tables import export_rows
 from ostrom.features.transcript.transcript import transcript
@@ -27,7 +25,6 @@ from ostrom.models.asking import arguments_of, tool_calls, tool_turn
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
-from ostrom.studies.plan import plan_of
 from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run, play
 from ostrom.testing.server import LoopbackServer
@@ -81,22 +78,6 @@ def test_what_is_no_small_arithmetic_is_an_error(expression: Any, line: str) -> 
         calculated(expression)
 
 
-def test_expected_payoffs_are_those_of_the_game() -> None:
-    half = {"A0": 50, "A1": 50}
-    assert (
-        use("calculator", "expected_payoffs", player_1=half, player_2={"A0": 100})
-        == "player_1: 4, player_2: 1.5"
-    )
-    assert use("calculator", "expected_payoffs", player_1="A1", player_2="A0") == "player_1: 5, player_2: 0"
-    assert "add up to 90 and not to 100" in use(
-        "calculator", "expected_payoffs", player_1={"A0": 90}, player_2="A0"
-    )
-    assert "needs percentages of A0, A1" in use(
-        "calculator", "expected_payoffs", player_1={"A7": 100}, player_2="A0"
-    )
-    assert "needs percentages" in use("calculator", "expected_payoffs", player_1={"A0": True}, player_2="A0")
-
-
 def test_a_look_back_tells_the_rounds_from_the_own_side() -> None:
     assert use("past", "look_back", first=1, last=2) == (
         "round 1: you A0 (0), player_2 A1 (5)\nround 2: you A1 (1), player_2 A1 (1)"
@@ -107,16 +88,6 @@ def test_a_look_back_tells_the_rounds_from_the_own_side() -> None:
     assert "whole numbers" in use("past", "look_back", first=2, last=1)
     missed = Scene(replace(scene().view, history=History([PLAYED[0], Round(2, (), (0.0, 0.0))])), LABELS)
     assert use("past", "look_back", missed, first=1, last=2) == "round 1: you A0 (0), player_2 A1 (5)"
-
-
-def test_labels_of_one_seat_do_not_name_the_actions_of_another_that_has_more() -> None:
-    names = [["up", "down"], ["left", "middle", "right"]]
-    game = build_game({"name": "odd", "actions": names, "payoffs": [[[1, 2]] * 3, [[3, 4]] * 3]})
-    where = Scene(
-        View(game, 0, "none", 2, History([Round(1, (0, 2), (1.0, 2.0))])), {"up": "A0", "down": "A1"}
-    )
-    assert [spec.name for spec, _ in tools.build("calculator").functions(where)] == ["calculate"]
-    assert use("past", "look_back", where, first=1, last=1) == "round 1: you up (1), player_2 right (2)"
 
 
 def test_notes_are_those_that_the_player_kept() -> None:
@@ -318,23 +289,6 @@ def test_tools_that_make_no_sense_are_refused(agent: dict[str, Any], line: str, 
             )
     finally:
         unregister("caller")
-
-
-def test_agents_without_tools_are_who_they_were() -> None:
-    plain = AgentConfig(model="openai/gpt-4o-mini")
-    assert plain.identity == AgentConfig(model="openai/gpt-4o-mini", tool_limit={"calls": 3}).identity
-    assert plain.identity != AgentConfig(model="openai/gpt-4o-mini", tools=["past"]).identity
-
-
-def test_a_forecast_counts_calls_of_tools() -> None:
-    register("caller", "[A0]")
-    try:
-        plain, with_tools = (forecast(plan_of(load_study(study(tool)))) for tool in ([], ["past"]))
-    finally:
-        unregister("caller")
-    likely, more = plain.likely["calls"], with_tools.likely["calls"]
-    assert likely and more == 2 * likely
-    assert (with_tools.at_most["calls"] or 0) >= 9 * likely
 
 
 @pytest.mark.parametrize(

@@ -36,74 +36,6 @@ def values(data: RunData, measure: str, *by: str) -> dict[tuple[Any, ...], float
     return {tuple(e.key.values()): e.value for e in estimate(data, measure, by)}
 
 
-def test_an_ultimatum_that_is_accepted(tmp_path: Path) -> None:
-    types = {"proposer": "threshold:0,names=30", "responder": "threshold:20"}
-    with played(tmp_path, "ultimatum", types) as data:
-        assert values(data, "amount", "agent", "stage") == {("proposer", "offer"): 30}
-        assert values(data, "amount_share", "agent", "stage") == {("proposer", "offer"): 0.3}
-        assert values(data, "acceptance", "agent") == {("responder",): 1}
-        assert values(data, "acceptance_threshold", "agent") == {("responder",): 0.3}
-        assert values(data, "distance_from_theory", "agent") == {("proposer",): 0.3}
-        assert values(data, "as_theory", "agent") == {("proposer",): 0, ("responder",): 1}
-        assert values(data, "total_gain", "agent") == {("proposer",): 70, ("responder",): 30}
-        assert values(data, "efficiency") == {(): 1}
-        assert values(data, "equality") == {(): pytest.approx(1 - 0.4 / 2)}
-
-
-def test_an_ultimatum_that_is_rejected(tmp_path: Path) -> None:
-    types = {"proposer": "threshold:0,names=10", "responder": "threshold:20"}
-    with played(tmp_path, "ultimatum", types) as data:
-        assert values(data, "acceptance", "agent") == {("responder",): 0}
-        assert values(data, "acceptance_threshold") == values(data, "equality") == {}
-        assert values(data, "efficiency") == {(): 0}
-
-
-def test_the_strategy_method_states_the_threshold(tmp_path: Path) -> None:
-    game = {"name": "ultimatum", "strategy_method": True}
-    with played(tmp_path, game, {"proposer": "threshold:40", "responder": "threshold:25"}) as data:
-        assert values(data, "acceptance_threshold", "agent") == {("responder",): 0.25}
-
-
-def test_seats_that_never_decide_are_paid_all_the_same(tmp_path: Path) -> None:
-    with played(tmp_path, "dictator", {"dictator": "threshold:40", "recipient": "threshold:0"}) as data:
-        assert values(data, "total_gain", "agent") == {("dictator",): 60, ("recipient",): 40}
-        assert values(data, "efficiency") == {(): 1}
-        assert values(data, "equality") == {(): pytest.approx(0.9)}
-
-
-def test_reciprocity_is_the_slope_of_what_is_returned_on_what_was_sent(tmp_path: Path) -> None:
-    types = {"investor": "random", "trustee": "proportional:0.5"}
-    game = {"name": "trust_amounts", "endowment": 100, "multiplier": 2}
-    with played(tmp_path, game, types, {"name": "repetition", "rounds": 8}) as data:
-        assert values(data, "reciprocity_slope", "agent") == {("trustee",): pytest.approx(1.0)}
-        assert values(data, "amount_share", "agent", "stage")["trustee", "return"] == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize(("game", "price"), [("first_price_auction", 70), ("second_price_auction", 40)])
-def test_revenue_is_the_price_that_is_paid(game: str, price: int, tmp_path: Path) -> None:
-    types = {"a": "threshold:10", "b": "threshold:70", "c": "threshold:40"}
-    with played(tmp_path, {"name": game, "n": 3}, types, {"name": "repetition", "rounds": 2}) as data:
-        assert values(data, "revenue") == {(): price}
-
-
-@pytest.mark.slow
-def test_a_stock_that_lasts_and_one_that_collapses(tmp_path: Path) -> None:
-    rounds = {"name": "repetition", "rounds": 4}
-    types = {f"p{seat}": f"proportional:{share}" for seat, share in enumerate((0.1, 0.1, 0.1, 0.1, 0.5))}
-    with played(tmp_path / "gone", "common_pool", types, rounds) as data:
-        # 100 - 90 = 10 grow to 20; of these 4 x 2 + 10 are taken, and 2 are left.
-        assert values(data, "survival") == {(): 0} and values(data, "survival_time") == {(): 2}
-        assert values(data, "stock_by_round", "round") == {(1,): 100, (2,): 20}
-        assert values(data, "total_gain", "agent")["p4",] == 60
-        assert values(data, "efficiency") == {(): pytest.approx((90 + 18) / (4 * 50))}
-        assert values(data, "over_use", "agent") == {(f"p{seat}",): float(seat == 4) for seat in range(5)}
-    types = {f"p{seat}": "proportional:0.1" for seat in range(5)}
-    with played(tmp_path / "kept", "common_pool", types, rounds) as data:
-        assert values(data, "survival") == {(): 1} and values(data, "survival_time") == {(): 4}
-        assert values(data, "efficiency") == values(data, "equality") == {(): 1}
-        assert values(data, "gini") == {(): 0}
-
-
 def well() -> Game:
     """A stock of 60 that nobody can take more than 20 of, with names of its own; dry below 10."""
 
@@ -143,17 +75,6 @@ def test_a_stock_game_with_other_names_is_measured_by_what_it_states(tmp_path: P
         assert orjson.loads(rows[1]["facts"]) == {"stock": 60, "sustainable": 24, "sky": "clear"}
     with played(tmp_path / "kept", "well", {"a": "threshold:5", "b": "threshold:0"}, rounds) as data:
         assert values(data, "survival") == {(): 1} and values(data, "survival_time") == {(): 4}
-
-
-@pytest.mark.usefixtures("a_well")
-def test_tables_of_before_are_made_again_with_what_rounds_state(tmp_path: Path) -> None:
-    with played(tmp_path, "well", {"a": "threshold:20", "b": "threshold:12"}, "none") as data:
-        before = data.parquet("decisions").stat().st_mtime_ns
-        known = orjson.loads((data.folder / "tables.json").read_bytes())
-        known["columns"]["decisions"].remove("facts")
-        (data.folder / "tables.json").write_bytes(orjson.dumps(known))
-    with open_run("run", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        assert data.parquet("decisions").stat().st_mtime_ns > before
 
 
 @pytest.mark.parametrize("measure", ["survival", "survival_time"])

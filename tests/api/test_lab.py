@@ -138,7 +138,7 @@ asyncio.run(notebook())
     def session(word: str) -> str:
         done = subprocess.run(
             [sys.executable, "-c", code, str(tmp_path), word, repr(data)],
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
         return done.stdout.strip() + done.stderr[-600:]
 

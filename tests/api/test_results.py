@@ -112,17 +112,6 @@ def test_questions_are_functions_of_the_package_with_a_table(
     assert {"compare", "gate", "power", "replicate"} <= set(dir(ostrom))
 
 
-def test_a_result_without_rows_has_an_empty_table() -> None:
-    assert CommandResult({"n": 1, "judged": []}).table.height == 0
-    assert CommandResult({"runs": [{"a": 1}], "claims": []}, rows_key="claims").table.height == 0
-    assert CommandResult(
-        {"n": 1, "rows": [{"a": {"b": {"c": 2}}}, {"a": {}, "d": "x"}]}
-    ).table.to_dicts() == [
-        {"a.b.c": 2, "d": None},
-        {"a.b.c": None, "d": "x"},
-    ]
-
-
 @pytest.mark.slow
 def test_a_panel_that_cannot_be_drawn_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ostrom.reports.build.DEFAULT_PANELS", ())

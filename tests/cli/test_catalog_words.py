@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,13 +10,15 @@ from typing import Any
 import pytest
 
 from ostrom.cli import logs
-from ostrom.cli.batteries import show_sizes
+from ostrom.cli import output as printing
+from ostrom.cli.batteries import sizes_output
 from ostrom.cli.commands.catalog import first_of, game_in_words, list_parts, part_row, run_rows, show
 from ostrom.cli.commands.validate import check_file
-from ostrom.cli.output import cell, print_csv, print_record
+from ostrom.cli.output import cell
 from ostrom.games import build_game
 from ostrom.games.summary import summary
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
+from ostrom.ground.results import Csv
 
 SEXES = (
     "opera, opera (strict, pays 10, 7); football, football (strict, pays 7, 10); "
@@ -105,11 +106,8 @@ def test_what_cannot_be_shown_is_one_line(kind: str, name: str, line: str) -> No
         ("prompt", "stories/cooking", {"file": "stories/cooking"}),
     ],
 )
-def test_what_is_shown_as_json(
-    kind: str, name: str, found: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    show(kind, name, json=True)
-    told = json.loads(capsys.readouterr().out)
+def test_what_is_shown_as_json(kind: str, name: str, found: dict[str, Any]) -> None:
+    told = show(kind, name).document
     assert found.items() <= told.items()
     if kind == "measure":
         keys = ["name", "title", "definition", "unit", "scale", "bounds", "needs", "source", "values"]
@@ -117,28 +115,24 @@ def test_what_is_shown_as_json(
 
 
 def test_lists_name_what_matters_first_and_count_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
-    list_parts("measures")
+    listed = list_parts("measures")
+    printing.emit(listed)
     told = capsys.readouterr()
     lines = told.out.splitlines()
     assert [line.split()[0] for line in lines] == first_of("measures") and first_of("games") == []
     assert len({line.index("  ") <= 20 for line in lines}) == 1
-    list_parts("measures", json=True)
-    every = json.loads(capsys.readouterr().out)
-    assert f"{len(every) - 10} more: ostrom list measures --all" in told.err
+    assert f"{len(listed.document) - 10} more: ostrom list measures --all" in told.err
     with pytest.raises(UsageError, match=r"^--family: measures have no families \(allowed with: games\)$"):
         list_parts("measures", family="all")
-    list_parts("games", family="tragic", json=True)
-    assert len(json.loads(capsys.readouterr().out)) == 8
-    list_parts("prompts", json=True)
-    kinds = dict.fromkeys(row["kind"] for row in json.loads(capsys.readouterr().out))
+    assert len(list_parts("games", family="tragic").document) == 8
+    kinds = dict.fromkeys(row["kind"] for row in list_parts("prompts").document)
     assert list(kinds)[:3] == ["stories", "layouts", "payoffs"] and {
         "goals",
         "hints",
         "personas",
         "names",
     } < set(kinds)
-    list_parts("models", json=True)
-    assert {"name": "anthropic/<model>"} in json.loads(capsys.readouterr().out)
+    assert {"name": "anthropic/<model>"} in list_parts("models").document
 
 
 def test_a_part_that_cannot_be_loaded_says_why() -> None:
@@ -202,13 +196,13 @@ def test_a_value_as_a_table_shows_it(value: Any, text: str) -> None:
 
 
 def test_records_and_rows_are_printed_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    print_record({"a": 1, "longer": None})
+    printing.show({"a": 1, "longer": None})
     assert capsys.readouterr().out == "a       1\nlonger  -\n"
-    print_record({})
+    printing.show({}, None)
     rows: list[dict[str, Any]] = [{"a": "=1+1", "b": 1}, {"c": "x,y"}]
-    print_csv(rows)
+    printing.show(Csv(rows))
     assert capsys.readouterr().out == 'a,b,c\n=1+1,1,\n,,"x,y"\n'
-    print_csv(rows, safe=True)
+    printing.show(Csv(rows, safe=True))
     assert capsys.readouterr().out.splitlines()[1] == "'=1+1,1,"
 
 
@@ -226,13 +220,13 @@ def sized(name: str, seeds: int, calls: int, usd: float, most: float | None, *as
 
 def test_a_battery_is_summed_over_its_parts(capsys: pytest.CaptureFixture[str]) -> None:
     sizes = [sized("a", 3, 10, 0.5, 1.25, "one", "two"), sized("b", 0, 4, 0.25, None, "one")]
-    show_sizes(sizes, "battery", json=True)
-    told = json.loads(capsys.readouterr().out)
+    output = sizes_output(sizes, "battery")
+    told = output.document
     assert (told["usd"], told["calls"], told["assumes"]) == (0.75, 14, ["one", "two"])
     assert told["parts"][1] == {
         "part": "b", "study": "b-study", "seeds": 0, "calls": 4, "usd": 0.25, "at_most": {"calls": 8, "usd": None}
     }  # fmt: skip
-    show_sizes(sizes, "battery", json=False)
+    printing.emit(output)
     shown = capsys.readouterr()
     assert shown.err.splitlines() == ["likely: one", "likely: two", "likely 14 calls, 0.75 USD"]
     assert "left out" in shown.out and "no bound" in shown.out and "1.25" in shown.out

@@ -7,34 +7,23 @@ from typing import Any
 
 import pytest
 
-from ostrom.cli import ending
 from ostrom.cli.commands.estimate import _columns, _one_of, _short, _split
 from ostrom.cli.ending import (
     count_text,
+    exit_code,
     forecast_data,
-    leave,
+    forecast_text,
     money,
-    print_forecast,
-    say_failures,
-    say_trouble,
     spending_text,
     spent_data,
+    trouble,
 )
 from ostrom.cli.options import check_level
 from ostrom.costs.forecast import Forecast
 from ostrom.costs.waves import Waves
 from ostrom.engine.plan import Budget, Counted, Tally
 from ostrom.ground.errors import UsageError
-
-
-@pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    lines = list[str]()
-    monkeypatch.setattr(ending, "say", lines.append)
-    monkeypatch.setattr(
-        ending, "print_table", lambda title, columns, rows: lines.extend([title, columns, *rows])
-    )
-    return lines
+from ostrom.ground.results import Remark, TextTable
 
 
 @pytest.mark.parametrize(
@@ -70,53 +59,48 @@ def test_what_was_spent(more: dict[str, Any], text: str) -> None:
     assert (spent_data(tally)["calls"], spent_data(tally)["unreadable_replies"]) == (3, 7)
 
 
-def test_the_first_failures_and_what_goes_on(said: list[str]) -> None:
+def test_the_first_failures_and_what_goes_on() -> None:
     failures = [f"match {n}" for n in range(7)]
     result: Any = SimpleNamespace(tally=Tally(failures=failures), why="the budget is spent", complete=False)
-    say_trouble(result, " (dearer)", "resume")
-    assert said == [
+    assert trouble(result, " (dearer)", "resume") == [
         *(f"  match {n}" for n in range(5)),
         "stopped: the budget is spent",
         "resume goes on from here (dearer)",
     ]
-    said.clear()
-    say_trouble(SimpleNamespace(tally=Tally(), why="", complete=True))  # type: ignore[arg-type]
-    assert said == [] and say_failures(SimpleNamespace(failures=[]))  # type: ignore[arg-type]
-    assert not say_failures(SimpleNamespace(failures=["x"])) and said == ["panel failed: x"]  # type: ignore[arg-type]
+    whole: Any = SimpleNamespace(tally=Tally(), why="", complete=True)
+    assert trouble(whole) == []
 
 
 @pytest.mark.parametrize(
     ("complete", "interrupted", "code"),
-    [(True, False, None), (True, True, None), (False, True, 130), (False, False, 1)],
+    [(True, False, 0), (True, True, 0), (False, True, 130), (False, False, 1)],
 )
-def test_the_exit_code(complete: bool, interrupted: bool, code: int | None) -> None:
+def test_the_exit_code(complete: bool, interrupted: bool, code: int) -> None:
     result: Any = SimpleNamespace(complete=complete, interrupted=interrupted)
-    if code is None:
-        leave(result)
-    else:
-        with pytest.raises(SystemExit) as ended:
-            leave(result)
-        assert ended.value.code == code
+    assert exit_code(result) == code
 
 
 def test_amounts_below_one_cent_have_four_digits() -> None:
     assert [money(usd) for usd in (0.0, 0.0099, 0.01, 1234.5)] == ["0.00", "0.0099", "0.01", "1,234.50"]
 
 
-def test_a_forecast_as_a_table_with_a_line_for_all_that_is_not_known(said: list[str]) -> None:
+def test_a_forecast_as_a_table_with_a_line_for_all_that_is_not_known() -> None:
     bound = Forecast(
         decisions=1000, calls=1000, likely_calls=900, tokens_in=10, tokens_out=None, usd=None, likely_usd=0.5,
         unbounded=("m",), retries_per_decision=2, likely_decisions=950, likely_tokens_in=8, likely_tokens_out=7,
         assumes=("it rains",), waves=Waves(2, 2.0, 48.0), likely_batch_usd=0.25, usual_price=("m",),
         measured="an old run",
     )  # fmt: skip
-    print_forecast("s", {"matches": 1200}, bound, Budget(calls=3000))
-    assert said == [
-        "s: what it takes: 1,200 matches",
-        ["", "decisions", "calls", "tokens in", "tokens out", "USD"],
+    table, *lines = forecast_text("s", {"matches": 1200}, bound, Budget(calls=3000))
+    assert isinstance(table, TextTable) and table.title == "s: what it takes: 1,200 matches"
+    assert table.columns == ["", "decisions", "calls", "tokens in", "tokens out", "USD"]
+    assert table.rows == [
         ["likely", "950", "900", "8", "7", "0.50"],
         ["at most, without retries", "1,000", "1,000", "10", "no bound", "no bound"],
         ["at most", "1,000", "3,000", "no bound", "no bound", "no bound"],
+    ]
+    assert all(isinstance(line, Remark) for line in lines)
+    assert lines == [
         "likely: it rains",
         "nothing bounds the replies of m: set agent.params.max_tokens",
         "likely: as in an old run",
@@ -124,12 +108,11 @@ def test_a_forecast_as_a_table_with_a_line_for_all_that_is_not_known(said: list[
         "the batch price of m is not known, and counted as the usual one: state it with --prices FILE (batch: 0.5)",
         "budget of 3000 calls: suffices (likely 900, at most 3000)",
     ]
-    said.clear()
-    print_forecast("s", {}, Forecast(usd=None, likely_usd=None, unpriced=("m", "n")), Budget())
-    assert said[2:] == [
-        ["likely", "0", "0", "0", "0", "unknown"], ["at most", "0", "0", "0", "0", "unknown"],
-        "no price known for m, n: give one with --prices FILE",
-    ]  # fmt: skip
+    unpriced = Forecast(usd=None, likely_usd=None, unpriced=("m", "n"))
+    table, *lines = forecast_text("s", {}, unpriced, Budget())
+    zeros = ["0", "0", "0", "0", "unknown"]
+    assert isinstance(table, TextTable) and table.rows == [["likely", *zeros], ["at most", *zeros]]
+    assert lines == ["no price known for m, n: give one with --prices FILE"]
     assert forecast_data(bound, Budget(calls=3000))["budget"][0]["verdict"] == "suffices"
 
 

@@ -122,54 +122,6 @@ def test_models_that_cannot_be_opened_are_found_by_validate(
     assert done.stderr.startswith("ostrom: study.yaml: ")
 
 
-def test_a_strategy_without_meaning_in_the_game_is_found_before_playing(
-    ostrom: Command, tmp_path: Path
-) -> None:
-    (tmp_path / "study.yaml").write_text("name: s\ngame: battle_of_the_sexes\ntypes: {a: grim}\n")
-    for command in ("validate", "run"):
-        done = ostrom(command, "study.yaml")
-        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
-        assert done.stderr.startswith(
-            "ostrom: study.yaml: types.a.strategy: strategy grim needs a cooperative action"
-        )
-
-
-@pytest.mark.slow
-def test_unknown_study_run_model_and_format(ostrom: Command, tmp_path: Path) -> None:
-    (tmp_path / "study.yaml").write_text(GOOD)
-    assert ostrom("run", "study.yaml").returncode == 0
-    (tmp_path / "game.yaml").write_text("{name: g, actions: [a], payoffs: [[[1, 1]]]}")
-    for arguments, word in (
-        (("run", "memry"), "did you mean memory"),
-        (("run", "nowhere.yaml"), "no such file"),
-        (("run", "memory", "--preset", "tiny"), "unknown preset 'tiny'"),
-        (("run", "memory", "--preset", "smoke", "--model", "nobody"), "provider/model"),
-        (("run", "memory", "--preset", "smoke", "--model", "nobody/x"), "unknown model provider"),
-        (("run", "memory", "--set", "rounds"), "key=value"),
-        (("run", "memory"), "no model is named"),
-        (("export", "nothing"), "no such run"),
-        (("export", "good", "--format", "xlsx"), "allowed: parquet, csv, jsonl"),
-        (("show", "game", "chess"), "unknown game"),
-        (("list", "things"), "allowed: games"),
-        (("validate", "missing.yaml"), "no such file"),
-        (
-            ("validate", "game.yaml", "--seeds", "3"),
-            "game.yaml: is a game; --model, --preset, --set and the like",
-        ),
-        (("run", "study.yaml", "--name", "../x"), "run name"),
-        (("run", "study.yaml", "--prompts", "nowhere"), "--prompts"),
-    ):
-        done = ostrom(*arguments)
-        assert done.returncode == 2, (arguments, done.stderr)
-        assert word in done.stderr and "Traceback" not in done.stderr, (arguments, done.stderr)
-
-
-def test_an_unreachable_server_is_one_line_and_exit_one(ostrom: Command) -> None:
-    done = ostrom("models", "check", "http://127.0.0.1:9/v1#x")
-    assert done.returncode == 1
-    assert len(done.stderr.strip().splitlines()) == 1 and "127.0.0.1:9" in done.stderr
-
-
 def test_a_read_only_folder_and_a_damaged_manifest(ostrom: Command, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(GOOD)
     (tmp_path / "file").write_text("")

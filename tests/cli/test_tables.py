@@ -9,8 +9,7 @@ import pytest
 from rich.console import Console
 
 from ostrom.cli import output
-from ostrom.cli.commands.catalog import _model
-from ostrom.models.providers import scripted
+from ostrom.ground.results import TextTable
 
 COLUMNS = ["agent", "game", "difference", "low", "high", "n", "method", "verdict"]
 WORDS = "undecided: about 34 seeds in both runs (no calls more) would decide"
@@ -30,7 +29,7 @@ def shown(
     """What a terminal of that width shows."""
     screen = Console(width=width, force_terminal=True, color_system=None, no_color=True)
     monkeypatch.setattr(output, "console", lambda **_: screen)
-    output.print_table("cooperation: new minus old", columns, rows)
+    output.show(TextTable("cooperation: new minus old", columns, rows))
     return capsys.readouterr().out.replace("\x1b[1m", "").replace("\x1b[0m", "").replace("\x1b[3m", "")
 
 
@@ -52,13 +51,6 @@ def test_where_room_is_short_what_all_rows_share_stands_below(
     assert "n: 12" not in wide and "┃" in wide
 
 
-def test_what_all_rows_lack_is_not_told_below_and_one_row_shares_nothing() -> None:
-    both, said = output._Grid.of(["a", "b", "n"], [["x", None, 3], ["y", None, 3]]).without_constants()
-    assert (both.names, both.rows, said) == (["a"], [["x"], ["y"]], ["n: 3"])
-    one, said = output._Grid.of(["a", "b"], [["x", 3]]).without_constants()
-    assert (one.names, said) == (["a", "b"], [])
-
-
 def test_a_table_that_would_be_taller_than_a_list_is_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,7 +61,7 @@ def test_a_table_that_would_be_taller_than_a_list_is_one(
 
 
 def test_numbers_in_words_stand_to_the_right(capsys: pytest.CaptureFixture[str]) -> None:
-    output.print_table("", ["calls"], [["10,800"], ["no bound"], ["9"]])
+    output.show(TextTable("", ["calls"], [["10,800"], ["no bound"], ["9"]]))
     assert "│        9 │" in capsys.readouterr().out
 
 
@@ -80,14 +72,3 @@ def test_numbers_in_words_stand_to_the_right(capsys: pytest.CaptureFixture[str])
 )  # fmt: skip
 def test_a_cell_has_few_digits_on_either_side_of_nought(value: Any, text: str) -> None:
     assert output.cell(value) == text
-
-
-def test_a_model_says_what_it_can_be_given() -> None:
-    scripted.register("any", "[A0]")
-    assert _model("scripted/any") == {
-        "name": "scripted/any",
-        "params": "whatever it takes",
-        "settings": "connections",
-    }
-    scripted.unregister("any")
-    assert _model("openai/gpt-4o")["params"].startswith("temperature, top_p")

@@ -135,17 +135,6 @@ def test_validate_takes_the_options_of_run(ostrom: Call, tmp_path: Path) -> None
         assert line[0] == line[1], (options, line)
 
 
-@pytest.mark.slow
-def test_a_study_that_leaves_the_model_open_is_right_and_says_so(ostrom: Call) -> None:
-    done = ostrom("validate", "memory", "--preset", "smoke", "--json")
-    assert done.code == 0 and "--model" in json.loads(done.out)["models"]
-    assert "models" not in json.loads(
-        ostrom("validate", "memory", "--preset", "smoke", "--model", "openai/x", "--json").out
-    )
-    done = ostrom("run", "memory", "--preset", "smoke")
-    assert done.code == 2 and "--model PROVIDER/MODEL" in done.err
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -165,22 +154,6 @@ def test_a_wrong_word_gets_the_right_one(ostrom: Call, words: tuple[str, ...], s
     assert done.code == 2 and said in done.err and done.err.count("\n") == 1 and done.out == "", done
 
 
-@pytest.mark.slow
-@pytest.mark.sample(3)
-@pytest.mark.parametrize(
-    "kind", ["game", "strategy", "mechanism", "memory", "style", "study", "prompt", "mapping"]
-)
-def test_kinds_are_taken_in_the_singular_and_the_plural(ostrom: Call, kind: str) -> None:
-    many = {"strategy": "strategies", "memory": "memories", "study": "studies"}.get(kind, f"{kind}s")
-    listed = [ostrom("list", word, "--json") for word in (kind, many)]
-    assert listed[0].code == 0 and listed[0].out == listed[1].out
-    first = json.loads(listed[0].out)[0]
-    name = f"{first['kind']}/{first['name']}" if kind == "prompt" else first["name"]
-    shown = [ostrom("show", word, name, "--json") for word in (kind, many)]
-    assert shown[0].code == 0, shown[0].err
-    assert shown[0].out == shown[1].out and json.loads(shown[0].out)
-
-
 @pytest.mark.parametrize("name", ["../x", "a/b", "/tmp/x", ".x", ""])
 def test_the_name_of_a_run_leads_nowhere_else(ostrom: Call, tmp_path: Path, name: str) -> None:
     (tmp_path / "own.yaml").write_text(GOOD)
@@ -193,23 +166,6 @@ def test_play_asks_on_stderr_so_that_json_is_alone(ostrom: Call) -> None:
     done = ostrom("play", "prisoners_dilemma", "--rounds", "2", "--json", keys="1\n2\n")
     assert done.code == 0 and len(json.loads(done.out)["decisions"]) == 4
     assert done.err.count("] > ") == 2
-
-
-def test_play_shows_the_question_of_every_stage_and_a_finished_round_once(ostrom: Call) -> None:
-    keys = "reject\n40\n" * 6
-    done = ostrom(
-        "play", "alternating_offers", "--against", "random", "--rounds", "2", "--seat", "2", keys=keys
-    )
-    assert done.code == 0, done.err
-    asked = done.err.split("> ")[:-1]
-    for number, text in enumerate(asked):
-        wanted = "How many of them do you offer?" if number % 2 else "Do you accept or reject it?"
-        assert wanted in text and ("any whole number" if number % 2 else "[accept] or [reject]") in text
-    assert sum(text.count("Round 1: ") for text in asked) == 1, "a round that is over is told once"
-    heads = next(line for line in done.out.splitlines() if "round" in line)
-    assert [head.strip() for head in heads.split("┃")[1:-1]] == [
-        "round", "random: offer", "random: reply", "points", "you: reply", "you: offer", "points",
-    ]  # fmt: skip
 
 
 def test_designs_are_no_matches(ostrom: Call, tmp_path: Path) -> None:
@@ -226,43 +182,3 @@ def test_designs_are_no_matches(ostrom: Call, tmp_path: Path) -> None:
     assert json.loads(ostrom("validate", "own.yaml", "--json").out)["as written"] == "1 cell, 2 matches"
     told = json.loads(ostrom("run", "own.yaml", "--dry-run", "--json").out)
     assert (told["matches"], told["designs"]) == (2, 4)
-
-
-@pytest.mark.slow
-def test_a_dry_run_says_whether_the_budget_suffices(ostrom: Call, tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text(GOOD.replace("tit_for_tat", MODEL))
-    dry = ("run", "own.yaml", "--dry-run")
-    told = json.loads(ostrom(*dry, "--json").out)
-    assert told["calls"] == 4 and told["tokens_out"] == 4 * 2000 and told["budget"] == []
-    assert told["likely_tokens_out"] == 4 * 8 and 0 < told["likely_usd"] < told["usd"]
-    between = (told["usd"] + told["likely_usd"]) / 2
-    for usd, verdict in ((5.0, "suffices"), (between, "likely suffices"), (1e-9, "does not suffice")):
-        done = ostrom(*dry, "--budget-usd", f"{usd:.12f}")
-        assert done.code == 0 and f"USD: {verdict} (" in done.err and "at most " in done.err, done.err
-    for usd, verdict in ((5.0, "suffices"), (1e-9, "does not suffice")):
-        done = ostrom(*dry, "--budget-usd", f"{usd:.12f}", "--json")
-        assert [v["verdict"] for v in json.loads(done.out)["budget"]] == [verdict]
-    calls = ostrom(*dry, "--budget-calls", "3").err
-    assert "budget of 3 calls: does not suffice" in calls and "--from RUN takes what it can" in calls
-    assert "--from" not in str(told["assumes"]), "other commands have no such option"
-    assert "tokens: suffices" in ostrom(*dry, "--budget-tokens", "90000").err
-    unknown = ostrom(*dry, "--model", "openai/unheard-of", "--budget-usd", "5")
-    assert "the price is not known" in unknown.err
-    one = json.loads(ostrom(*dry, "--json", "--set", "types.tft.style=logprob").out)
-    assert one["tokens_out"] == 4, "the log-probabilities of one token are asked for"
-    free = ostrom(*dry, "--set", "agent.params={temperature: 0}", "--budget-usd", "5")
-    assert "set agent.params.max_tokens" in free.err and "no bound" in free.out
-
-
-def test_evolve_counts_the_matches_of_a_type(ostrom: Call, tmp_path: Path) -> None:
-    (tmp_path / "own.yaml").write_text(
-        GOOD.replace(
-            "tft: tit_for_tat", "a: tit_for_tat, b: grim, c: cooperator, d: defector, e: win_stay_lose_shift"
-        )
-        + "seating: ordered\n"
-    )
-    assert ostrom("run", "own.yaml").code == 0
-    done = ostrom("more", "evolve", "good", "--out", "tables")
-    rows = [line.split("│") for line in done.out.splitlines() if line.startswith("│")]
-    assert len(rows) == 5 and all("9" in [cell.strip() for cell in row] for row in rows), done.out
-    assert json.loads((tmp_path / "tables" / "evolution.json").read_text())["tournaments"][0]["matches"] == 25

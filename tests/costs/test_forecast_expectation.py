@@ -162,7 +162,8 @@ def test_unreadable_replies_are_counted_by_question(tmp_path: Path) -> None:
 
 
 def test_both_are_labelled_as_data(capsys: pytest.CaptureFixture[str]) -> None:
-    from ostrom.cli.ending import print_forecast
+    from ostrom.cli.ending import forecast_text
+    from ostrom.cli.output import show
     from ostrom.engine.plan import Budget
 
     prices = {MODEL: {"input": 1, "output": 2}}
@@ -171,7 +172,7 @@ def test_both_are_labelled_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert data["likely"]["calls"] == data["likely_calls"] < data["calls"] < data["at_most"]["calls"]
     assert data["likely"]["usd"] < data["usd"] < data["at_most"]["usd"]
     assert data["likely"]["tokens_in"] < data["tokens_in"] < data["at_most"]["tokens_in"]
-    print_forecast("x", {"matches": 10}, told, Budget(usd=told.usd))
+    show(*forecast_text("x", {"matches": 10}, told, Budget(usd=told.usd)))
     shown = capsys.readouterr()
     lines = [line for line in shown.out.splitlines() if "│" in line]
     assert [next(name for name in ("without retries", "likely", "at most") if name in line) for line in lines] == [
@@ -224,49 +225,3 @@ def test_later_generations_make_few_designs_anew() -> None:
 )
 def test_a_budget_suffices_up_to_all_of_it(likely: float | None, most: float | None, verdict: str) -> None:
     assert _verdict(5.0, likely, most) == verdict
-
-
-CHANCE = "matches end when chance ends them on average"
-ENDS = {"name": "repetition", "rounds": 3, "stopping": "geometric", "continuation": 0.5}
-
-
-@pytest.mark.parametrize(
-    ("changes", "counts", "waves", "says"),
-    [
-        # Four seatings of two seeds: both, either and none of the two players is a model.
-        ({}, {"matches": 8, "decisions": 80, "likely_decisions": 80, "calls": 40, "likely_calls": 40}, 5, []),
-        ({"mechanism": ENDS}, {"decisions": 48, "likely_decisions": 28, "calls": 24, "likely_calls": 14}, 3, [CHANCE]),
-        ({"mechanism": "none", "vary": {"game": ["chicken", "stag_hunt"]}, "seeds": 3},
-         {"cells": 2, "matches": 24, "decisions": 48, "likely_decisions": 48, "calls": 24}, 1, []),
-        ({"types": {"a": "tit_for_tat", "b": "random"}, "mechanism": ENDS},
-         {"matches": 8, "decisions": 48, "likely_decisions": 28, "calls": 0, "likely_calls": 0}, None, None),
-        ({"mechanism": {"name": "repetition", "rounds": 2}, "tools": True},
-         {"decisions": 32, "calls": 16 * 3, "likely_calls": 16 * 2}, 6, ["a player with tools calls one of them"]),
-    ],
-)  # fmt: skip
-def test_counts_of_a_small_study_by_hand(
-    changes: dict[str, Any], counts: dict[str, int], waves: int | None, says: list[str] | None
-) -> None:
-    more = dict(changes)
-    tools = {"tools": ["notes"], "tool_limit": {"calls": 2}} if more.pop("tools", False) else {}
-    data: dict[str, Any] = {
-        "name": "counted",
-        "game": "prisoners_dilemma",
-        "mechanism": {"name": "repetition", "rounds": 5},
-        "agent": {"style": "direct", "params": {"max_tokens": 100}},
-        "types": {"model": {"model": "openai/gpt-test", **tools}, "tft": "tit_for_tat"},
-        "seating": "ordered",
-        "seeds": 2,
-        "invalid": {"retries": 2, "policy": "fail"},
-    }
-    found = forecast(StudyPlan(load_study(data | more)), {"openai/gpt-test": {"input": 1, "output": 2}})
-    assert {name: getattr(found, name) for name in counts} == counts
-    assert (None if found.waves is None else found.waves.count) == waves
-    assert found.at_most["calls"] == 3 * found.calls and found.measured is None
-    assert found.tokens_out == 100 * found.calls and found.usd is not None
-    assert found.usd == pytest.approx((found.tokens_in + 200 * found.calls) / 1e6, abs=1e-5)
-    if says is None:
-        assert found.assumes == ()
-    else:
-        assert len(found.assumes) == 1 + len(says)
-        assert all(line.startswith(said) for line, said in zip(found.assumes[1:], says, strict=True))

@@ -7,18 +7,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.batch_server import BatchServer
 
-from ostrom.costs.forecast import forecast, measure, verdicts
+from ostrom.costs.forecast import forecast, measure
 from ostrom.costs.waves import Chains, Waves, check_batch
 from ostrom.engine.batching.ledger import read_batches
-from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import PollingPolicy
 from ostrom.ground.errors import UsageError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
-from ostrom.testing.server import LoopbackServer
 
 PRICES = {"openai/gpt-test": {"input": 1, "output": 2, "batch": 0.25}}
 
@@ -47,7 +46,7 @@ def study(model: str = "openai/gpt-test", **changes: Any) -> StudyPlan:
     ids=lambda mechanism: mechanism["name"],
 )
 def test_as_many_waves_as_are_forecast(mechanism: dict[str, Any], tmp_path: Path) -> None:
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         types = {
             "model": {"model": server.model, "settings": {"abilities": ["schema"]}},
             "tft": "tit_for_tat",
@@ -59,17 +58,6 @@ def test_as_many_waves_as_are_forecast(mechanism: dict[str, Any], tmp_path: Path
         assert play(plan.study, runs=tmp_path, options=options).complete
         with open_run(tmp_path / "waves") as run:
             assert len(read_batches(run.journal)) == told.count
-
-
-def test_both_prices_and_the_budget_against_the_one_in_use() -> None:
-    found = forecast(study(), PRICES)
-    assert found.usd is not None and found.batch_usd == pytest.approx(found.usd / 4)
-    assert found.likely_usd is not None and found.likely_batch_usd == pytest.approx(found.likely_usd / 4)
-    most = found.at_most["usd"]
-    assert most is not None
-    budget = Budget(usd=most / 2)
-    assert [v.verdict for v in verdicts(found, budget, batch=True)] == ["suffices"]
-    assert [v.verdict for v in verdicts(found, budget)] != ["suffices"]
 
 
 def test_a_model_without_batches_has_neither_price_nor_waves() -> None:
@@ -149,31 +137,6 @@ def test_a_match_that_chance_ends_has_as_many_waves_as_rounds() -> None:
     rules = {"name": "repetition", "rounds": 9, "stopping": "geometric", "continuation": 0.1}
     told = forecast(study(mechanism=rules)).waves
     assert told is not None and told.count == 9
-
-
-def test_what_is_likely_follows_an_earlier_run(tmp_path: Path) -> None:
-    long = {"n": 0}
-
-    def wordy(body: dict[str, Any]) -> str:
-        long["n"] += 1
-        label = str(body["messages"][-1]["content"]).rpartition("[")[2].partition("]")[0]
-        return "no answer" if long["n"] % 5 == 0 else f"{'word ' * 39}[{label}]"
-
-    with LoopbackServer(wordy) as server:
-        plan = study(server.model, invalid={"retries": 5, "policy": "fail"})
-        play(plan.study, runs=tmp_path)
-        found = measure("waves", tmp_path)
-        with open_run("waves", tmp_path) as run:
-            rows = [row for row in run.journal.call_rows(run.name) if row["tokens_in"]]
-            texts = [len(text) for row in rows for _, text in run.journal.prompt(row["id"]) or []]
-    assert found.characters == pytest.approx(sum(texts) / sum(row["tokens_in"] for row in rows))
-    usual, told = forecast(study()), forecast(study(), measured=found)
-    assert found.again == pytest.approx(1.25, abs=0.05)
-    assert found.reply(plan.agents[0]) == pytest.approx(0.8 * 40 + 0.2 * 2, abs=1.5)
-    assert told.likely_calls == pytest.approx(usual.calls * found.again, abs=1)
-    assert told.likely_tokens_out > 3 * usual.likely_tokens_out
-    assert told.tokens_out == usual.tokens_out, "the bound stays"
-    assert told.measured is not None and "waves" in told.measured
 
 
 def test_a_run_without_replies_says_nothing(tmp_path: Path) -> None:

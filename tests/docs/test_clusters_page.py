@@ -76,7 +76,7 @@ def test_a_task_of_slurm_that_is_stopped_says_so_and_keeps_what_it_has(
     while not list(tmp_path.glob("study.1-of-4-7/study.1-of-4")):
         assert process.poll() is None
     process.terminate()
-    assert process.wait(60) == 130
+    assert process.wait(300) == 130
     assert (tmp_path / "runs" / "study.1-of-4").is_dir()
 
 

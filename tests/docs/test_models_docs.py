@@ -7,8 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ostrom.models.check import check_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
@@ -16,15 +14,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 
 def blocks() -> list[str]:
     return re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
-
-
-def test_the_server_of_the_documentation_plays_a_game_with_talk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (code,) = (block for block in blocks() if "LoopbackServer" in block)
-    exec(code, {})
-    assert '"done"' in capsys.readouterr().out
 
 
 def test_the_client_of_the_documentation_keeps_the_contract() -> None:

@@ -10,21 +10,34 @@ from typing import Any
 import pytest
 
 from ostrom.engine.batching import scheduler as scheduling
+from ostrom.engine.batching import service as service_module
 from ostrom.engine.batching.calls import WaveCall
-from ostrom.engine.batching.ledger import JournaledBatch, Ledger, refuse_batches
+from ostrom.engine.batching.ledger import JournaledBatch, Ledger, read_batches, refuse_batches
 from ostrom.engine.batching.scheduler import BatchScheduler
-from ostrom.engine.batching.service import BatchService, ForeignResults, Lost
+from ostrom.engine.batching.service import (
+    BatchService,
+    ForeignResults,
+    Lost,
+    check,
+    lost,
+    says_full,
+    sent_twice,
+    unanswered,
+    with_retries,
+)
 from ostrom.engine.gate import Spending
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.retries import PollingPolicy, RetryPolicy
 from ostrom.ground.errors import (
     AccessRefused,
+    MalformedReply,
     ModelError,
     RateLimited,
     RequestRefused,
     RunError,
     ServerFailed,
+    UsageError,
 )
 from ostrom.models.base import Message, Reply, Request
 from ostrom.models.batches import (
@@ -84,7 +97,8 @@ class Desk(BatchEndpoint):
         after: str | None = None,
         count: int = 100,
     ) -> tuple[list[BatchStatus], str | None]:
-        return self._next("page", self.shelf), None
+        answer = self._next("page", self.shelf)
+        return answer if isinstance(answer, tuple) else (answer, None)
 
     async def retrieve(self, batch: str) -> BatchStatus:
         found: BatchStatus = self._next("retrieve", BatchStatus(batch, True, "completed", outputs=("out",)))
@@ -110,7 +124,7 @@ class Bench(Ledger):
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
         """What something gives, or the kind of its error."""
         try:
-            return self.loop.run(asyncio.wait_for(work, 20))
+            return self.loop.run(asyncio.wait_for(work, 300))
         except (ModelError, Lost) as error:
             return type(error)
 
@@ -174,16 +188,47 @@ def test_a_batch_is_made_once(
     pauses: list[float] = []
     service.on_retry_after = pauses.append
     requests = [BatchRequest(batch.request_id(key(1)), b"{}")]
+    flushed = count_flushes(ledger, monkeypatch)
     assert ledger.run(service.make(batch, requests)) == gives
+    assert flushed == list(range(1, len(flushed) + 1)) and len(flushed) == (2 if gives else 3), (
+        "durable step by step"
+    )
     assert ("void" if batch.void else batch.id, " ".join(desk.asked)) == (state, asked)
     assert batch.found == (state == "b7") and pauses == [e.retry_after for e in errors if e.retry_after]
 
 
-def test_a_batch_whose_file_is_not_taken_is_void(ledger: Bench) -> None:
+def count_flushes(ledger: Bench, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many events of batches the ledger had at each flush."""
+    events, flushes, tell, flush = [1], list[int](), ledger.tell, ledger.flush
+
+    def counted(batch: JournaledBatch, event: str, **more: Any) -> None:
+        events.append(1)
+        tell(batch, event, **more)
+
+    async def noted() -> None:
+        flushes.append(len(events))
+        await flush()
+
+    monkeypatch.setattr(ledger, "tell", counted)
+    monkeypatch.setattr(ledger, "flush", noted)
+    return flushes
+
+
+@pytest.mark.parametrize(
+    ("answers", "gives", "asked"),
+    [
+        ([REFUSED], RequestRefused, ["upload"]),
+        ([BROKEN] * 4, ServerFailed, ["upload"] * 4),
+        ([BROKEN, "file"], None, ["upload", "upload", "create"]),
+    ],
+)
+def test_a_batch_whose_file_is_not_taken_is_void(
+    ledger: Bench, answers: list[Any], gives: Any, asked: list[str]
+) -> None:
     desk, batch = Desk(), ledger.plan("m", [key(1)])
-    desk.says["upload"] = [REFUSED]
-    assert ledger.run(served(ledger, desk).make(batch, [])) == RequestRefused
-    assert batch.void and desk.asked == ["upload"]
+    desk.says["upload"] = list(answers)
+    assert ledger.run(served(ledger, desk).make(batch, [])) == gives
+    assert batch.void == (gives is not None) and desk.asked == asked
 
 
 def test_without_a_file_the_newest_batch_that_was_there_before_is_noted(ledger: Bench) -> None:
@@ -210,7 +255,20 @@ def test_a_listed_batch_is_taken_unless_it_is_another_of_the_run_or_refuted(
     assert batch.id == id and batch.found is (id is not None)
 
 
+def test_listings_are_read_to_their_end_and_as_long_as_they_may_lag(
+    ledger: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, batch = Desk(), ledger.plan("m", [key(1)])
+    ledger.tell(batch, "uploaded", file="file", since=None)
+    desk.says["page"] = [[], [], ([BatchStatus("b6", False, "in_progress")], "more"), [LISTED]]
+    assert ledger.run(served(ledger, desk, lag=1e9).find(batch)) and batch.id == "b7"
+    monkeypatch.setattr(service_module, "PAGES", 3)
+    desk.says["page"] = [([LISTED], "more")] * 9
+    assert len(ledger.run(served(ledger, desk).listing())) == 3
+
+
 GONE = RequestRefused("no such batch", status=404)
+AWAY = RequestRefused("gone", status=410)
 GOING = BatchStatus("b1", False, "in_progress")
 
 
@@ -219,7 +277,10 @@ GOING = BatchStatus("b1", False, "in_progress")
     [
         ([GOING, GOING, DONE], DONE, 3),
         ([GONE, GONE, GONE, DONE], DONE, 4),
-        ([GONE] * 4, Lost, 4),
+        ([GONE, AWAY, GONE, AWAY], Lost, 4),
+        ([BROKEN, GONE, BROKEN, GONE, BROKEN, BROKEN], ServerFailed, 6),
+        ([AccessRefused("key")], AccessRefused, 1),
+        ([RateLimited("slow", retry_after=0.0), DONE], DONE, 2),
         ([GONE, GONE, GONE, GOING, GONE, GONE, GONE, DONE], DONE, 8),
         ([BROKEN] * 5 + [DONE], DONE, 6),
         ([BROKEN] * 6, ServerFailed, 6),
@@ -233,8 +294,10 @@ def test_a_batch_is_polled_until_it_has_ended_or_is_lost(
     desk, batch = Desk(), ledger.plan("m", [key(1)])
     ledger.tell(batch, "created", id="b1")
     desk.says["retrieve"] = list(answers)
-    assert ledger.run(served(ledger, desk).wait(batch)) == gives
-    assert len(desk.asked) == asked
+    service, pauses = served(ledger, desk), list[float]()
+    service.on_retry_after = pauses.append
+    assert ledger.run(service.wait(batch)) == gives
+    assert len(desk.asked) == asked and len(pauses) == sum(isinstance(a, RateLimited) for a in answers)
 
 
 def lines(batch: JournaledBatch, *kinds: str) -> list[ResultLine]:
@@ -258,6 +321,8 @@ def lines(batch: JournaledBatch, *kinds: str) -> list[ResultLine]:
         ([["1 reply"], []], "completed", (2, 1), {1: "reply"}),
         ([["1 reply"], [], ["2 reply"]], "completed", (2, 2), {1: "reply", 2: "reply"}),
         ([["x reply"]] * 2, "completed", (2, 2), ForeignResults),
+        ([["1 reply", "x reply"], ["2 reply"]], "completed", (2, 2), {1: "reply", 2: "reply"}),
+        ([[]], "failed", (0, 0), {}),
         ([["x reply", "1 reply"]] * 2, "cancelled", (2, 2), {1: "reply"}),
         ([[], []], "expired", (2, 2), Lost),
         ([[], []], "expired", (2, None), Lost),
@@ -270,13 +335,25 @@ def test_results_are_read_until_they_are_whole_or_can_bring_no_more(
     ledger: Bench, readings: list[Any], how: str, counts: tuple[int, int | None], gives: Any
 ) -> None:
     desk, batch = Desk(), ledger.plan("m", [key(1), key(2)])
-    ended = BatchStatus("b1", True, how, ended_requests=counts[0], replied=counts[1], outputs=("out",))
+    outputs = () if how == "failed" else ("out",)
+    ended = BatchStatus("b1", True, how, ended_requests=counts[0], replied=counts[1], outputs=outputs)
     desk.says["results"] = [r if isinstance(r, Exception) else lines(batch, *r) for r in readings]
     desk.says["retrieve"] = [ended] * len(readings)
     parts: list[int] = []
     found = ledger.run(served(ledger, desk).read(batch, ended, lambda part: parts.append(len(part))))
     assert gives == (found if not isinstance(found, dict) else {k[0]: line.kind for k, line in found.items()})
-    assert parts == ([1] if len(readings) == 3 else []) and not desk.says["results"]
+    assert parts == ([1] if len(readings) == 3 else []) and len(desk.says["results"]) == (how == "failed")
+
+
+def test_results_that_lag_are_announced_once_and_then_seldom(
+    ledger: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk, batch = Desk(), ledger.plan("m", [key(1), key(2)])
+    desk.says["results"] = [lines(batch, "1 reply")] * 5 + [lines(batch, "1 reply", "2 reply")]
+    assert len(ledger.run(served(ledger, desk).read(batch, DONE, lambda _: None))) == 2
+    assert [record.getMessage() for record in caplog.records] == [
+        "the desk, batch b1: the service says completed, but 1 of 2 results are missing; they are waited for"
+    ]
 
 
 def test_a_batch_that_is_too_old_brings_no_more(ledger: Bench) -> None:
@@ -300,6 +377,97 @@ def test_only_batches_that_may_still_bring_replies_forbid_direct_calls(ledger: B
     ledger.tell(second, "settled")
     ledger.run(ledger.flush())
     refuse_batches(ledger.journal)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "gives", "tries"),
+    [
+        ([BROKEN, BROKEN, 7], 7, 3),
+        ([BROKEN, BROKEN, BROKEN, 7], ServerFailed, 3),
+        ([REFUSED, 7], RequestRefused, 1),
+        ([RateLimited("x", retry_after=1e9), 7], RateLimited, 1),
+    ],
+)
+def test_work_that_may_be_done_twice_is_tried_so_often(
+    ledger: Bench, outcomes: list[Any], gives: Any, tries: int
+) -> None:
+    desk = Desk()
+    desk.says["work"] = left = list(outcomes)
+
+    async def work() -> Any:
+        return desk._next("work", None)
+
+    assert ledger.run(with_retries(work, RetryPolicy(tries=3, first=0.0))) == gives
+    assert len(outcomes) - len(left) == tries
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (GONE, "has no batch endpoint (404)"), (RequestRefused("x", status=405), "lists no batches"),
+        (ServerFailed("x", status=501), "lists no batches"), (REFUSED, "has no batch endpoint (400)"),
+        (BROKEN, None), (AccessRefused("x", status=401), None), (MalformedReply("x"), None),
+    ],
+)  # fmt: skip
+def test_a_server_without_a_batch_endpoint_is_refused(error: ModelError, message: str | None) -> None:
+    desk = Desk()
+    desk.says["page"] = [error]
+    with pytest.raises(UsageError if message else type(error)) as refused:
+        asyncio.run(check(desk, RetryPolicy(tries=1)))
+    assert message is None or message in str(refused.value)
+    asyncio.run(check(desk, RetryPolicy(tries=1)))
+
+
+def test_the_ledger_reads_what_it_wrote(ledger: Bench) -> None:
+    keys = [key(1), key(2), key(3)]
+    first, second = ledger.plan("openai/a", keys), ledger.plan("openai/b", keys[:1])
+    ledger.tell(first, "uploaded", file="f", since=2.0)
+    ledger.tell(first, "created", id="x", found=True)
+    ledger.tell(first, "refuted", id="x")
+    ledger.tell(first, "created", id="y")
+    ledger.tell(first, "ended", how="expired", why="late", silent=[0, 2])
+    ledger.tell(second, "created", id="z")
+    ledger.run(ledger.flush())
+    for batches in (ledger.batches, read_batches(ledger.journal)):
+        one, two = batches[1], batches[2]
+        assert (one.keys, one.model, one.file, one.since, one.id, one.found) == (
+            keys, "openai/a", "f", 2.0, "y", False,
+        )  # fmt: skip
+        assert (one.how, one.why, one.refuted, one.state) == ("expired", "late", {"x"}, "expired")
+        assert one.silent == {keys[0], keys[2]} and (two.number, two.state) == (2, "in_progress")
+        assert one.request_id(keys[1]) == f"{one.marker}-{'02' * 16}" and len(one.marker) == 16
+    assert (ledger.times_silent(keys[0]), ledger.times_silent(keys[1])) == (1, 0)
+    assert Ledger(ledger.journal).plan("openai/a", keys).number == 3
+
+
+@pytest.mark.parametrize(
+    ("event", "entry"),
+    [
+        ("planned", {}), ("created", {"id": "../../models"}), ("created", {"id": 3}), ("created", {}),
+        ("created", {"id": "a?b"}), ("refuted", {}), ("ended", {}), ("ended", {"how": "x", "silent": [9]}),
+    ],
+)  # fmt: skip
+def test_an_entry_of_a_batch_that_cannot_be_read_is_named(
+    ledger: Bench, event: str, entry: dict[str, Any]
+) -> None:
+    ledger.plan("m", [key(1)])
+    ledger.journal.batch(1, 0.0, event, entry, b"")
+    ledger.run(ledger.flush())
+    with pytest.raises(RunError, match=rf"journal\.db: batch 1: its entry '{event}' cannot be read$"):
+        read_batches(ledger.journal)
+
+
+def test_errors_of_batches_say_what_became_of_a_request() -> None:
+    batch = JournaledBatch(1, "openai/m", "k", [key(1)], 0.0, id="b", how="expired", why="late")
+    assert str(unanswered(batch)) == "batch b ended (expired) without a reply to this request: late"
+    assert not unanswered(batch).retryable and not sent_twice().retryable and ServerFailed("x").retryable
+    assert "for this request, the last of them b (expired), and both" in str(sent_twice(batch))
+    assert "for this request, and both" in str(sent_twice())
+    message = str(lost(batch, Lost("gone"), Path("runs/r")))
+    assert message.startswith("batch b of openai/m is not to be had (gone): ")
+    assert "ostrom more batches runs/r --forget" in message
+    assert says_full(BatchProblem("x", "ENQUEUED TOKEN limit")) and says_full(BatchProblem("token_limit", ""))
+    assert not says_full(BatchProblem("other", "a token"))
 
 
 class Wave:
@@ -365,10 +533,21 @@ def test_a_wave_is_cut_where_a_batch_is_full(
 def test_a_wave_does_not_wait_for_ever_for_matches_that_ask_nothing(
     ledger: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduling, "QUIET", 0.02)
+    """The wait counts seconds by the clock, however many turns the event loop makes in them."""
+    clock, turns, sleep = [1_000.0], [0], asyncio.sleep
+
+    async def turn(_: float) -> None:
+        turns[0] += 1
+        clock[0] += 0.0 if turns[0] < 500 else scheduling.QUIET / 2
+        assert (not desk.sent) or turns[0] > 500, "sent although no time has passed"
+        await sleep(0)
+
+    monkeypatch.setattr(scheduling, "loop_time", lambda: clock[0])
+    monkeypatch.setattr(asyncio, "sleep", turn)
     wave = Wave(ledger, desk := Desk())
     wave.scheduler.enter()  # a match that plays and asks nothing
     assert ledger.run(wave.ask("a", "b")) == ["a", "b"] and portions(desk) == [2]
+    assert 500 < turns[0] < 600, "turns of the loop count for nothing"
 
 
 def failed(*problems: BatchProblem) -> BatchStatus:
@@ -427,6 +606,15 @@ def test_a_batch_of_an_earlier_session_is_looked_for_before_its_calls_are_sent_a
     assert len(desk.sent) == sent and [b.state for b in ledger.batches.values()] == states
 
 
+@pytest.mark.parametrize(("answered", "state"), [((1, 2), "settled"), ((1,), "in_progress")])
+def test_a_batch_whose_replies_are_all_in_the_journal_is_settled(
+    ledger: Bench, monkeypatch: pytest.MonkeyPatch, answered: tuple[int, ...], state: str
+) -> None:
+    ledger.tell(ledger.plan("m", [key(1), key(2)]), "created", id="b1")
+    monkeypatch.setattr(ledger.journal, "answered", lambda: {key(number) for number in answered})
+    assert ledger.run(Wave(ledger, Desk()).ask()) == [] and ledger.batches[1].state == state
+
+
 def test_a_key_that_was_asked_again_belongs_to_its_last_batch(ledger: Bench) -> None:
     desk, first, second = Desk(), ledger.plan("m", [key(1)]), ledger.plan("m", [key(1)])
     for batch, name in ((first, "b1"), (second, "b2")):
@@ -459,3 +647,13 @@ def test_a_stop_refuses_what_was_not_sent(ledger: Bench) -> None:
     wave = Wave(ledger, desk)
     found = ledger.run(wave.ask("a", "b", then=wave.scheduler.stop))
     assert [str(error) for error in found] == ["stopped", "stopped"] and desk.sent == []
+
+
+def test_a_stop_leaves_a_batch_under_way_to_its_service(ledger: Bench) -> None:
+    desk = Desk()
+    ledger.tell(ledger.plan("m", [key(1)]), "created", id="b1")
+    desk.says["retrieve"] = [GOING] * 1000
+    wave = Wave(ledger, desk, first=0.001, longest=0.001)
+    (error,) = ledger.run(wave.ask("a", then=wave.scheduler.stop))
+    assert str(error) == "stopped" and wave.tally.batches_left == 1 and desk.sent == []
+    assert ledger.batches[1].state == "in_progress"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from chaos.outside import rules
 from chaos.outside.faults import Draws, Plan
 from chaos.outside.openai import OpenAI
 from chaos.outside.server import Service
@@ -20,10 +19,9 @@ from chaos.outside.wire import Answer
 from tests.engine.test_batches import stop_when
 from tests.engine.test_batches_outside import Small, billed_once, options, service, study_of, wire
 
-from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError
-from ostrom.studies.run import open_run, play
+from ostrom.studies.run import play
 from ostrom.studies.schema import BudgetRule
 
 __all__ = ["service", "wire"]
@@ -112,25 +110,6 @@ def test_a_reply_counts_before_an_error_line_of_the_same_request(
     assert billed_once(service, runs / "small")
 
 
-class Edited:
-    """A journal whose entries about a batch were written by somebody else."""
-
-    path = Path("journal.db")
-
-    def __init__(self, told: Any) -> None:
-        self.told = told
-
-    def batches(self) -> Iterator[tuple[int, float, str, Any, bytes]]:
-        yield 1, 0.0, "planned", {"model": "m", "marker": "0"}, b""
-        yield 1, 0.0, "created", self.told, b""
-
-
-@pytest.mark.parametrize("told", [{"id": "../../models"}, {}, {"id": 7}, {"id": "a?b"}], ids=str)
-def test_an_edited_journal_is_refused_in_one_line(told: Any) -> None:
-    with pytest.raises(RunError, match="batch 1: its entry 'created' cannot be read"):
-        read_batches(Edited(told))  # type: ignore[arg-type]
-
-
 @pytest.mark.slow
 def test_what_is_under_way_counts_against_the_budget_of_the_next_session(
     service: Service, small: Small, runs: Path, wire: str
@@ -151,27 +130,3 @@ def left_calls(service: Service, study: Any, runs: Path) -> list[Any]:
     play(study, runs=runs, options=some, watch=stop_when(lambda: bool(service.store.batches)))
     (batch,) = service.store.batches.values()
     return batch.requests
-
-
-@pytest.mark.slow
-def test_lines_that_the_service_refuses_fail_and_the_others_are_played(
-    service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    true, refused = rules.input_file, list[str]()
-
-    def strict(content: bytes, endpoint: str) -> Any:
-        first = json.loads(content.split(b"\n")[0])["custom_id"].partition("-")[2]
-        names = [json.loads(text)["custom_id"].partition("-")[2] for text in content.split(b"\n") if text]
-        refused[:] = refused or [first]
-        if refused[0] in names:
-            wrong = {"code": "invalid_body", "message": "no such model", "param": None}
-            return [{**wrong, "line": names.index(refused[0]) + 1}]
-        return true(content, endpoint)
-
-    monkeypatch.setattr(rules, "input_file", strict)
-    result = play(study_of(small, "openai", rounds=1), runs=runs, options=options())
-    assert not result.complete and result.tally.failed == 1
-    assert billed_once(service, runs / "small")
-    with open_run(runs / "small") as run:
-        errors = [call["error"] for call in run.rows.calls() if call["error"]]
-    assert len(errors) == 1 and "invalid_body no such model" in errors[0]

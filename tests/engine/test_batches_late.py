@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from pathlib import Path
@@ -18,9 +17,7 @@ from chaos.outside.wire import as_json
 from tests.engine.test_batches import stop_when
 from tests.engine.test_batches_outside import Small, billed_once, options, service, study_of, wire
 
-from ostrom.engine.batching.ledger import JournaledBatch, Ledger, read_batches
-from ostrom.engine.journal import Journal
-from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.batching.ledger import JournaledBatch, read_batches
 from ostrom.studies.run import open_run, play
 
 __all__ = ["service", "wire"]
@@ -116,45 +113,11 @@ def test_a_session_that_ends_while_results_lag_sends_nothing_again(
     assert billed_once(service, runs / "small")
 
 
-@pytest.mark.slow
-def test_matches_whose_results_are_there_go_on(
-    service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One line that lags does not hold back all others."""
-    lag, study = Lag(monkeypatch, "some lines", seconds=60), study_of(small, wire, rounds=2)
-    enough = stop_when(lambda: len(service.store.batches) > 1)
-    assert play(study, runs=runs, options=options(), watch=enough).interrupted
-    lag.seconds = 0
-    assert play(study, runs=runs, options=options()).complete
-    assert billed_once(service, runs / "small")
-
-
 def sendings(service: Service) -> Counter[str]:
     """How often each request was sent, by the key of its call."""
     return Counter(
         name.partition("-")[2] for batch in service.store.batches.values() for name, _ in batch.requests
     )
-
-
-@pytest.mark.slow
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("kind", ["no file", "counts of none", "some lines"])
-def test_results_that_never_come_are_asked_for_twice_and_no_more(
-    kind: str, service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Lag(monkeypatch, kind, seconds=3600)
-    study = study_of(small, wire, rounds=1)
-    for _ in range(2):
-        result = play(study, runs=runs, options=options(lifetime=0.2))
-        assert not result.complete and result.tally.failed
-        assert any("it is not sent a third time" in line for line in result.tally.failures)
-        times = sendings(service)
-        assert max(times.values()) == 2
-        assert all(count == 2 for count in times.values()) is (kind != "some lines")
-    service.end_all()
-    assert max(service.store.billed_ids.values()) == 1
-    # Nothing is under way any more: the rest can be asked directly.
-    assert play(study, runs=runs, options=PlayOptions(retry=options().retry)).complete
 
 
 def test_a_line_that_can_never_be_read_is_asked_for_twice(
@@ -172,57 +135,6 @@ def test_a_line_that_can_never_be_read_is_asked_for_twice(
     result = play(study_of(small, "openai", rounds=1), runs=runs, options=options())
     assert result.tally.failed == 1 and sendings(service)[spoilt[0]] == 2
     assert sendings(service).total() == len(sendings(service)) + 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["expired", "cancelled"])
-def test_what_a_provider_broke_off_without_a_word_is_sent_once_more(
-    how: str, service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The files name what was run; of the rest there is no line."""
-    service.begin_faults(Plan())
-    add = Store.add
-
-    def broken_off(store: Store, name: str, requests: Any, **more: Any) -> Batch:
-        batch = add(store, name, requests, **more)
-        batch.fate = how if len(store.batches) == 1 else "completed"
-        return batch
-
-    monkeypatch.setattr(Store, "add", broken_off)
-    monkeypatch.setattr(Store, "spoiled", lambda _, batch, file, lines: told(batch, lines))
-    assert play(study_of(small, "openai"), runs=runs, options=options()).complete
-    assert billed_once(service, runs / "small") and len(service.store.batches) >= 2
-    assert max(sendings(service).values()) == 2
-
-
-def told(batch: Batch, lines: list[Line]) -> bytes:
-    """The lines of requests that were run."""
-    return "".join(f"{json.dumps(line)}\n" for line in lines if line["custom_id"] not in batch.unrun).encode()
-
-
-def test_a_request_counts_as_silent_once_for_each_batch(tmp_path: Path) -> None:
-    keys = [bytes([n]) * 16 for n in range(3)]
-    first = JournaledBatch(1, "m", "a", keys, 0.0)
-    second = JournaledBatch(2, "m", "b", keys, 0.0)
-    for batch, places in ((first, [0, 2]), (first, [2]), (second, [2])):
-        batch.take("ended", {"how": "completed", "silent": places})
-    with Journal(tmp_path / "journal.db", create=True) as journal:
-        ledger = Ledger(journal)
-        ledger.batches = {1: first, 2: second}
-        assert [ledger.times_silent(key) for key in keys] == [0, 0, 2]
-
-
-def test_a_batch_that_turned_out_to_be_another_has_no_identifier(tmp_path: Path) -> None:
-    batch = JournaledBatch(1, "m", "a", [b"k" * 16], 0.0)
-    batch.take("uploaded", {"file": None, "since": 3.0})
-    batch.take("created", {"id": "msgbatch_1", "found": True})
-    assert (batch.id, batch.how, batch.found) == ("msgbatch_1", "in_progress", True)
-    batch.take("refuted", {"id": "msgbatch_1"})
-    assert (batch.id, batch.how, batch.refuted, batch.since) == (None, "uploaded", {"msgbatch_1"}, 3.0)
-    with Journal(tmp_path / "journal.db", create=True) as journal:
-        ledger = Ledger(journal)
-        ledger.batches = {1: batch}
-        assert ledger.claimed() == set()
 
 
 def test_a_refuted_batch_is_looked_for_anew_and_never_taken_again(

@@ -12,7 +12,6 @@ from chaos.outside.anthropic import Anthropic
 from chaos.outside.faults import Plan
 from chaos.outside.openai import OpenAI
 from chaos.outside.server import KEY, Service
-from chaos.outside.store import Batch, Line, Store
 from chaos.outside.wire import as_json
 from tests.engine.test_batches import stop_when
 
@@ -69,25 +68,6 @@ def test_faults_and_kills_change_neither_tables_nor_bill(wire: str) -> None:
     assert found.verdict == "held", found
 
 
-@pytest.mark.slow
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("kind", ["reset_after", "html"])
-def test_a_lost_answer_is_not_a_lost_batch(
-    kind: str, service: Service, small: Small, runs: Path, wire: str
-) -> None:
-    service.begin_faults(Plan(0.3, seed=4, lag=0.1, kinds=(kind,)))
-    assert play(study_of(small, wire), runs=runs, options=options()).complete
-    assert billed_once(service, runs / "small")
-    assert service.store.draws.met[f"exchange {kind}"]
-
-
-@pytest.mark.slow
-def test_a_server_that_never_answers_is_asked_again(service: Service, small: Small, runs: Path) -> None:
-    service.begin_faults(Plan(0.15, seed=4, hang=60, kinds=("hang",)))
-    assert play(study_of(small, "openai", timeout=1), runs=runs, options=options()).complete
-    assert billed_once(service, runs / "small") and service.store.draws.met["exchange hang"]
-
-
 def left_behind(service: Service, study: StudyFile, runs: Path) -> Result:
     """Play until the first batch is made, and stop."""
     service.begin_faults(Plan(seconds=0.3))
@@ -109,18 +89,6 @@ def test_a_batch_that_the_service_does_not_know_is_never_asked_again(
     service.store.batches[name] = batch
     assert play(study, runs=runs, options=options()).complete
     assert billed_once(service, runs / "small")
-
-
-@pytest.mark.slow
-def test_a_full_queue_makes_batches_smaller_until_they_fit(
-    service: Service, small: Small, runs: Path
-) -> None:
-    study = study_of(small, "openai", seeds=6)
-    service.begin_faults(Plan(seconds=0.02, tokens=1500))
-    assert play(study, runs=runs, options=options()).complete
-    assert billed_once(service, runs / "small")
-    sizes = [len(batch.requests) for batch in service.store.batches.values() if not batch.errors]
-    assert service.store.draws.met["batch too_much"] and 1 < max(sizes) < 12
 
 
 @pytest.mark.slow
@@ -150,20 +118,6 @@ def test_the_journal_names_each_batch_before_it_is_awaited(
     assert stopped.interrupted and not stopped.complete
     with open_run(runs / "small") as run:
         assert [batch.id for batch in read_batches(run.journal).values()] == list(service.store.batches)
-
-
-def test_results_that_are_not_there_yet_are_waited_for(
-    service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    true = Store.spoiled
-
-    def late(store: Store, batch: Batch, file: str, lines: list[Line]) -> bytes | None:
-        found = true(store, batch, file, lines)
-        return None if batch.reads[file] < 3 else found
-
-    monkeypatch.setattr(Store, "spoiled", late)
-    assert play(study_of(small, wire, rounds=1), runs=runs, options=options()).complete
-    assert billed_once(service, runs / "small")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.engine.plan import Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Runner
@@ -153,30 +152,6 @@ def test_a_budget_in_money_needs_a_price(small: Small, runs: Path) -> None:
     assert 0.003 <= result.tally.usd <= 0.03
 
 
-@pytest.mark.parametrize("policy", ["uniform", "default:cooperate", "skip-match", "fail"])
-def test_the_policy_for_answers_that_never_come_is_applied_recorded_and_counted(
-    small: Small, runs: Path, policy: str
-) -> None:
-    with LoopbackServer(lambda body: "I would rather not say") as server:
-        study = small(
-            **against(server), seating="self", vary={}, seeds=1, invalid={"retries": 2, "policy": policy}
-        )
-        result = play(study, runs=runs)
-        count = server.count
-    tally: Tally = result.tally
-    with open_run(runs / "small") as run:
-        rows = [r for r in run.rows.decisions() if r["agent"] == "model"]
-        matches = {r["match"]: r for r in run.rows.matches()}
-    if policy in ("uniform", "default:cooperate"):
-        assert result.complete and tally.policies == 12 and count == 12 * 3
-        assert all(r["reading"] == "policy" and r["invalid"] and r["complaints"] == 3 for r in rows)
-        assert all(r["note"].startswith(policy) for r in rows)
-    else:
-        assert matches[0]["state"] == ("skipped" if policy == "skip-match" else "failed")
-        assert "no valid answer" in matches[0]["reason"]
-        assert result.complete == (policy == "skip-match")
-
-
 def test_a_reply_that_was_paid_for_is_used_after_a_restart_even_if_it_was_unreadable(
     small: Small, runs: Path, quick: PlayOptions
 ) -> None:
@@ -208,14 +183,6 @@ def test_the_cache_answers_the_same_draw_and_no_other(small: Small, tmp_path: Pa
         assert server.count - calls <= 2 * cut, "only cut replies and what follows them are asked for again"
         other_seed = play(study.model_copy(update={"seed": 99}), name="other", runs=tmp_path, options=options)
         assert other_seed.tally.cached == 0
-
-
-def test_a_server_that_asks_for_years_of_patience_is_not_waited_for(small: Small, runs: Path) -> None:
-    faults = Faults({"rate_limit": 1.0}, retry_after="99999999")
-    with LoopbackServer(faults=faults) as server:
-        result = play(small(**against(server)), runs=runs)
-    assert not result.complete and "patience of 1e+08 s (429)" in str(result.why)
-    assert server.count < 300
 
 
 def test_an_interruption_that_comes_too_late_stops_nothing(small: Small, runs: Path) -> None:

@@ -199,20 +199,6 @@ def test_a_changed_study_under_the_same_name_is_refused_with_the_difference(
         play(small(types={"chance": "random:0.6", "tft": "tit_for_tat"}), runs=runs)
 
 
-def test_of_an_older_journal_the_format_is_said_first_whatever_else_has_changed(
-    small: Callable[..., StudyFile], runs: Path
-) -> None:
-    play(small(), name="old", runs=runs)
-    journal = sqlite3.connect(runs / "old/journal.db")
-    journal.execute("PRAGMA user_version=2")
-    journal.close()
-    manifest = Folder(runs / "old").manifest()
-    Folder(runs / "old").write_manifest({**manifest, "prompts": "those of an older version"})
-    for study in (small(), small(types={"tft": "tit_for_tat"})):
-        with pytest.raises(RunError, match="is no journal of this version"):
-            play(study, name="old", runs=runs)
-
-
 def test_more_seeds_go_on_with_the_same_run(small: Callable[..., StudyFile], runs: Path) -> None:
     play(small(), runs=runs)
     with open_run(runs / "small") as run:
@@ -222,15 +208,6 @@ def test_more_seeds_go_on_with_the_same_run(small: Callable[..., StudyFile], run
     with open_run(runs / "small") as run:
         after = list(run.rows.decisions())
     assert after[: len(before)] == before
-
-
-def test_tables_read_types_in_the_order_in_which_they_were_played(
-    small: Callable[..., StudyFile], runs: Path
-) -> None:
-    play(small(types={"z": "cooperator", "a": "defector"}, seating="self", vary={}, seeds=1), runs=runs)
-    with open_run(runs / "small") as run:
-        found = {(r["agent"], r["action"]) for r in run.rows.decisions()}
-    assert found == {("z", "cooperate"), ("a", "defect")}
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(small: Callable[..., StudyFile], tmp_path: Path) -> None:
@@ -374,7 +351,7 @@ def test_an_entry_that_the_database_cannot_hold_fails_those_who_wait(tmp_path: P
         journal.start()
         journal.finish(2**70, "done", None, 1)
         with pytest.raises(RunError, match="too large"):
-            await asyncio.wait_for(journal.flush(), 20)
+            await asyncio.wait_for(journal.flush(), 300)
         journal.close()
 
     asyncio.run(odd())

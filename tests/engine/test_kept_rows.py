@@ -17,16 +17,12 @@ import pytest
 
 from ostrom.engine import integrity
 from ostrom.engine.executors.local import batch_endpoint, connections_left
-from ostrom.engine.folder import ShardPart, kind_of, read_manifest, undivided
-from ostrom.engine.gate import Spending
+from ostrom.engine.folder import kind_of, read_manifest
 from ostrom.engine.match import same
-from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.shared import SharedJournal, shared_heights
 from ostrom.engine.unit_rows import FEW_ROWS, NOTHING_CAME, UnitRows
-from ostrom.ground.errors import BudgetSpent, RunError, UsageError
+from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import digest
-from ostrom.models.base import Usage
-from ostrom.models.pending_call import CallSize
 from ostrom.models.providers.scripted import ScriptedModel
 
 ASKED = [(seat, seat, seat, "act", "", None) for seat in (0, 1)]
@@ -138,47 +134,6 @@ def test_what_is_no_manifest_is_told_from_one_that_was_changed() -> None:
     ):  # fmt: skip
         with pytest.raises(RunError, match=f"run.json: {message}"):
             read_manifest(raw, Path("run.json"))
-
-
-def test_a_shard_is_one_of_those_there_are() -> None:
-    part: dict[str, Any] = {"playing": "a", "trees": None}
-    assert ShardPart(number=2, of=2, **part).number == 2
-    with pytest.raises(ValueError, match="there is no shard 3 of 2"):
-        ShardPart(number=3, of=2, **part)
-    assert undivided({"study": 1, "shard": 2, "joined": 3}) == {"study": 1}
-
-
-PRICES = {"m": {"input": 100_000.0, "output": 100_000.0}}
-TEN = CallSize(6, 4)
-
-
-@pytest.mark.parametrize("budget", [Budget(tokens=10), Budget(usd=1.0)])
-@pytest.mark.parametrize("how", ["reserve", "hold"])
-def test_what_is_no_longer_under_way_is_free_again(budget: Budget, how: str) -> None:
-    spending = Spending(Tally(), budget, PRICES)
-    getattr(spending, how)("m", TEN)
-    assert spending.reserved == 1 and not spending.reserve("m", TEN)
-    spending.free("m", TEN)
-    assert spending.reserved == 0 and spending.reserve("m", TEN)
-
-
-@pytest.mark.parametrize(
-    ("usage", "second"), [(Usage(6, 40), False), (Usage(), True), (Usage(6, None), True)]
-)
-def test_only_what_a_server_reports_raises_what_calls_may_take(usage: Usage, second: bool) -> None:
-    """A call took 46 tokens where 10 were the most: reported, the next ones may take as much; guessed, they may not."""
-    spending = Spending(Tally(), Budget(tokens=100))
-    spending.count("m", TEN, usage, None, 40)
-    assert spending.reserve("m", TEN) and spending.reserve("m", TEN) is second
-
-
-def test_a_call_that_was_sent_before_counts_among_the_calls() -> None:
-    spending = Spending(Tally(), Budget(calls=1))
-    spending.hold("m", TEN)
-    with pytest.raises(BudgetSpent, match="does not cover another call"):
-        spending.reserve("m", TEN)
-    spending.free("m", TEN)
-    assert spending.reserve("m", TEN)
 
 
 @pytest.mark.parametrize(

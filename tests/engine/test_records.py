@@ -15,18 +15,14 @@ from ostrom.engine.entries import TOGETHER, CallRecord, dump, load
 from ostrom.engine.executors.local import count_entry, matches_at_once, most_calls
 from ostrom.engine.folder import (
     Folder,
-    check_name,
-    differences,
     manifest_bytes,
     new_manifest,
     read_manifest,
-    refuse_apart,
 )
 from ostrom.engine.integrity import explain
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally
-from ostrom.engine.shards import Shard
-from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.errors import RunError
 from ostrom.ground.streams import Streams, key_of
 from ostrom.models.base import Reply, Usage
 
@@ -215,23 +211,6 @@ def test_how_many_calls_are_in_flight(
     assert most_calls(connections, ceiling, wanted) == most
 
 
-def test_streams_depend_on_every_part_of_their_key_and_on_nothing_else() -> None:
-    base = Streams(1, 7)
-    drawn = {
-        base.at(3, 0).random(), base.at(4, 0).random(), base.at(3, 1).random(), base.at(3, 0, "x").random(),
-        Streams(2, 7).at(3, 0).random(), Streams(1, 8).at(3, 0).random(),
-    }  # fmt: skip
-    assert len(drawn) == 6 and base.at(3, 0).random() in drawn
-    chances = {
-        base.chance(3), base.chance(4), base.chance(3, 1), base.chance(3, 0, "x"), Streams(2, 7).chance(3),
-        Streams(1, 8).chance(3),
-    }  # fmt: skip
-    assert len(chances) == 6
-    many = [base.chance(step, seat) for step in range(200) for seat in range(5)]
-    assert len(set(many)) == 1000 and 0 <= min(many) < 0.01 and 0.99 < max(many) < 1
-    assert abs(sum(many) / 1000 - 0.5) < 0.03
-
-
 def test_streams_are_the_same_in_every_version() -> None:
     """Published runs are repeated by their seeds: a stream that changes makes every one of them another."""
     assert key_of("tremble") == 15248128944707313145
@@ -245,22 +224,6 @@ def test_a_fork_draws_as_its_origin_did_before_it_and_for_itself_after() -> None
     fork = Streams(1, 99, origin, since=4)
     assert fork.about(3, 1, "x").random() == origin.at(3, 1, "x").random()
     assert fork.about(4, 1, "x").random() == fork.at(4, 1, "x").random() != origin.at(4, 1, "x").random()
-
-
-def test_names_of_runs_are_plain() -> None:
-    assert check_name("a" * 100) == "a" * 100 and check_name("0a._-") == "0a._-"
-    for wrong in ("", "a" * 101, ".hidden", "-x", "a/b", "a b", "ä"):
-        with pytest.raises(UsageError, match="run name"):
-            check_name(wrong)
-
-
-def test_differences_between_studies_are_told_one_by_one() -> None:
-    old, new = {"a": 1, "b": {"c": [1], "d": 2}, "e": 5}, {"a": 1, "b": {"c": [1, 2], "d": 2}, "f": "x" * 80}
-    assert differences(old, new) == [
-        "b.c: [1] -> [1,2]", "e: 5 -> (absent)", 'f: (absent) -> "' + "x" * 56 + "...",
-    ]  # fmt: skip
-    assert differences({"a": 1, "b": 2}, {"b": 2, "a": 1}) == ["study: the order a, b -> b, a"]
-    assert differences(old, old) == []
 
 
 def test_a_lock_names_who_holds_it_and_is_free_after(tmp_path: Path) -> None:
@@ -294,27 +257,6 @@ def test_values_are_written_canonically() -> None:
     for value in ("plain", 'with "quotes"', "back\\slash", "", "ünï", 3, [1, "x"], None, {"a": True}):
         assert load(dump(value)) == value
     assert load(None) is None
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"shard": None}, "is no shard: it was played without --shard"),
-        ({"joined": []}, "is no shard: it was played without --shard"),
-        ({"shard": {"number": 1, "of": 3}}, "is shard 1/3, one of 3, not of 2"),
-        ({"shard": {"number": 2, "of": 2}}, "is shard 2/2, not 1/2"),
-        ({"kind": "people"}, "is a run of kind people, not study"),
-        ({"study": {"name": "n", "seeds": 3}}, "holds another study: seeds"),
-        ({"registered": {"hash": "h"}}, "is bound to another registration, or to none"),
-        ({"prompts": {"turn.txt": "2"}}, "was played with other prompts: turn.txt"),
-    ],
-)
-def test_what_is_no_part_of_a_whole_run_is_refused(change: dict[str, Any], said: str) -> None:
-    whole = {"kind": "study", "study": {"name": "n", "seeds": 2}, "prompts": {"turn.txt": "1"}}
-    own = {**whole, "shard": {"number": 1, "of": 2}}
-    refuse_apart(Path("r"), own, whole, Shard(1, 2))
-    with pytest.raises(RunError, match=rf"^r: {said}"):
-        refuse_apart(Path("r"), {**own, **change}, whole, Shard(1, 2))
 
 
 @pytest.mark.parametrize(("created", "sound"), [("2026-11-17T10:00:00+00:00", True), ("yesterday", False)])

@@ -13,7 +13,7 @@ from ostrom.ground.errors import AccessRefused, ContentRefused, ContextExceeded,
 from ostrom.models.failures import from_status
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.testing.replies import answer, anthropic_document, openai_document
+from ostrom.testing.replies import answer, openai_document
 from ostrom.testing.server import LoopbackServer
 
 Small = Callable[..., StudyFile]
@@ -100,21 +100,6 @@ def test_an_unknown_policy_is_refused_with_those_that_exist(small: Small) -> Non
         match=r"refused: there is no such policy, did you mean 'skip-match'.*allowed: fail, skip-match",
     ):
         small(refused="skip_match")
-
-
-def test_refusals_are_in_the_report(small: Small, runs: Path, quick: PlayOptions) -> None:
-    from ostrom.data.rundata import run_data
-    from ostrom.reports.declared import panels
-
-    with LoopbackServer(refusing(WAYS["status 400"])) as server:
-        play(small(**against(server, refused="skip-match")), runs=runs, options=quick)
-    with open_run(runs / "small") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        drawn = panels.build("readings").draw(data)
-    table = next(table for table in drawn.tables if table.name == "refusals")
-    assert table.rows[0][1:4] == [4, 3, 3], "both seats of model against model are refused"
-    assert "filtered" in table.rows[0][4]
-    unfinished = next(table for table in drawn.tables if table.name == "unfinished")
-    assert sum(row[2] for row in unfinished.rows) == 3
 
 
 NOT_FOUND = (404, {"error": {"message": "The model `ghost` does not exist", "code": "model_not_found"}})
@@ -217,39 +202,3 @@ def test_a_prompt_that_is_too_long_ends_its_match_and_not_the_model(
         result = play(small(**against(server)), runs=runs, options=quick)
     assert result.tally.done == 5 and result.tally.failed == 3 and result.tally.refused == 0
     assert any("ContextExceeded" in line for line in result.tally.failures)
-
-
-def test_anthropic_refusals_are_refusals(
-    small: Small, runs: Path, quick: PlayOptions, monkeypatch: Any
-) -> None:
-    def way(body: dict[str, Any]) -> dict[str, Any]:
-        return anthropic_document(body, "") | {"stop_reason": "refusal"}
-
-    with LoopbackServer(refusing(way)) as server:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.origin)
-        types = {"model": {"model": "anthropic/claude-3-5-haiku-20241022"}, "tft": "tit_for_tat"}
-        result = play(small(**against(server, types=types, refused="skip-match")), runs=runs, options=quick)
-    assert result.complete and result.tally.skipped == 3 and result.tally.done == 5
-
-
-@pytest.mark.sample(4)
-@pytest.mark.parametrize("tokens", [2**62, 2**63, -5, 1.5, "12", True, None, [1], {"a": 1}])
-def test_absurd_token_counts_are_taken_for_none(
-    small: Small, runs: Path, quick: PlayOptions, tokens: Any
-) -> None:
-    def respond(body: dict[str, Any]) -> dict[str, Any]:
-        document = openai_document(body, answer(body))
-        document["usage"] = {
-            "prompt_tokens": tokens, "completion_tokens": tokens,
-            "prompt_tokens_details": {"cached_tokens": tokens},
-            "completion_tokens_details": {"reasoning_tokens": tokens},
-        }  # fmt: skip
-        return document
-
-    with LoopbackServer(respond) as server:
-        study = small(**against(server))
-        play(study, runs=runs, options=PlayOptions(retry=quick.retry, limit=3))
-        result = play(study, runs=runs, options=quick)
-    assert result.complete and result.tally.tokens_in == 0
-    with open_run(runs / "small") as run:
-        assert {row["tokens_in"] for row in run.rows.calls()} == {None}

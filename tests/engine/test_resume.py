@@ -61,7 +61,7 @@ def test_kills_leave_the_same_tables_and_no_question_is_asked_twice(tmp_path: Pa
         study = tmp_path / "study.yaml"
         study.write_text(STUDY.format(model=server.model))
         undisturbed = start(study, tmp_path / "calm")
-        assert undisturbed.wait(120) == 0
+        assert undisturbed.wait(300) == 0
         calls_when_calm = server.count
 
         server.requests.clear()

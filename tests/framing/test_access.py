@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from jinja2 import StrictUndefined
+from jinja2 import Environment, StrictUndefined
+from jinja2.environment import TemplateModule
 from jinja2.exceptions import SecurityError, UndefinedError
+from jinja2.runtime import LoopContext
 
 from ostrom.framing.access import (
+    CURRENT,
     MOST_STEPS,
     MOST_TEXT,
-    Loop,
-    Module,
     RenderWork,
     attribute,
+    call_method,
     entry,
     items_of,
-    join_parts,
-    method,
+    join_texts,
+    part,
     text_of,
 )
 from ostrom.framing.filters import FILTERS, TESTS, quoted
@@ -28,57 +31,70 @@ from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 
 
+@pytest.fixture
+def work() -> Iterator[RenderWork]:
+    """The work of a rendering under way."""
+    work = RenderWork()
+    token = CURRENT.set(work)
+    yield work
+    CURRENT.reset(token)
+
+
+def module(**values: Any) -> TemplateModule:
+    """What ``import`` gives for a file that sets these values."""
+    source = "".join(f"{{% set {name} = {value!r} %}}" for name, value in values.items())
+    return Environment().from_string(source).module
+
+
 def test_work_ends_behind_its_bounds_and_not_before() -> None:
     work = RenderWork()
-    work.spend(MOST_STEPS)
-    with pytest.raises(SecurityError, match="more than 100,000 steps"):
+    work.spend(MOST_STEPS, MOST_TEXT)
+    with pytest.raises(SecurityError, match="more than 400,000 steps"):
         work.spend(1)
+    with pytest.raises(SecurityError, match="more than 4,000,000 characters"):
+        RenderWork().spend(0, MOST_TEXT + 1)
     work = RenderWork()
     for _ in range(40):
-        work.enter(1)
-    assert work.left == MOST_STEPS - 40
+        work.enter()
     with pytest.raises(SecurityError, match="nested more than 40 deep"):
-        work.enter(1)
-    RenderWork().text(MOST_TEXT)
-    with pytest.raises(SecurityError, match="more than 4,000,000 characters"):
-        RenderWork().text(MOST_TEXT + 1)
+        work.enter()
 
 
 @pytest.mark.parametrize(
-    ("value", "steps"),
+    ("value", "steps", "characters"),
     [
-        (7, 0), ("x" * 99, 0), ("x" * 100, 1), ("x" * 250, 2), ([1, 2, 3], 3), ({"a": 1}, 2), ({"a": [1, 2]}, 4),
-        ((1, (2, 3)), 4), (range(5), 5), (np.zeros((2, 3)), 6), ({"x" * 100: "y" * 200}, 5), ({1, 2}, 2),
+        (7, 0, 0), ("x" * 99, 0, 99), ([1, 2, 3], 3, 0), ({"a": 1}, 2, 1), ({"a": [1, 2]}, 4, 1), ((1, (2, 3)), 4, 0),
+        (range(5), 5, 0), (np.zeros((2, 3)), 6, 0), ({"x" * 100: "y" * 200}, 2, 300), ({1, 2}, 2, 0),
     ],
 )  # fmt: skip
-def test_what_is_nested_in_a_value_is_counted(value: Any, steps: int) -> None:
+def test_what_is_nested_in_a_value_is_counted(value: Any, steps: int, characters: int) -> None:
     work = RenderWork()
-    assert work.weigh(value) is value and work.left == MOST_STEPS - steps
+    assert work.weigh(value) is value
+    assert (MOST_STEPS - work.steps, MOST_TEXT - work.characters) == (steps, characters)
 
 
 def test_a_loop_knows_its_place() -> None:
     names = ("index", "index0", "revindex", "revindex0", "first", "last", "length")
-    loop, found = Loop("abc"), []
-    for loop.place in range(3):
-        found.append([attribute(loop, name) for name in names])
-    assert found == [
-        [1, 0, 3, 2, True, False, 3],
-        [2, 1, 2, 1, False, False, 3],
-        [3, 2, 1, 0, False, True, 3],
-    ]
-    loop.place = 1
-    assert (attribute(loop, "previtem"), attribute(loop, "nextitem")) == ("a", "c")
-    for place, name, words in ((0, "previtem", "no previous item"), (2, "nextitem", "no next item")):
-        loop.place = place
-        with pytest.raises(UndefinedError, match=words):
-            str(attribute(loop, name))
+    rows = []
+    for item, loop in LoopContext("abc", StrictUndefined):
+        rows.append([attribute(loop, name) for name in names])
+        if item == "b":
+            assert (attribute(loop, "previtem"), attribute(loop, "nextitem")) == ("a", "c")
+        for name, end, words in (("previtem", "a", "no previous item"), ("nextitem", "c", "no next item")):
+            if item == end:
+                with pytest.raises(UndefinedError, match=words):
+                    str(attribute(loop, name))
+        for name in ("cycle", "changed", "depth"):
+            with pytest.raises(SecurityError):
+                attribute(loop, name)
+    assert rows == [[1, 0, 3, 2, True, False, 3], [2, 1, 2, 1, False, False, 3], [3, 2, 1, 0, False, True, 3]]
 
 
 def test_parts_that_are_not_there_are_undefined_and_others_cannot_be_read() -> None:
-    assert attribute({"a": 1}, "a") == 1 and attribute(Module({"a": 2}), "a") == 2
-    for holder in ({"a": 1}, Module({}), Loop(""), 7):
+    assert attribute({"a": 1}, "a") == 1 and attribute(module(a=2), "a") == 2
+    for holder in ({"a": 1}, module(), 7):
         assert isinstance(attribute(holder, "nothing"), StrictUndefined)
-    for value, name in (("x", "upper"), ([1], "append"), ({}, "_a"), (Loop(""), "_a")):
+    for value, name in (("x", "upper"), ([1], "append"), ({}, "_a"), (module(), "_body_stream")):
         with pytest.raises(SecurityError):
             attribute(value, name)
     assert entry([5, 6], 1) == 6 and entry({"a": 1}, "a") == 1 and entry(np.array([[1, 2]]), (0, 1)) == 2
@@ -88,9 +104,8 @@ def test_parts_that_are_not_there_are_undefined_and_others_cannot_be_read() -> N
         entry(np.zeros(3), slice(None))
 
 
-def test_what_can_be_written_and_looped_over() -> None:
-    work = RenderWork()
-    assert [text_of(value, work) for value in ("a", 1, 0.5, None, True, [1])] == [
+def test_what_can_be_written_and_looped_over(work: RenderWork) -> None:
+    assert [text_of(value) for value in ("a", 1, 0.5, None, True, [1])] == [
         "a",
         "1",
         "0.5",
@@ -98,17 +113,20 @@ def test_what_can_be_written_and_looped_over() -> None:
         "True",
         "[1]",
     ]
-    with pytest.raises(SecurityError, match="a Module cannot be written into a prompt"):
-        text_of(Module({}), work)
-    assert items_of({"a": 1}, work) == ["a"] and items_of((1, 2), work) == (1, 2)
-    assert work.left == MOST_STEPS - 2
-    assert join_parts(["x" * 50] * 2, work, "-" * 50) == "x" * 50 + "-" * 50 + "x" * 50
-    assert work.left == MOST_STEPS - 4
-    assert list(method({"a": 1}, "values")()) == [1]
+    with pytest.raises(SecurityError, match="a TemplateModule cannot be written into a prompt"):
+        text_of(module())
+    steps, characters = work.steps, work.characters
+    assert items_of({"a": 1}) == ["a"] and items_of((1, 2)) == (1, 2)
+    assert steps - work.steps == 1
+    assert join_texts(["x" * 50] * 2, "-" * 50) == "x" * 50 + "-" * 50 + "x" * 50
+    assert (steps - work.steps, characters - work.characters) == (3, 200)
+    assert part("abcd", 1, 3) == "bc" and part([1, 2, 3], None, 2) == [1, 2]
+    assert (steps - work.steps, characters - work.characters) == (6, 204)
+    assert list(call_method({"a": 1}, "values")) == [1]
     with pytest.raises(SecurityError, match="'index' of a dict cannot be called"):
-        method({"a": 1}, "index")
+        call_method({"a": 1}, "index")
     with pytest.raises(TypeError, match="a list is needed, not a str"):
-        items_of("abc", work)
+        items_of("abc")
 
 
 ROWS = [{"a": 1, "n": "x"}, {"a": 0, "n": "y"}, {"a": 2, "n": "z"}]
@@ -145,7 +163,7 @@ ROWS = [{"a": 1, "n": "x"}, {"a": 0, "n": "y"}, {"a": 2, "n": "z"}]
     ],
 )
 def test_filters_by_hand(name: str, value: Any, arguments: tuple[Any, ...], result: Any) -> None:
-    assert FILTERS[name](RenderWork(), value, *arguments) == result
+    assert FILTERS[name](value, *arguments) == result
 
 
 @pytest.mark.parametrize(
@@ -166,8 +184,8 @@ def test_wrong_use_of_a_filter_is_refused(
     name: str, value: Any, arguments: tuple[Any, ...], error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        FILTERS[name](RenderWork(), value, *arguments)
-    assert FILTERS["replace"](RenderWork(), "a", "x" * 1000, "b") == "a"
+        FILTERS[name](value, *arguments)
+    assert FILTERS["replace"]("a", "x" * 1000, "b") == "a"
 
 
 def test_tests_and_quotes_by_hand() -> None:

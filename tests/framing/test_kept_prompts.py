@@ -88,23 +88,6 @@ def test_a_prompt_is_the_same_whatever_was_asked_before() -> None:
         assert prompt == alone[nth]
 
 
-def test_facts_that_differ_in_kind_alone_are_told_apart(tmp_path: Path) -> None:
-    both = library(tmp_path, turns__act="{{ facts.place }}")
-    places: list[Any] = [1, True, 1.0, "1", [1, 2], (1, 2), {"a": 1}, {1: 1}, None, np.float64(2.5)]
-    for place in (*places, *places):
-        decision = asked({"repeated": True, "place": place}, 2)
-        assert f"\n{place}\n" in text(both, decision)[0]
-
-
-def test_what_a_study_adds_and_the_kind_of_a_question_are_told_apart(tmp_path: Path) -> None:
-    own = library(tmp_path, setup="About {{ mood }}, to {{ kind }}.", turns__pledge="What do you pledge?")
-    facts = {"repeated": True}
-    for mood in ("rain", "sun", "rain"):
-        for kind in ("act", "pledge"):
-            first, later = text(own, asked(facts, 2, kind=kind), {"mood": mood})
-            assert first == later and first.startswith(f"About {mood}, to {kind}.")
-
-
 def test_labels_that_were_drawn_for_a_match_stay_in_it() -> None:
     shared, framing = Library(), Framing(counterbalance=True)
     said = set()
@@ -168,11 +151,6 @@ def test_a_name_that_a_file_sets_hides_a_value_of_the_study(tmp_path: Path) -> N
 def test_what_does_more_with_a_value_than_write_it_down(source: str, plain: bool) -> None:
     tree = Template(source, Library().template).tree
     assert only_writes_down(tree, frozenset({"a"})) is plain
-
-
-def test_rounds_without_a_word_are_no_rounds(tmp_path: Path) -> None:
-    own = library(tmp_path, history__compact="")
-    assert "No earlier round is on record." in text(own, asked({"repeated": True}, 1))[1]
 
 
 @pytest.mark.parametrize("sign", ["\ue000rounds\ue001", "\ue000past\ue001", "\ue000nobody\ue001"])

@@ -110,11 +110,6 @@ def test_the_same_reply_to_another_order_is_recorded_with_that_order(tmp_path: P
     assert {row["options"] for row in rows} == {'["J","F"]', '["F","J"]'}
 
 
-def test_a_reversed_order_is_recorded_as_shown(tmp_path: Path) -> None:
-    rows = decisions(study({"labels": "JF", "order": "reversed"}), tmp_path)
-    assert {row["options"] for row in rows} == {'["F","J"]'} and {row["label"] for row in rows} == {"F"}
-
-
 @pytest.mark.parametrize(
     ("framing", "mechanism", "words"),
     [
@@ -137,31 +132,12 @@ def test_every_level_changes_the_words(
     assert all(words in text for text in PROMPTS if "You are Player 1" in text)
 
 
-def test_no_goal_is_stated_unless_asked_for(tmp_path: Path) -> None:
-    decisions(study({"goal": None}), tmp_path)
-    assert not any("goal" in text for text in PROMPTS)
-
-
-def test_a_cover_story_is_one_file(tmp_path: Path) -> None:
-    mine = tmp_path / "prompts" / "stories"
-    mine.mkdir(parents=True)
-    header = "---\noption: route\noptions: routes\n---\n"
-    (mine / "ferries.txt").write_text(f"{header}Two ferries share one harbour.\n")
-    play(load_study(study({"story": "ferries"})), runs=tmp_path, prompts=tmp_path / "prompts")
-    assert all("Two ferries" in p and "Your routes: A0, A1" in p and "choose A0" in p for p in PROMPTS)
-
-
 def test_a_story_with_a_misspelt_word_is_refused(tmp_path: Path) -> None:
     mine = tmp_path / "stories"
     mine.mkdir()
     (mine / "typo.txt").write_text("---\noptoin: route\n---\nText.\n")
     with pytest.raises(StudyError, match="optoin: unknown word"):
         Library(tmp_path).story("stories/typo.txt")
-
-
-def test_all_framing_factors_can_be_combined() -> None:
-    plan = StudyPlan(load_study("framing-robustness", preset="wide", models=["scripted/first"]))
-    assert plan.cells == 2 * 6 * 3 * 3 * 4 * 2 * 2 * 2
 
 
 def test_a_hint_about_defection_is_refused_where_nothing_is_a_defection() -> None:

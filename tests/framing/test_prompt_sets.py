@@ -57,19 +57,6 @@ Meeting {{ round }}.
     "answers/choice_logprob.txt": "",
     "answers/stub.txt": "! I take",
 }
-ROUND_2 = """\
-10 meetings, J or F:
-
-J/J: 10 points against 7.
-J/F: 0 points against 0.
-F/J: 0 points against 0.
-F/F: 7 points against 10.
-
-1: J/F, 0 points against 0.
-
-Meeting 2.
-? J or F?
-! I take"""
 # A system prompt that holds the rules, the past and the instruction; the question stands alone.
 AS_SYSTEM = {
     "system.txt": """\
@@ -153,25 +140,6 @@ def played(file: Path, tmp_path: Path) -> None:
     play_plan(resolve(file).plan, name="run", runs=tmp_path / "runs")
 
 
-def test_a_prompt_in_words_of_ones_own_is_sent_to_the_character(tmp_path: Path, asked: list[Request]) -> None:
-    write(tmp_path / "printed", OWN_WORDS)
-    played(study(tmp_path), tmp_path)
-    assert [[(m.role, m.content) for m in r.messages] for r in asked][1] == [("user", ROUND_2)]
-    first = asked[0].messages[0].content
-    assert first.endswith("against 10.\n\nMeeting 1.\n? J or F?\n! I take")
-
-
-def test_both_calls_of_the_social_prompt_and_the_stub_of_one_token(
-    tmp_path: Path, asked: list[Request]
-) -> None:
-    write(tmp_path / "printed", OWN_WORDS)
-    played(study(tmp_path, agent={"style": "social", "prompts": "printed", "constrain": "never",
-                                  "framing": {"labels": "JF", "history": "sentences"}}), tmp_path)  # fmt: skip
-    predicted, chosen = (request.messages[-1].content.splitlines()[-2:] for request in asked[2:4])
-    assert predicted == ["? the neighbour takes J or F?", "! I take"]
-    assert chosen == ["? J is expected in meeting 2: J or F?", "! I take"]
-
-
 def test_the_beginning_of_the_reply_comes_from_a_file_or_is_not_given(
     tmp_path: Path, asked: list[Request]
 ) -> None:
@@ -194,14 +162,6 @@ def test_payoffs_that_are_a_players_own_are_not_told_to_an_observer(tmp_path: Pa
         StudyError, match="payoffs: rows tells a player its own payoffs; an observer has none"
     ):
         resolve(study(tmp_path, types=types, mechanism=rules, agent=agent, observers=["model"]))
-
-
-def test_an_observer_is_asked_in_the_same_words(tmp_path: Path, asked: list[Request]) -> None:
-    write(tmp_path / "printed", OWN_WORDS)
-    types = {"one": "constant:0", "two": "alternator", "model": "scripted/first"}
-    rules = {"name": "repetition", "rounds": 2, "told_rounds": True, "predict": "observer", "watched": 2}
-    played(study(tmp_path, types=types, mechanism=rules, seating="seats", observers=["model"]), tmp_path)
-    assert asked[0].messages[-1].content == "Two others meet.\n? Player 2 takes J or F?\n! I take"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,37 +98,6 @@ def played(tmp_path: Path) -> Played:
     return run_of
 
 
-@pytest.mark.parametrize(
-    ("game", "story", "says", "never"),
-    [
-        ("dictator", "bonus", ["a bonus of 100 coins", "pass on to Player 2", "other colleague"], "receives"),
-        ("ultimatum", "bonus", ["the firm keeps the bonus", "You make the proposal"], "receives"),
-        (
-            {"name": "common_pool", "n": 2},
-            "lake",
-            ["a ton of fish is worth 1 coin", "How many tons do you"],
-            "stock",
-        ),
-    ],
-)
-def test_a_story_tells_rules_question_and_past_in_its_words(
-    game: Any, story: str, says: list[str], never: str, played: Played
-) -> None:
-    seen: list[str] = []
-
-    def answer(request: Request) -> str:
-        seen.append(request.messages[-1].content)
-        return "[accept]" if "[accept]" in seen[-1] else "[10]"
-
-    with _model(answer):
-        rows = played({"game": game, "mechanism": REPETITION,
-                      "agent": {"framing": {"story": story, "units": "coins"}, "constrain": "never"}})  # fmt: skip
-    assert all(say in seen[0] for say in says) and never not in "".join(seen)
-    past = next(text for text in seen if "Round 1:" in text)
-    assert {"bonus": "took home", "lake": "the lake held 100 tons"}[story] in past
-    assert len(rows) == len(seen)
-
-
 def test_a_story_is_a_factor_and_its_files_are_those_of_the_run(played: Played, tmp_path: Path) -> None:
     with _model(lambda _: "[10]"):
         rows = played({"game": "dictator", "vary": {"agent.framing.story": ["neutral", "bonus"]}})
@@ -195,22 +163,6 @@ def test_what_has_no_meaning_is_refused_before_anything_is_asked(game: Any, agen
 )
 def test_names_that_a_game_has_no_words_for(names: str, game: Any, lacks: str | None) -> None:
     assert lacks_names(Framing(names=names), build_game(game)) == lacks
-
-
-def test_a_wording_and_a_hint_are_told_without_claiming_that_all_decide_at_once(played: Played) -> None:
-    seen: list[str] = []
-
-    def answer(request: Request) -> str:
-        seen.append(request.messages[-1].content)
-        return "[accept]" if "[accept]" in seen[-1] else "[10]"
-
-    for wording in ("brief", "example", "formal", "plain"):
-        framing = {"wording": wording, "hint": "may_err"}
-        with _model(answer):
-            played({"name": wording, "game": "ultimatum", "mechanism": REPETITION,
-                    "agent": {"framing": framing, "constrain": "never"}})  # fmt: skip
-    assert all("may slip now and then" in text for text in seen)
-    assert not any(re.search("at once|same time|simultaneous", text) for text in seen)
 
 
 def test_logprob_compares_named_options_and_asks_amounts_directly(played: Played) -> None:

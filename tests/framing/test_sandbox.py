@@ -6,7 +6,6 @@ import os
 import tracemalloc
 from contextlib import suppress
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import pytest
@@ -38,6 +37,8 @@ REFUSED = {
     "{% macro _m() %}{% endmacro %}": "underscore",
     "{% set _a = 1 %}": "underscore",
     "{{ missing.__class__ }}": "underscore",
+    "{{ self.x }}": "the name self",
+    "{% macro m() %}{{ varargs }}{% endmacro %}": "the name varargs",
     # methods other than the listed ones
     "{{ 'x'.upper() }}": "the method upper",
     "{{ units.endswith('s') }}": "the method endswith",
@@ -95,11 +96,11 @@ REFUSED = {
     "{{ " + "9" * 6000 + " }}": "a number of more than 40 digits",
     "{{ 0x" + "f" * 900_000 + " }}": "a number of more than 40 digits",
     "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}": "nested too deeply",
-    "{{ " + "not " * 5000 + "1 }}": "nested too deeply",
-    "{% if 1 %}" * 60_000: "more than 20,000 words and signs",
-    "{{ a }}" * 140_000: "more than 20,000 words and signs",
-    "{{ 1" + "~1" * 400_000 + " }}": "more than 20,000 words and signs",
-    "{{ a" + ".a" * 400_000 + " }}": "more than 20,000 words and signs",
+    "{{ " + "not " * 3000 + "1 }}": "nested too deeply",
+    "{% if 1 %}" * 60_000: "more than 10,000 words and signs",
+    "{{ a }}" * 140_000: "more than 10,000 words and signs",
+    "{{ 1" + "~1" * 400_000 + " }}": "more than 10,000 words and signs",
+    "{{ a" + ".a" * 400_000 + " }}": "more than 10,000 words and signs",
 }
 """What is refused when the file is read, by a part of the complaint."""
 
@@ -116,11 +117,10 @@ STOPPED = {
     "{{ options.index('a') }}": "cannot be called",
     "{{ lipsum() }}": "undefined",
     "{{ namespace() }}": "undefined",
-    "{{ self.x }}": "undefined",
     "{{ [game] | map(attribute='__class__') }}": "underscore",
     "{{ [game] | selectattr('_table') }}": "underscore",
     "{{ ['a', 'b'] | selectattr('x', 'in', 'a') }}": "equalto alone",
-    "{% macro m() %}{{ varargs }}{% endmacro %}{{ m(1) }}": "takes no arguments",
+    "{% macro m() %}{% endmacro %}{{ m(1) }}": "takes not more than 0 argument",
     "{% macro m() %}{% endmacro %}{{ m.name }}": "cannot be used",
     "{% include '../../../../etc/passwd' %}": "no such prompt file",
     "{% import '/etc/passwd' as p %}": "no such prompt file",
@@ -139,41 +139,243 @@ STOPPED = {
     "{{ 5 | remainder(0) }}": "modulo",
     "{{ words.a | replace('', 'xxxxxxxx') }}": "a text to look for",
     "{% for a in words.a %}{% endfor %}": "a list is needed, not a str",
-    "{% for a, b in [1] %}{% endfor %}": "a list is needed",
+    "{% for a, b in [1] %}{% endfor %}": "cannot unpack",
     "{% for a in range(1000000000) %}{% endfor %}": "at most 10,000 numbers",
-    "{% for a in range(9999) %}{% for b in range(9999) %}{{ b }}{% endfor %}{% endfor %}": "steps",
-    "{% for a in [1, 2] %}" * 40 + "x" + "{% endfor %}" * 40: "steps",
-    "{% for a in range(9000) %}" + "{{ a }}" * 2000 + "{% endfor %}": "steps",
-    "{% for a in range(9000) if range(9000) | sort %}{% endfor %}": "steps",
-    "{% for a in range(9000) %}{% set b = range(9000) | join('xxxxxxxxxxx') %}{% endfor %}": "steps",
-    "{% for a in range(9000) %}{% set b = range(9000) | list | unique %}{% endfor %}": "steps",
-    "{% set l = range(9000) | list %}{% for a in range(9000) %}{% set b = l[1:] %}{% endfor %}": "steps",
+    "{% for a in range(9999) %}{% for b in range(9999) %}{{ b }}{% endfor %}{% endfor %}": "steps|characters",
+    "{% for a in [1, 2] %}" * 40 + "x" + "{% endfor %}" * 40: "too many statically nested blocks",
+    "{% for a in [1, 2] %}" * 19 + "x" + "{% endfor %}" * 19: "steps",
+    "{% for a in range(9000) %}" + "{{ a }}" * 1000 + "{% endfor %}": "steps|characters",
+    "{% for a in range(9000) if range(9000) | sort %}{% endfor %}": "steps|characters",
+    "{% for a in range(9000) %}{% set b = range(9000) | join('xxxxxxxxxxx') %}{% endfor %}": "steps|characters",
+    "{% for a in range(9000) %}{% set b = range(9000) | list | unique %}{% endfor %}": "steps|characters",
+    "{% set l = range(9000) | list %}{% for a in range(9000) %}{% set b = l[1:] %}{% endfor %}": "steps|characters",
     "{% set l = range(9000) | list %}{% for a in range(9000) %}{% if a in l %}{% endif %}{% endfor %}": "steps",
-    _PAIRS + "{% for x in range(9000) %}{% if words[a] is defined %}{% endif %}{% endfor %}": "steps",
-    _LONG + "{% set b = a ~ '' %}{% for x in range(9000) %}{% if a == b %}{% endif %}{% endfor %}": "steps",
-    _LONG + "{% for x in range(9000) %}{% if 'aaaaaaaaaaaaab' in a %}{% endif %}{% endfor %}": "steps",
-    _LONG + "{% for x in range(9000) %}{% set b = a | upper %}{% endfor %}": "steps",
-    _LONG + "{% for x in range(9000) %}{% set b = a | quoted %}{% endfor %}": "steps",
-    _LONG + "{% for x in range(9000) %}{% set b = a | replace('b', 'c') %}{% endfor %}": "steps",
-    _LONG + "{% for x in range(9000) %}{% set b = a[1:] %}{% endfor %}": "steps",
-    _LONG + "{% for x in range(9000) %}{{ a }}{% endfor %}": "a text of more than 4,000,000 characters",
-    _LONG + "{% macro m() %}{{ a }}{% endmacro %}{% for x in range(900) %}{{ m() }}{% endfor %}": "steps",
-    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a ~ a %}" * 40: "a text of more than",
-    "{% set a = 'aaaaaaaaaa' %}"
-    + "{% set a = a | replace('a', 'aaaaaaaaaa') %}" * 40: "a text of more|steps",
-    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = [a, a] | join %}" * 40: "a text of more than|steps",
-    "{% set a = ['a'] %}" + "{% set a = [a, a] %}" * 40 + "{{ a }}": "steps",
-    "{% set a = ['a'] %}" + "{% set a = {'x': a, 'y': a} %}" * 40 + "{{ a }}": "steps",
-    "{% set a = ('a',) %}" + "{% set a = (a, a) %}" * 40 + "{{ {a: 1} }}": "steps",
+    _PAIRS
+    + "{% for x in range(9000) %}{% if words[a] is defined %}{% endif %}{% endfor %}": "steps|characters",
+    _LONG
+    + "{% set b = a ~ '' %}{% for x in range(9000) %}{% if a == b %}{% endif %}{% endfor %}": "steps|characters",
+    _LONG
+    + "{% for x in range(9000) %}{% if 'aaaaaaaaaaaaab' in a %}{% endif %}{% endfor %}": "steps|characters",
+    _LONG + "{% for x in range(9000) %}{% set b = a | upper %}{% endfor %}": "steps|characters",
+    _LONG + "{% for x in range(9000) %}{% set b = a | quoted %}{% endfor %}": "steps|characters",
+    _LONG + "{% for x in range(9000) %}{% set b = a | replace('b', 'c') %}{% endfor %}": "steps|characters",
+    _LONG + "{% for x in range(9000) %}{% set b = a[1:] %}{% endfor %}": "steps|characters",
+    _LONG + "{% for x in range(9000) %}{{ a }}{% endfor %}": "more than 4,000,000 characters",
+    _LONG
+    + "{% macro m() %}{{ a }}{% endmacro %}{% for x in range(900) %}{{ m() }}{% endfor %}": "steps|characters",
+    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a ~ a %}" * 40: "characters",
+    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a | replace('a', 'aaaaaaaaaa') %}" * 40: "characters|steps",
+    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = [a, a] | join %}" * 40: "characters|steps",
+    "{% set a = ['a'] %}" + "{% set a = [a, a] %}" * 40 + "{{ a }}": "steps|characters",
+    "{% set a = ['a'] %}" + "{% set a = {'x': a, 'y': a} %}" * 40 + "{{ a }}": "steps|characters",
+    "{% set a = ('a',) %}" + "{% set a = (a, a) %}" * 40 + "{{ {a: 1} }}": "steps|characters",
     "{% set a = 1 %}" + "{% set a = a + a %}" * 70: "a number above",
     "{% macro m(n) %}{{ m(n - 1) }}{{ m(n - 1) }}{% endmacro %}{{ m(200) }}": "nested more than 40 deep",
-    "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(30) }}": "steps",
+    "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(30) }}": "steps|characters",
     "{% for a in range(9000) %}{{ amount(a) }}{% for b in options %}{{ amount(b) }}{% endfor %}{% endfor %}"
     * 9: "steps|number",
     "{% include 'goals/x.txt' %}": "nested more than 40 deep",
     "{% import 'goals/x.txt' as x %}": "nested more than 40 deep",
 }
 """What is stopped while the file is filled in, by a part of the complaint."""
+
+ESCAPES = """
+{{ cycler.__init__.__globals__.os.popen('id').read() }}
+{{ joiner.__init__.__globals__ }}
+{{ namespace.__init__.__globals__ }}
+{{ lipsum.__globals__['os'] }}
+{{ cycler('a', 'b').next() }}
+{{ joiner(', ')() }}
+{{ dict(a=1) }}
+{{ lipsum(n=100000) }}
+{{ namespace(a=1).a }}
+{{ config.items() }}
+{{ request['application']['__globals__'] }}
+{{ context.environment }}
+{{ environment.globals }}
+{{ self._TemplateReference__context }}
+{{ self['__init__'] }}
+{{ self.__init__.__globals__ }}
+{{ ''['\x5f\x5fclass\x5f\x5f'] }}
+{% set x = '__cl' ~ 'ass__' %}{{ ''[x] }}
+{% set x = '_' ~ '_class__' %}{{ words[x] }}
+{% set x = ['__', 'class', '__'] | join %}{{ game[x] }}
+{{ ''.__class__.__mro__[1].__subclasses__() }}
+{{ [].__class__.__base__ }}
+{{ (1).__class__ }}
+{{ game.__class__ }}
+{{ game.__init__.__globals__ }}
+{{ game['__class__'] }}
+{{ amount.__self__ }}
+{{ amount.__func__ }}
+{{ amount['__self__'] }}
+{{ amount.im_func }}
+{{ words.__getitem__('a') }}
+{{ words.pop('a') }}
+{{ words.setdefault('b', 1) }}
+{{ words.clear() }}
+{{ options.append(1) }}
+{{ options.extend(options) }}
+{{ units.format() }}
+{{ units.join(options) }}
+{{ units.encode() }}
+{{ units.translate(words) }}
+{{ '{0.__class__}' | format(game) }}
+{{ '%(a)s' % words }}
+{{ '' | attr('\x5f\x5fclass\x5f\x5f') }}
+{{ [game] | map(attribute='payoffs.__class__') | list }}
+{{ [game] | map(attribute='__class__') | list }}
+{{ [game] | map('attr', '__class__') | list }}
+{{ [''] | map('upper') | list }}
+{{ [game] | sort(attribute='__class__') }}
+{{ [game] | groupby('__class__') }}
+{{ [game] | groupby(attribute='__class__') }}
+{{ [game] | min(attribute='__class__') }}
+{{ [game] | sum(attribute='__class__') }}
+{{ [game] | unique(attribute='__class__') }}
+{{ [game] | join(attribute='__class__') }}
+{{ [game] | selectattr('__class__') | list }}
+{{ [game] | selectattr('__class__', 'equalto', 1) | list }}
+{{ [game] | rejectattr('__class__') | list }}
+{{ [game] | select('callable') | list }}
+{{ words | xmlattr }}
+{{ words | tojson }}
+{{ words | pprint }}
+{{ units | urlize }}
+{{ units | wordwrap(1) }}
+{{ units | indent(9) }}
+{{ units | center(9) }}
+{{ options | batch(3, 'x') | list }}
+{{ options | slice(3) | list }}
+{{ units | safe }}
+{{ units | e }}
+{{ units | filesizeformat }}
+{{ units | string }}
+{{ game.payoffs.tofile('stolen') }}
+{{ game.payoffs.dump('stolen') }}
+{{ game.payoffs.base }}
+{{ game.payoffs.dtype }}
+{{ game.payoffs.__array_interface__ }}
+{{ game.payoffs }}
+{{ game }}
+{{ amount }}
+{{ own }}
+{{ range }}
+{{ range.__class__ }}
+{{ range(3).count(1) }}
+{{ range(1, 2, 3, 4) }}
+{{ range(99999) }}
+{% for a in options %}{{ loop }}{% endfor %}
+{% for a in options %}{{ loop._iterator }}{% endfor %}
+{% for a in options %}{{ loop.cycle('a', 'b') }}{% endfor %}
+{% for a in options %}{{ loop.changed(a) }}{% endfor %}
+{% for a in options %}{{ loop.depth }}{% endfor %}
+{% for a in options %}{{ loop(options) }}{% endfor %}
+{% for a in options recursive %}{{ loop(options) }}{% endfor %}
+{% for a.b in options %}{% endfor %}
+{% for words.a in options %}{{ words.a.b }}{% endfor %}
+{% macro m() %}{{ m._func }}{% endmacro %}{{ m() }}
+{% macro m() %}{% endmacro %}{{ m['_environment'] }}
+{% macro m() %}{% endmacro %}{{ m }}
+{% macro m() %}{{ caller() }}{% endmacro %}{{ m(caller=amount) }}
+{% macro m() %}{{ caller() }}{% endmacro %}{% call m() %}x{% endcall %}
+{% macro m() %}{{ kwargs.__class__ }}{% endmacro %}{{ m(a=1) }}
+{% macro m(a) %}{% endmacro %}{{ m(*options) }}
+{% macro m(a) %}{% endmacro %}{{ m(**words) }}
+{% macro __m(a) %}{% endmacro %}
+{% macro m(_a) %}{% endmacro %}
+{% import 'goals/y.txt' as y %}{{ y }}
+{% import 'goals/y.txt' as y %}{{ y._body_stream }}
+{% import 'goals/y.txt' as y %}{{ y['__dict__'] }}
+{% import 'goals/y.txt' as y %}{{ y.__name__ }}
+{% import 'goals/y.txt' as y %}{{ y.none() }}
+{% import 'goals/y.txt' as _y %}
+{% from 'goals/y.txt' import __name__ %}
+{% from 'goals/y.txt' import m as _m %}
+{% import units as y %}
+{% from units import m %}
+{% include units %}
+{% include 'goals/' ~ units %}
+{% include ['a', 'b'] %}
+{% extends 'goals/y.txt' %}
+{% extends units %}
+{% block a %}{% endblock %}
+{{ super() }}
+{% set ns = namespace() %}{% set ns.__class__ = 1 %}
+{% set words.a = 1 %}
+{% set a, b = 1, 2 %}
+{% set a %}{{ 1 }}{% endset %}
+{% set a | upper %}x{% endset %}
+{% filter upper %}x{% endfilter %}
+{% with a = 1 %}{{ a }}{% endwith %}
+{% do words.clear() %}
+{% debug %}
+{% trans %}x{% endtrans %}
+{% autoescape true %}x{% endautoescape %}
+{{ 1 is callable }}
+{{ 1 is sameas(1) }}
+{{ 1 is divisibleby(1) }}
+{{ options[0:1:1] }}
+{{ options[0:1, 2] }}
+{{ 2 ** 9 }}
+{{ -9999 | spend(-9999) }}
+{{ -9999 | passes(-9999, 1) }}
+{{ words | weigh }}
+""".strip().splitlines()
+"""Ways out of a sandbox of Jinja, and syntax that is not listed."""
+
+
+@pytest.mark.sample(60)
+@pytest.mark.parametrize("text", ESCAPES)
+def test_no_way_out_is_open(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "goals").mkdir()
+    (tmp_path / "goals" / "y.txt").write_text("{% macro m() %}x{% endmacro %}", encoding="utf-8")
+    values = _values()
+    with pytest.raises(StudyError) as caught:
+        _filled(tmp_path, text, **values)
+    assert "\n" not in str(caught.value) and "0x" not in str(caught.value)
+    assert not (tmp_path / "stolen").exists() and values["words"] == {"a": "b"} and values["options"] == ["a"]
+
+
+PASSES = 90
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("{% for a in range(90) %}{{ a }}{{ a }}{% endfor %}", 3),
+        ("{% for a in range(90) if a < 0 or a < 0 or a < 0 %}{% endfor %}", 10),
+        ("{% macro m(a=1 + 1 + 1 + 1 + 1) %}{% endmacro %}{% for a in range(90) %}{{ m() }}{% endfor %}", 9),
+        ("{% macro m() %}{{ 1 + 1 + 1 }}{% endmacro %}{% for a in range(90) if m() %}{% endfor %}", 7),
+        ("{% for a in range(90) %}{% for b in [] %}{{ a + a + a }}{% endfor %}{% endfor %}", 7),
+    ],
+)
+def test_a_pass_and_a_call_cost_the_syntax_that_they_can_run(text: str, nodes: int) -> None:
+    (_, (once, _)), (_, (often, _)) = (
+        Template(text.replace("90", str(passes)), Library().template).render({}) for passes in (1, 1 + PASSES)
+    )
+    assert often - once >= nodes * PASSES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% set b = a ~ a %}",
+        "{% set b = [a, a] | join %}",
+        "{% set b = a | replace('x', 'yy') %}",
+        "{% macro m() %}{{ a }}{{ a }}{% endmacro %}{% set b = m() %}",
+        "{% macro m() %}" + "x" * 200 + "{% endmacro %}{% set b = m() %}",
+        "{% if a == a ~ 'x' %}{% endif %}",
+        "{% if 'y' in a or 'y' in a %}{% endif %}",
+        "{{ a }}{{ a }}",
+        "{{ a | upper | lower }}",
+        "{% for x in [1, 2] %}" + "x" * 100 + "{% endfor %}",
+    ],
+)
+def test_texts_count_against_one_bound(text: str) -> None:
+    _, (_, characters) = Template(text, Library().template).render({"a": "x" * 100})
+    assert 200 <= characters <= 1000
 
 
 def _values() -> dict[str, Any]:
@@ -193,12 +395,10 @@ def _values() -> dict[str, Any]:
 def test_what_is_not_allowed_is_refused_when_the_file_is_read(tmp_path: Path, text: str) -> None:
     (tmp_path / "goals").mkdir()
     (tmp_path / "goals" / "x.txt").write_text(f"One line.\n{text}", encoding="utf-8")
-    began = process_time()
     with pytest.raises(StudyError, match=REFUSED[text]) as caught:
         Library(tmp_path).template("goals/x.txt")
-    assert process_time() - began < 1
-    deep = "nested too deeply" in str(caught.value)
-    assert str(caught.value).startswith(f"{tmp_path}/goals/x.txt: {'' if deep else 'line 2: '}is not a valid")
+    line = "" if "nested too deeply" in str(caught.value) else "line 2: "
+    assert str(caught.value).startswith(f"{tmp_path}/goals/x.txt: {line}is not a valid")
     assert "\n" not in str(caught.value)
 
 
@@ -209,10 +409,8 @@ def test_what_goes_too_far_is_stopped_soon(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     values = _values()
-    began = process_time()
     with pytest.raises(StudyError, match=STOPPED[text]) as caught:
         _filled(tmp_path, text, **values)
-    assert process_time() - began < 1
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "stolen").exists()
 
@@ -305,7 +503,7 @@ def test_macros_of_other_files_are_called(tmp_path: Path) -> None:
     assert _filled(tmp_path, text, word="Ho") == "Ho A!!Ho B!"
     with pytest.raises(StudyError, match="'word' is undefined"):
         _filled(tmp_path, "{% from 'goals/y.txt' import hail %}{{ hail('B') }}", word="Ho")
-    with pytest.raises(StudyError, match="does not define 'hale'"):
+    with pytest.raises(StudyError, match=r"goals/y\.txt' .* does not export the requested name 'hale'"):
         _filled(tmp_path, "{% from 'goals/y.txt' import hale %}{{ hale('B') }}")
 
 

@@ -154,6 +154,95 @@ ATTACKS = [
     "{% include '" + "a/" * 400_000 + "' %}",
     "{{- -}}" * 5000,
     "{{ \\u0661 }}",
+    # macro defaults: nested, wide, calling
+    "{% macro m("
+    + ",".join(f"a{i}=range(9)|join" for i in range(900))
+    + ") %}{% endmacro %}{% for x in range(9999) %}{{ m() }}{% endfor %}",
+    "{% macro m(a="
+    + "~".join(["'x'"] * 2000)
+    + ") %}{% endmacro %}{% for x in range(9999) %}{{ m() }}{% endfor %}",
+    "{% macro m(a="
+    + "+".join(["1"] * 50)
+    + ") %}{% endmacro %}{% for x in range(9999) %}{{ m() }}{% endfor %}",
+    "{% macro m(a=m()) %}{% endmacro %}{{ m() }}",
+    "{% macro m(a=m() ~ m()) %}{% endmacro %}{{ m() }}",
+    "".join(f"{{% macro m{i}(a=m{i + 1}() ~ m{i + 1}()) %}}{{{{ a }}}}{{% endmacro %}}" for i in range(30))
+    + "{% macro m30() %}x{% endmacro %}{{ m0() }}",
+    "".join(
+        f"{{% macro m{i}() %}}{{{{ m{i + 1}() }}}}{{{{ m{i + 1}() }}}}{{% endmacro %}}" for i in range(30)
+    )
+    + "{% macro m30() %}x{% endmacro %}{{ m0() }}",
+    "{% macro m(n) %}{% macro k(n) %}{{ n }}{% endmacro %}{{ k(n) }}{% endmacro %}"
+    "{% for x in range(9999) %}{{ m(x) }}{% endfor %}" * 5,
+    "{% for a in range(9999) if " + " and ".join(["a >= 0"] * 50) + " %}{% endfor %}" * 20,
+    "{% for a in range(9999) if range(9999) | list %}{% endfor %}",
+    "{% for a in range(9999) if range(9999) | sum %}{% endfor %}",
+    "{% for a in range(9999) if m(a) %}{% endfor %}",
+    "{% macro t(a) %}" + "{{ a }}" * 500 + "{% endmacro %}{% for a in range(9999) if t(a) %}{% endfor %}",
+    "{% for a in range(9999) %}" + "x" * 900_000 + "{% endfor %}",
+    "{% macro m() %}"
+    + "x" * 900_000
+    + "{% endmacro %}{% for a in range(9999) %}{% set b = m() %}{% endfor %}",
+    "{% macro m() %}{% for a in range(99) %}" + "x" * 90_000 + "{% endfor %}{% endmacro %}{% set b = m() %}",
+    "{% for a in range(9999) %}{% include 'goals/y.txt' %}{% endfor %}" * 5,
+    "{% for a in range(9999) %}{% import 'goals/y.txt' as y %}{{ y.m() }}{% endfor %}" * 5,
+    "{% for a in range(9999) %}{% from 'goals/y.txt' import m %}{{ m() }}{% endfor %}" * 5,
+    "{% for a in range(9999) %}{{ game.payoffs[0][0][0] }}{% endfor %}" * 20,
+    "{% for a in range(9999) %}{{ game.payoff((0, 1)) }}{% endfor %}" * 20,
+    "{% for a in range(9999) %}{{ own.rows() | length }}{% endfor %}" * 20,
+    "{% for a in range(9999) %}{{ own.responses() | length }}{{ own.formula() }}{% endfor %}" * 20,
+    "{% for a in range(9999) %}{{ amount(a) }}{% endfor %}" * 20,
+    "{% for a in range(9999) %}{{ words.items() | list }}{{ words.get('a') }}{% endfor %}" * 20,
+    "{% for a in range(9999) %}{{ a | number }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ a | percent }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ 'abcdefghij' | quoted }}{{ a | quoted }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ a ~ 'x' }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{% set b = {a: a, 'x': [a]} %}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ [a, a] | sort | join(',') | upper }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ a == a }}{{ a in [a] }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ loop.index }}{{ loop.previtem | default(1) }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ options[0] }}{{ words.a }}{{ words['a'] }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ missing is defined }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ words.missing | default(1) }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ game.missing | default(1) }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ a | round(2) }}{{ -a }}{{ a * 3.5 // 2 }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ [a] | map(attribute='x') | first | default(1) }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ [words] | selectattr('a', 'equalto', 'b') | length }}{% endfor %}" * 40,
+    "{% for a in range(9999) %}{{ units | replace('p', 'q') | title | trim | singular | capitalize }}{% endfor %}"
+    * 40,
+    "{% for a in [1, 2] %}" * 20 + "x" + "{% endfor %}" * 20,
+    "{% for a in [1, 2] %}" * 19 + "{{ a }}" + "{% endfor %}" * 19,
+    "{% if 1 %}" * 59 + "x" + "{% endif %}" * 59,
+    "{{ 1 " + "+ 1" * 55 + " }}",
+    "{{ " + "(" * 55 + "1" + ")" * 55 + " }}",
+    "{{ a" + " | default(1)" * 55 + " }}",
+    ("{{ a }}" * 6000),
+    ("{% if a %}{{ b | join }}{% endif %}" * 1600),
+    ("{% set a = 1 %}" * 3300),
+    ("{% macro m(a) %}{{ a }}{% endmacro %}" * 1200),
+    ("{% for a in b %}{{ a }}{% endfor %}" * 1200),
+    ("{{ a.b.c.d | default('') | upper }}" * 1100),
+    ("{{ a if b else c }}" * 2000),
+    "{{ [" + "1," * 9000 + "] }}",
+    "{{ {" + "1:1," * 4500 + "} }}",
+    "{% set c = {" + "a:1," * 4500 + "} %}",
+    "{{ f(" + "1," * 9000 + ") }}",
+    "{{ " + "'a' ~ " * 9000 + "'a' }}",
+    LONG + "{{ a | quoted }}",
+    "{% set a = '\u200e' * 1 %}",
+    "{% set a = '\u200e\u200e\u200e\u200e\u200e\u200e\u200e\u200e' %}"
+    + "{% set a = a ~ a %}" * 15
+    + "{{ a | quoted }}",
+    "{% set a = '😀😀😀😀😀😀😀😀' %}"
+    + "{% set a = a ~ a %}" * 17
+    + "{% set b = a ~ 'x' %}{% set c = a ~ 'y' %}{{ a }}",
+    "{% set a = '😀😀😀😀😀😀😀😀' %}"
+    + "{% set a = a ~ a %}" * 15
+    + "{% for x in range(9999) %}{% set b = a %}{{ b }}{% endfor %}",
+    "{% set a = [1] %}{% for x in range(9999) %}{% set a = [a, a, a] %}{% endfor %}" * 20,
+    "{% set l = range(9999) | list %}" + "".join(f"{{% set l{i} = l[1:] %}}" for i in range(60)),
+    "{% set l = range(9999) | list %}" + "".join(f"{{% set l{i} = l | list %}}" for i in range(60)),
+    "{% set l = range(9999) | list %}" + "".join(f"{{% set l{i} = l ~ '' %}}" for i in range(60)),
 ]
 
 CODE = """

@@ -69,12 +69,6 @@ def test_every_registered_game_conforms(name: str) -> None:
     check_game(games.get(name))
 
 
-@pytest.mark.sample(66)
-@pytest.mark.parametrize("number", range(1, 145))
-def test_every_ordinal_game_conforms(number: int) -> None:
-    check_game(build_game(f"ordinal_2x2:{number}"))
-
-
 @pytest.mark.parametrize(
     ("spec", "paid"),
     [

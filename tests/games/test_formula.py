@@ -113,11 +113,6 @@ def test_games_without_a_formula_say_so_before_a_match() -> None:
         prompt(game)
 
 
-def test_labels_of_ones_own_are_counted_under_their_names() -> None:
-    text = prompt(build_game("public_goods"), labels=["give", "keep"], order="reversed", units="coins")
-    assert "who choose give:" in text and "If you choose keep, you receive 1 + 1.5 x k / 3 coins." in text
-
-
 def test_the_printed_trust_game_pays_as_the_symmetric_one_and_tells_the_printed_payoffs() -> None:
     printed = build_game({"name": "trust_symmetric", "told_victim": 0, "told_betrayer": 6})
     plain = build_game("trust_symmetric")

@@ -97,7 +97,7 @@ def test_signals_stop_a_run_on_every_loop(name: str, tmp_path: Path) -> None:
         while "press Ctrl-C again" not in process.stderr.readline():
             pass
         process.send_signal(signal.SIGINT)
-        _, messages = process.communicate(timeout=60)
+        _, messages = process.communicate(timeout=600)
     assert process.returncode == 130, messages
     assert "the same command goes on" in messages and "Traceback" not in messages
 

@@ -30,12 +30,12 @@ def _dangerous(text: str) -> list[str]:
 def test_nothing_reaches_the_terminal_that_it_would_obey(
     attack: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from ostrom.cli.output import print_record, print_table
+    from ostrom.cli.output import show
+    from ostrom.ground.results import TextTable
 
     terminal.write(f"reply {attack} end")
     terminal.say(f"error {attack} end")
-    print_record({attack: attack})
-    print_table(attack, [attack, "n"], [[attack, 1]])
+    show({attack: attack}, TextTable(attack, [attack, "n"], [[attack, 1]]))
     shown = capsys.readouterr()
     assert _dangerous(shown.out + shown.err) == []
     assert visible(attack) in shown.out and visible(attack) in shown.err
@@ -62,9 +62,10 @@ def test_json_keeps_its_values(capsys: pytest.CaptureFixture[str]) -> None:
 def test_ordinary_text_stays(capsys: pytest.CaptureFixture[str]) -> None:
     text = "Zażółć\tgęślą\njaźń 日本 👩\u200d🔬 نمی\u200cدانم ± “x” [bold]not markup[/bold] :smile:"
     assert visible(text) == text
-    from ostrom.cli.output import print_table
+    from ostrom.cli.output import show
+    from ostrom.ground.results import TextTable
 
-    print_table("", ["[link=http://evil.example]x[/link]"], [["[red]a[/red] :smile:"]])
+    show(TextTable("", ["[link=http://evil.example]x[/link]"], [["[red]a[/red] :smile:"]]))
     shown = capsys.readouterr().out
     assert "[link=http://evil.example]x[/link]" in shown and "[red]a[/red] :smile:" in shown
 

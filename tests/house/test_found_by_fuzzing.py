@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,20 +12,12 @@ from ostrom.features.importing.mapping import load_mapping
 from ostrom.features.importing.table import read_table
 from ostrom.games import build_game
 from ostrom.games.amounts import Amounts
-from ostrom.ground.errors import MalformedReply, ModelError, OstromError, RequestRefused, StudyError
-from ostrom.models import openai_wire
-from ostrom.models.base import Message, Request
-from ostrom.models.batches import BatchStatus, ResultLine
-from ostrom.models.failures import from_status
-from ostrom.models.providers import anthropic
-from ostrom.models.providers.openai import OpenAIBatches
-from ostrom.models.redaction import redactor
+from ostrom.ground.errors import OstromError, StudyError
 from ostrom.studies import checks
 from ostrom.studies.factors import set_path
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 
-ASKED = Request((Message("user", "?"),), top_logprobs=2)
 SMALL = {"name": "x", "game": "chicken", "types": {"a": "random"}}
 
 MAPPING = """game: chicken
@@ -36,107 +26,6 @@ rounds: 3
 players: {player: p, action: a, seat: s}
 actions: {C: 1, D: 2}
 """
-
-
-def nested(levels: int) -> Any:
-    """A list in a list in a list: orjson reads 1,000 levels and writes 250, and Python shows fewer than 1,000."""
-    value: Any = 1
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
-def test_alternatives_of_a_token_that_are_no_mapping_are_no_log_probabilities() -> None:
-    shapes: tuple[Any, ...] = ([5], [None], ["x"], 5, "x", {"a": 1}, [[]])
-    for odd in shapes:
-        body = json.dumps({"choices": [{"text": "J", "logprobs": {"top_logprobs": odd}}]}).encode()
-        with pytest.raises(RequestRefused, match="gives no log-probabilities"):
-            openai_wire.decode(body, ASKED, who="m")
-
-
-@pytest.mark.parametrize("levels", [260, 900])
-def test_what_is_nested_deeply_in_a_reply_is_named_and_not_shown(levels: int) -> None:
-    deep = nested(levels)
-    error = from_status(500, {}, json.dumps({"error": {"message": deep, "code": deep}}).encode(), who="m")
-    assert str(error) == "m failed (500): (nested too deeply to show)"
-    refused = {"choices": [{"message": {"content": "", "refusal": deep}}]}
-    reply = openai_wire.read(refused, Request(ASKED.messages), who="m")
-    assert reply.facts["refusal"] == "(nested too deeply to show)"
-    odd = {"content": [{"type": "text", "text": "x"}], "stop_reason": deep, "model": deep}
-    assert anthropic.read(odd, Request(ASKED.messages), who="m").finish == "other"
-
-
-class OneBody:
-    """A transport that answers everything with one document."""
-
-    who, secrets, redactor = "m", (), redactor(())
-
-    def __init__(self, document: Any) -> None:
-        self.body = json.dumps(document).encode()
-
-    async def exchange(self, *_: object, **__: object) -> SimpleNamespace:
-        return SimpleNamespace(body=self.body)
-
-
-def openai_batches(document: Any) -> OpenAIBatches:
-    transport: Any = OneBody(document)
-    return OpenAIBatches(transport, "/v1", lambda _: b"")
-
-
-def anthropic_batches(document: Any) -> anthropic.AnthropicBatches:
-    transport: Any = OneBody(document)
-    return anthropic.AnthropicBatches(transport, lambda _: b"")
-
-
-def test_batches_whose_documents_are_nested_deeply_are_read() -> None:
-    deep = nested(900)
-    odd = {"id": "b", "status": "failed", "errors": {"data": [{"code": deep, "message": deep}]}}
-    (problem,) = asyncio.run(openai_batches(odd).retrieve("b")).problems
-    assert problem.code == problem.message == "(nested too deeply to show)"
-    listing = {"data": [{"id": "b", "status": "failed"}], "has_more": True, "last_id": deep}
-    assert len(asyncio.run(openai_batches(listing).page())[0]) == 1
-    lines = {"custom_id": "r", "response": {"status_code": 500, "body": {"error": deep}}}
-    (line,) = asyncio.run(openai_batches(lines).results(BatchStatus("b", True, "x"), "o"))
-    with pytest.raises(ModelError, match=r"m failed \(500\)"):
-        openai_batches({}).read(line, ASKED)
-    told = {"custom_id": "r", "response": None, "error": {"code": deep}}
-    (line,) = asyncio.run(openai_batches(told).results(BatchStatus("b", True, "x"), "o"))
-    assert line.kind == "error"
-
-
-def test_anthropic_batches_whose_documents_are_odd_are_read() -> None:
-    deep = nested(900)
-    message = {"content": [{"type": "text", "text": "[A]"}], "usage": deep}
-    reply = anthropic_batches({}).read(ResultLine("r", "reply", message), Request(ASKED.messages))
-    assert reply.text == "[A]"
-    errored = {"custom_id": "r", "result": {"type": "errored", "error": {"type": deep, "message": "no"}}}
-    (line,) = asyncio.run(anthropic_batches(errored).results(BatchStatus("b", True, "x"), "o"))
-    with pytest.raises(ModelError, match="no"):
-        anthropic_batches({}).read(line, ASKED)
-    for when, seconds in (
-        (deep, None),
-        ("0001-01-01", -62135596800.0),
-        ("1970-01-01T00:01:00", 60.0),  # without a zone it is read as UTC, wherever this machine stands
-        ("1970-01-01T02:01:00+02:00", 60.0),
-        ("9999-12-31T23:59:59-23:59", 253402387139.0),
-    ):
-        odd = {"id": "b", "processing_status": "ended", "created_at": when}
-        assert asyncio.run(anthropic_batches(odd).retrieve("b")).created == seconds
-
-
-def test_a_count_that_no_batch_can_have_is_none() -> None:
-    for many in (10**9 + 1, 2**63, -1, True, 2.0):
-        odd = {
-            "id": "b",
-            "status": "completed",
-            "request_counts": {"total": many, "completed": 0, "failed": 0},
-        }
-        assert asyncio.run(openai_batches(odd).retrieve("b")).total is None
-
-
-def test_a_batch_that_names_no_identifier_is_malformed() -> None:
-    with pytest.raises(MalformedReply, match="no usable identifier"):
-        asyncio.run(anthropic_batches({"id": nested(900), "processing_status": "ended"}).retrieve("b"))
 
 
 @pytest.mark.parametrize("key", ["ro[unds", "mechanism:], [[2, 0]", "str", "dict", "list[any]"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.replications.fifth_paper import OWN_FOLDERS, install
+from tests.replications.packages import OWN_FOLDERS, install
 
 from ostrom.agents.strategies import strategies
 from ostrom.games import games

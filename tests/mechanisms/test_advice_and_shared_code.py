@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.analysis.estimate import estimate
 from ostrom.answers import Answer
-from ostrom.data.rundata import run_data
 from ostrom.games import build_game
 from ostrom.ground.errors import GameError, UnknownName
 from ostrom.ground.streams import Streams
@@ -21,8 +18,6 @@ from ostrom.mechanisms.catalog.advice import Advised
 from ostrom.mechanisms.catalog.shared_code import SharedCode, shared_game
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.mechanisms.protocol import Decision, Outcome
-from ostrom.studies.load import load_study
-from ostrom.studies.run import open_run, play
 
 PD = build_game("prisoners_dilemma:coopeval")
 FOUR = build_game("public_goods:4")
@@ -108,18 +103,6 @@ class TestAdvice:
         assert strategies.build(half).stochastic and not strategies.build("advised").stochastic
         with pytest.raises(UnknownName, match="unknown strategy 'nobody'"):
             strategies.build({"name": "advised", "otherwise": "nobody"})
-
-    def test_the_study_measures_what_clients_make_of_advice(self, tmp_path: Path) -> None:
-        changes = ["types={follower: advised, stubborn: cooperator, guide: defector}", "observers=[guide]"]
-        study = load_study("advised", preset="smoke", changes=[*changes, "seating=ordered"])
-        assert play(study, runs=tmp_path).complete
-        with open_run("advised", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-            followed = {e.key["agent"]: e.value for e in estimate(data, "advice_followed", ["agent"])}
-            guided = estimate(data, "guided_cooperation", ["adviser", "agent"])
-        assert followed == {"follower": 1, "stubborn": 0, "guide": 1}
-        assert {(e.key["adviser"], e.key["agent"]): e.value for e in guided} == {
-            ("guide", "follower"): 0, ("guide", "stubborn"): 1, ("guide", "guide"): 0,
-        }  # fmt: skip
 
 
 class TestSharedCode:

@@ -80,18 +80,6 @@ def test_what_is_written_on_a_channel_reaches_its_members_alone(
         assert 'on the channel "ring" is read by' in inside and "and by nobody else" in inside
 
 
-def test_a_single_channel_is_not_asked_for_and_outsiders_do_not_know_of_it(tmp_path: Path) -> None:
-    asked = talked(tmp_path, {"ring": [1, 2]})
-    assert not any("talk" in text or "message" in text for text in asked[3])
-    assert any("word of 2" in text for text in asked[1]) and any("word of 1" in text for text in asked[2])
-    assert not any('"to"' in text or '"channel"' in text for text in asked[1])
-    assert [len(asked[player]) for player in (1, 2, 3)] == [6, 6, 3]
-    mechanism = build_mechanism({"name": "repetition", "rounds": 3, "talk": {"channels": {"ring": [1, 2]}}})
-    game = build_game("public_goods")
-    assert mechanism.most_decisions(game) == 15
-    assert [mechanism.decisions_of(game, player, 3) for player in range(3)] == [6, 6, 3]
-
-
 def test_a_missed_message_is_on_no_channel_and_its_sender_alone_knows_of_it() -> None:
     game = build_game("public_goods")
     rules = build_mechanism(
@@ -106,15 +94,6 @@ def test_a_missed_message_is_on_no_channel_and_its_sender_alone_knows_of_it() ->
     acts = drive(rules, game, Streams(0, 0), reply).asked[-1]
     heard = [[m["text"] for m in decision.view.facts["talk"]["messages"]] for decision in acts]
     assert heard == [["", "m1", "m2"], ["m1", "m2"], ["m1", "m2"]]
-
-
-@pytest.mark.parametrize(("overseen", "told"), [("no", False), ("told", True), ("secret", False)])
-def test_members_are_told_of_an_overseer_where_the_study_says_so(
-    overseen: str, told: bool, tmp_path: Path
-) -> None:
-    asked = talked(tmp_path, {"ring": {"members": "everybody", "overseen": overseen}})
-    assert all(("an overseer, who reads all of it" in text) is told for text in asked[1])
-    assert all(("and by nobody else" in text) is not told for text in asked[1])
 
 
 @pytest.mark.parametrize(

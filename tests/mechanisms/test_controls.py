@@ -135,25 +135,6 @@ def test_a_control_keeps_what_stated_chances_are_worth() -> None:
     assert played.expected == pytest.approx(PD.expected([[0.5, 0.5], [0.5, 0.5]]))
 
 
-def test_a_sham_contract_is_signed_and_pays_nothing() -> None:
-    def play(control: str | None) -> tuple[str, tuple[float, ...]]:
-        run = rules("contracting", control).play(PD, Streams(0, 0))
-        votes = next(run)
-        signs = run.send([Answer({"K1": True, "K2": True}, "scripted") for _ in votes])
-        acts = run.send([Answer({"sign": True}, "scripted") for _ in signs])
-        try:
-            run.send([Answer("cooperate", "scripted"), Answer("defect", "scripted")])
-        except StopIteration as end:
-            return told(acts[0]), end.value.scores
-        raise AssertionError("the match goes on")
-
-    real, paid = play(None)
-    sham, unpaid = play("sham")
-    assert paid == (10, -7) and unpaid == (0, 3)
-    assert "so it is in force" in real and "so it is in force" not in sham
-    assert "contracts have no force here" in sham and "have signed contract K1" in sham.replace("K2", "K1")
-
-
 def test_a_sham_mediator_names_an_action_and_binds_nobody() -> None:
     run = rules("mediation", "sham").play(PD, Streams(0, 0))
     votes = next(run)

@@ -13,14 +13,14 @@ import pytest
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer, Text
-from ostrom.features.evolution.process import Moran, log_fixation, pair_payoffs
+from ostrom.features.evolution.process import log_fixation
 from ostrom.games import build_game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.catalog.evolution import Evolution, sentences
 from ostrom.mechanisms.protocol import Decision, Outcome
-from ostrom.mechanisms.selection import draw_index, fermi, next_parents, takeover
+from ostrom.mechanisms.selection import fermi, next_parents, takeover
 
 PD = build_game("prisoners_dilemma:coopeval")
 KIND, BAD = "Be a cooperator. Be fair.", "Be a defector. Trust nobody."
@@ -71,30 +71,6 @@ def test_a_mutant_of_constant_fitness_takes_over_as_moran_says() -> None:
             mutant = [mutant[p] for p in parents]
         fixed += all(mutant)
     assert close(fixed, tries, exp(log_fixation([-gap] * (size - 1))))
-
-
-@pytest.mark.slow
-def test_instructions_take_over_as_the_game_and_moran_say() -> None:
-    """Members meet everybody, so that payoffs are those of the theory: one defector among four cooperators."""
-    tries, size, fixed = 120, 5, 0
-    rules = Evolution(
-        [BAD] + [KIND] * 4, under={"name": "society", "rounds": 1}, population=size, generations=2,
-        selection={"rule": "moran", "strength": 0.6}, mutation={"share": 0},
-    )  # fmt: skip
-    for seed in range(tries):
-        now, number = rules, 0
-        while True:
-            outcome = generation(now, Streams(seed, number))
-            genomes = outcome.facts["next"]["genomes"]
-            if len({g[0] for g in genomes}) == 1:
-                break
-            now, number = rules.given([outcome.facts]), number + 1
-        fixed += genomes[0][0] == "Be a defector."
-    table = [[1.0, 3.0], [0.0, 2.0]]  # defector, cooperator
-    ratios = Moran(0.6, "exponential").log_ratio(*pair_payoffs(np.array(table), 0, 1, size))
-    chance = exp(log_fixation(ratios))
-    assert chance > 0.3
-    assert close(fixed, tries, chance)
 
 
 def test_a_large_population_follows_the_replicator() -> None:
@@ -261,17 +237,6 @@ def test_nobody_designs_anew_where_nothing_mutates(arm: str, changes: dict[str, 
     assert later.most_decisions(PD) == 6 * 3
 
 
-def test_selection_spreads_designs_that_make_cooperation_stable() -> None:
-    rules, shares = Evolution([KIND, BAD], under="mediation", population=10, generations=8, meetings=3), []
-    facts: dict[str, Any] = {}
-    for number in range(8):
-        ready = rules.generation(number) if not number else rules.generation(number).given([facts])
-        _, facts = designs_of(ready, 2)
-        shares.append(facts["designs"].count([1, 0]) / 10)
-    assert shares[0] == 0.5
-    assert shares[-1] > 0.8
-
-
 def test_given_designs_stay_as_they_are() -> None:
     rules = Evolution(
         [KIND], under={"name": "mediation", "designs": [[1, 0], [1, 0]]}, population=4, generations=2
@@ -313,22 +278,6 @@ def test_the_chances_of_a_takeover_by_hand(
     rule: str, strength: float, own: float, others: list[float], chances: list[float]
 ) -> None:
     assert takeover(rule, strength, own, others) == pytest.approx(chances)
-
-
-@pytest.mark.parametrize(
-    ("chances", "u", "place"),
-    [
-        ([0.5, 0.5], 0.0, 0),
-        ([0.5, 0.5], 0.5, 1),
-        ([0.5, 0.25], 0.75, None),
-        ([0.0, 1.0], 0.0, 1),
-        ([], 0.0, None),
-    ],
-)
-def test_a_number_falls_on_the_place_that_ends_above_it(
-    chances: list[float], u: float, place: int | None
-) -> None:
-    assert draw_index(chances, u) == place
 
 
 @pytest.mark.parametrize(

@@ -103,48 +103,11 @@ def test_who_makes_an_offer_about_itself_alone_is_bound_at_once() -> None:
     assert played.outcome.rounds[0].payoffs == (0.0, 5.0)
 
 
-def test_only_those_whom_it_concerns_accept() -> None:
-    goods = build_game("public_goods")
-    asked = negotiated(
-        [offer({3: "contribute"}, [(2, 1, 1, "end")], 3)], [True, True], "free_ride", goods
-    ).asked
-    assert [(d.kind, d.player) for step in asked for d in step][:3] == [
-        ("offer", 0),
-        ("reply", 1),
-        ("reply", 2),
-    ]
-    one = negotiated([offer({3: "contribute"}, [], 3)], [False], "free_ride", goods).asked
-    assert [(d.kind, d.player) for step in one for d in step][:2] == [("offer", 0), ("reply", 2)]
-
-
 def test_an_offer_that_contradicts_an_agreement_is_not_put_forward() -> None:
     played = negotiated([offer({1: "cooperate"}), offer({1: "defect"}), offer({2: "cooperate"})], [True])
     outcomes = [entry["outcome"] for entry in played.outcome.facts["said"]]
     assert outcomes == ["signed", "impossible", "signed"]
     assert played.outcome.rounds[0].payoffs == (3.0, 3.0)
-
-
-def test_talk_ends_once_everybody_has_passed_in_a_row() -> None:
-    played = negotiated([offer(), offer(), BOTH], [True])
-    assert [d.kind for step in played.asked for d in step] == ["offer", "offer", "act", "act"]
-    went_on = negotiated([offer(), BOTH, offer(), offer()], [True])
-    assert [d.kind for step in went_on.asked for d in step] == ["offer", "offer", "reply", "offer", "offer"]
-
-
-@pytest.mark.parametrize(
-    ("when", "rounds", "payoffs"),
-    [
-        ("now", 1, [(1, 5)]),
-        ("end", 1, [(1, 5)]),
-        ("each_round", 2, [(1, 5), (1, 5)]),
-        ("end", 2, [(3, 3), (1, 5)]),
-        ("now", 2, [(1, 5), (3, 3)]),
-    ],
-)
-def test_payments_come_when_they_are_due(when: str, rounds: int, payoffs: list[tuple[int, int]]) -> None:
-    deal = offer({1: "cooperate", 2: "cooperate"}, [(1, 2, 2, when)])
-    played = negotiated([deal], [True], endowment=2, rounds=rounds)
-    assert [r.payoffs for r in played.outcome.rounds] == payoffs
 
 
 def test_nobody_pays_more_than_it_has() -> None:
@@ -178,13 +141,6 @@ def test_who_is_bound_is_asked_where_the_action_is_no_option() -> None:
     played = negotiated([offer({1: "hold"})], [], "stop", game, bound=5)
     assert [(d.kind, d.player) for step in played.asked for d in step][1:] == [("act", 0), ("act", 1)]
     assert played.outcome.rounds[0].payoffs == (1.0, 1.0)
-
-
-def test_negotiations_before_every_round_hold_for_that_round() -> None:
-    played = negotiated([BOTH, BOTH], [True, False], turns=1, when="before", rounds=2)
-    assert [r.payoffs for r in played.outcome.rounds] == [(3.0, 3.0), (1.0, 1.0)]
-    seen = [d.view.facts["agreements"] for step in played.asked for d in step if d.kind in ("offer", "reply")]
-    assert seen == [[], [], [], []], "what was signed for another round is not shown"
 
 
 @pytest.mark.parametrize(("when", "most"), [("start", 4 * 2 + 3 * 2), ("before", 3 * (4 * 2 + 2))])
@@ -374,20 +330,6 @@ def test_nobody_pays_out_of_a_loss() -> None:
     assert played.payoffs == (-3.0, -3.0) and played.facts["payments"][0]["paid"] == 0.0
 
 
-def test_a_refused_offer_is_gone_and_a_reply_is_about_the_offer_at_hand() -> None:
-    """Nothing can be accepted later: an offer is answered before the next one is made."""
-    played = negotiated([BOTH, offer({2: "cooperate"}), offer(payments=[(2, 1, 1, "now")])], [False, True])
-    assert kinds(played)[:5] == [("offer", 0), ("reply", 1), ("offer", 1), ("offer", 0), ("reply", 1)]
-    assert [entry["outcome"] for entry in played.outcome.facts["said"]] == ["refused", "signed", "signed"]
-    assert played.outcome.facts["agreements"][0]["actions"] == [{"seat": 1, "action": 0}]
-
-
-def test_an_action_may_be_agreed_twice_and_each_agreement_pays() -> None:
-    deal = offer({1: "cooperate", 2: "cooperate"}, [(1, 2, 1, "end")])
-    (played,) = negotiated([deal, deal], [True, True]).outcome.rounds
-    assert played.actions == (0, 0) and played.payoffs == (1.0, 5.0)
-
-
 def test_an_agreement_of_an_earlier_round_does_not_contradict_one_of_a_later_round() -> None:
     deals = [offer({1: "cooperate"}), offer({1: "defect"})]
     played = negotiated(deals, [], turns=1, when="before", rounds=2)
@@ -506,22 +448,3 @@ def test_bargaining_points_are_those_of_a_fine_search(name: str) -> None:
 def test_where_nobody_can_gain_there_is_nothing_to_bargain_about() -> None:
     assert bargaining_points(build_game("prisoners_dilemma"), (3.0, 3.0)) is None
     assert bargaining_points(build_game("public_goods")) is None
-
-
-@pytest.mark.parametrize(
-    ("types", "paid"),
-    [
-        ({"one": "tit_for_tat", "two": "cooperator"}, (3.0, 3.0)),
-        ({"one": "tit_for_tat", "two": "defector"}, (0.0, 5.0)),
-    ],
-)
-def test_kind_scripts_agree_to_cooperate(
-    types: dict[str, str], paid: tuple[float, float], tmp_path: Path
-) -> None:
-    study = {
-        "name": "deal", "game": "prisoners_dilemma", "mechanism": "negotiation", "types": types, "seating": "seats",
-        "seeds": 1,
-    }  # fmt: skip
-    assert play(load_study(study), runs=tmp_path).complete
-    with open_run("deal", tmp_path) as run:
-        assert tuple(row["score"] for row in run.rows.matches()) == paid

@@ -10,7 +10,7 @@ import pytest
 
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.answers import Answer, Choice, Number, Text
+from ostrom.answers import Answer, Choice, Number
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game, games
 from ostrom.games.game import Game
@@ -141,19 +141,6 @@ def test_a_seat_that_moves_twice_slips_by_draws_of_its_own() -> None:
 # -- predictions ---------------------------------------------------------------------------------------------
 
 
-def test_those_who_decide_at_the_same_time_predict_each_other() -> None:
-    game = build_game(POOL)
-    rules = mechanisms.build({"name": "repetition", "rounds": 2, "predict": "players"})
-    rules.fit(game)
-    asked, outcome = played(rules, game, first)
-    assert kinds(asked) == ["predict", "predict", "act"] * 2
-    assert [(d.player, d.view.facts["target"]) for d in asked[0]] == [(0, 1), (1, 2), (2, 0)]
-    assert all(isinstance(d.form, Number) and d.view.facts["stage"] == "contribute" for d in asked[0])
-    assert all("predict" not in str(round_.facts) for round_ in outcome.rounds)
-    per_seat = rules.decisions_of(game, 0, 3)
-    assert per_seat == 2 * 3 and rules.most_decisions(game) == sum(map(len, asked))
-
-
 def test_an_observer_predicts_each_move_from_what_its_player_is_told() -> None:
     game = build_game("ultimatum")
     rules = mechanisms.build({"name": "repetition", "rounds": 1, "predict": "observer"})
@@ -193,19 +180,6 @@ def test_scripts_expect_the_last_move_at_the_stage() -> None:
 
 
 # -- statements and shams ------------------------------------------------------------------------------------
-
-
-def test_strategies_are_stated_in_words_in_any_game_and_in_tables_where_there_are_two_actions() -> None:
-    game = build_game(POOL)
-    words = {"name": "repetition", "rounds": 2, "state": ["before", "after"], "state_as": "words"}
-    rules = mechanisms.build(words)
-    rules.fit(game)
-    asked, outcome = played(rules, game, first)
-    assert kinds(asked) == ["state", "act", "act", "state"] and len(outcome.rounds) == 2
-    assert all(isinstance(d.form, Text) and "stage" not in d.view.facts for d in asked[0])
-    assert len(asked[-1][0].view.history) == 2, "the last round is known when it is over"
-    with pytest.raises(GameError, match=r"stated for two seats with two actions.*state_as: words"):
-        mechanisms.build({**words, "state_as": "memory_one"}).fit(game)
 
 
 def test_a_sham_past_is_made_up_where_no_player_knows_better() -> None:

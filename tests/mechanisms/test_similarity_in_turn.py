@@ -11,7 +11,6 @@ from ostrom.answers import Answer
 from ostrom.data.rundata import run_data
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
-from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.tensor import bimatrix
 from ostrom.ground.errors import OstromError
 from ostrom.ground.streams import Streams
@@ -134,24 +133,6 @@ def test_later_players_read_what_the_rules_show(shown: str, says: str, hides: st
     with pytest.raises(StopIteration) as stop:
         match.send([Answer("defect", "exact")])
     assert stop.value.value.rounds[0].actions == (0, 1)
-
-
-def test_the_continuation_that_cooperation_needs() -> None:
-    names = (
-        "prisoners_dilemma:coopeval",
-        "public_goods",
-        "travelers_dilemma",
-        "trust",
-        "stag_hunt",
-        "chicken",
-    )
-    needed = [least_continuation(build_game(name)) for name in names]
-    assert needed[:5] == [0.5, 0.5, 0.25, 0.625, 0.0]
-    assert needed[5] is None  # all defecting is no equilibrium of chicken, so nobody would carry it out
-    # Three rounds of punishment have to bring the gain of 1 back: d + d^2 + d^3 = 1.
-    three = least_continuation(PD, punished=3)
-    assert three is not None and math.isclose(three + three**2 + three**3, 1.0, abs_tol=1e-9)
-    assert least_continuation(build_game("trust"), punished=1) is None
 
 
 def test_players_are_told_of_it_only_if_asked() -> None:

@@ -12,7 +12,7 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Decision, mechanisms
 from ostrom.mechanisms.base import closed_object
-from ostrom.mechanisms.statements import has_tables, statement_form, table_form, times_of
+from ostrom.mechanisms.statements import has_tables, statement_form, table_form
 
 PD, THREE = "prisoners_dilemma", {"name": "public_goods", "n": 3}
 
@@ -89,12 +89,6 @@ def test_forms_of_statements() -> None:
     assert [has_tables(build_game(name)) for name in (PD, THREE, "travelers_dilemma")] == [True, False, False]
 
 
-@pytest.mark.parametrize("when", ["never", ["before", "later"]])
-def test_another_time_to_state_is_refused(when: Any) -> None:
-    with pytest.raises(ValueError, match="state must be one or several of before, during, after, found '"):
-        times_of(when)
-
-
 def test_players_predict_each_of_the_others_once_a_round() -> None:
     asked = _asked(THREE, rounds=2, predict="players")
     assert [due[0].kind for due in asked] == ["predict", "predict", "act"] * 2
@@ -103,18 +97,6 @@ def test_players_predict_each_of_the_others_once_a_round() -> None:
         [(0, 0, 2), (1, 1, 0), (2, 2, 1)],
     ]
     assert "observer" not in asked[0][0].view.facts
-
-
-@pytest.mark.parametrize(("watched", "targets"), [(None, [0, 1, 2]), (1, [0]), (3, [2])])
-def test_an_observer_predicts_all_seats_or_the_one_that_it_watches(
-    watched: int | None, targets: list[int]
-) -> None:
-    asked = _asked(THREE, rounds=1, predict="observer", watched=watched)
-    assert [due[0].kind for due in asked] == ["predict"] * len(targets) + ["act"]
-    for (one,), target in zip(asked[:-1], targets, strict=True):
-        facts = one.view.facts
-        assert (one.player, one.view.seat, facts["target"], facts["observer"]) == (3, target, target, True)
-        assert facts.get("watched") == (None if watched is None else target)
 
 
 @pytest.mark.parametrize(
@@ -135,26 +117,6 @@ def test_questions_are_counted_by_player(game: Any, around: dict[str, Any], each
     assert rules.most_decisions(built) == sum(each)
 
 
-def test_an_added_observer_takes_no_share_of_the_questions_of_the_rules() -> None:
-    game, spec = build_game(PD), {"name": "punishment", "rounds": 3}
-    bare, watched = mechanisms.build(spec), mechanisms.build({**spec, "predict": "observer"})
-    assert [watched.decisions_of(game, p, 3) for p in (0, 1)] == [
-        bare.decisions_of(game, p, 2) for p in (0, 1)
-    ]
-    assert bare.most_decisions(game) > 4 * 2
-
-
-def test_a_repetition_has_ten_rounds_that_nobody_is_told_of() -> None:
-    usual = {name: of.default for name, of in mechanisms.parameters("repetition").items()}
-    assert (usual["rounds"], usual["told_rounds"], usual["stopping"], usual["noise"]) == (
-        10,
-        False,
-        "fixed",
-        0.0,
-    )
-    assert mechanisms.build("repetition").most_rounds(build_game(PD)) == 10
-
-
 @pytest.mark.parametrize(
     ("game", "around", "words"),
     [
@@ -166,18 +128,6 @@ def test_a_repetition_has_ten_rounds_that_nobody_is_told_of() -> None:
 def test_what_cannot_be_predicted_or_stated_is_refused(game: Any, around: dict[str, Any], words: str) -> None:
     with pytest.raises(GameError, match=words):
         mechanisms.build({"name": "repetition", **around}).fit(build_game(game))
-
-
-def test_what_fits_is_not_refused() -> None:
-    mechanisms.build({"name": "repetition", "predict": "observer", "watched": 2}).fit(build_game(PD))
-    mechanisms.build({"name": "repetition", "predict": "players", "state": "after"}).fit(build_game(PD))
-
-
-def test_nothing_is_around_rules_unless_it_is_written() -> None:
-    around = mechanisms.parameters("repetition")
-    names = ("predict", "watched", "state", "state_as", "talk", "recognise")
-    assert [around[name].default for name in names] == [None, None, None, "memory_one", None, False]
-    assert all(around[name].kind is around[name].KEYWORD_ONLY for name in names)
 
 
 @pytest.mark.parametrize("state", [None, "after"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.answers import Answer, Record, read
+from ostrom.answers import Answer, Record
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.amounts import Amounts
@@ -72,27 +72,6 @@ def heard(step: Sequence[Decision]) -> list[list[str]]:
 def test_every_mechanism_keeps_the_contract_with_talk(name: str) -> None:
     talk = {} if name == "evolution" else {"talk": TALK}
     check_mechanism({"name": name, **SHORT.get(name, {}), **talk}, games=["prisoners_dilemma"], seeds=1)
-
-
-def test_talk_comes_before_after_or_once() -> None:
-    kinds = {
-        when: ["".join(d.kind[0] for d in step) for step in said(talking(talk=when, rounds=3), PD).asked]
-        for when in ("before", "after", "start")
-    }
-    assert kinds == {
-        "before": ["mm", "aa"] * 3,
-        "after": ["aa", "mm", "aa", "mm", "aa"],
-        "start": ["mm", "aa", "aa", "aa"],
-    }
-
-
-def test_public_messages_are_read_by_all_in_their_own_round() -> None:
-    steps = said(talking(rounds=2), PD).asked
-    assert [heard(step) for step in steps] == [[[], []], [["m1", "m2"]] * 2, [[], []], [["m3", "m4"]] * 2]
-    everything = said(talking(talk={"shown": "all"}, rounds=2), PD).asked
-    assert (
-        heard(everything[2]) == [["m1", "m2"]] * 2 and heard(everything[3]) == [["m1", "m2", "m3", "m4"]] * 2
-    )
 
 
 def test_those_who_talk_in_turn_read_what_was_said_before() -> None:
@@ -181,20 +160,6 @@ def test_a_message_changes_nothing_outside_its_line(message: str) -> None:
         assert len(before) == len(after)
         changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
         assert len(changed) == 2 and all(json.loads(b)["message"] == message for _, b in changed)
-
-
-@pytest.mark.parametrize("message", HOSTILE)
-def test_an_answer_is_read_from_the_reply_of_the_player_asked(message: str) -> None:
-    """Whatever was said, each act is what its own player answers, and a message stays the text that it is."""
-    form = next(talking("none").play(PD, Streams(0, 0)))[0].form
-    answer = read(form, json.dumps({"message": message}), {"cooperate": "A0", "defect": "A1"})
-    assert isinstance(answer, Answer) and answer.value == {"message": message}
-    play = talking("none").play(PD, Streams(0, 0))
-    next(play)
-    acts = play.send([answer] * 2)
-    with pytest.raises(StopIteration) as stop:
-        play.send([Answer("cooperate"), Answer("defect")])
-    assert [d.kind for d in acts] == ["act", "act"] and stop.value.value.rounds[0].actions == (0, 1)
 
 
 # -- what is refused -------------------------------------------------------------------------------------

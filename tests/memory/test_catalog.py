@@ -265,11 +265,6 @@ class TestEdited:
             expected[-back] = flipped(game, plain[-back], who - 1)
         assert turned == expected
 
-    def test_a_flip_of_neither_extreme_becomes_cooperation(self) -> None:
-        game = build_game("travelers_dilemma")
-        assert flipped(game, play_rounds(game, [(1, 3)])[0], 0).actions == (3, 3)
-        assert flipped(game, play_rounds(game, [(1, 3)])[0], 1).actions == (1, 0)
-
     def test_a_round_that_paid_by_other_rules_is_not_flipped(self) -> None:
         with pytest.raises(StudyError, match="round 1 did not pay what"):
             flipped(GAMES[0], Round(1, (0, 0), (7.0, 7.0)), 0)
@@ -393,20 +388,6 @@ def test_curated_keeps_what_was_chosen_and_never_brings_back_the_rest() -> None:
     assert due is not None and [r.number for r in due.rounds] == [1, 3, 4]
     assert numbers("curated:2", PAST[:3], notes) == [1, 3]
     assert numbers("curated:2", PAST[:4], [*notes, Note("", 4, (4,))]) == [4]
-
-
-@pytest.mark.parametrize(
-    ("spec", "reason"),
-    [
-        ("asked:0", "k must be a whole number of at least 1"),
-        ("curated:-1", "k must be a whole number of at least 1"),
-        ("retrieval:3,by=luck", "by must be one of situation, action, notes"),
-        ("forgiving:3,most=0", "most must be a whole number of at least 1"),
-    ],
-)
-def test_wrong_parameters_are_refused(spec: str, reason: str) -> None:
-    with pytest.raises(StudyError, match=reason):
-        memories.build(spec)
 
 
 @pytest.mark.parametrize(

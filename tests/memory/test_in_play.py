@@ -90,16 +90,6 @@ def test_a_player_sees_the_rounds_it_asked_for(tmp_path: Path) -> None:
     assert any("at most 2 different round numbers from 1 to 8" in p for p in asking)
 
 
-def test_a_player_keeps_what_it_chose(tmp_path: Path) -> None:
-    play(load_study(with_memory("curated:2")), runs=tmp_path)
-    with open_run("notes", tmp_path) as run:
-        rows = [r for r in run.rows.decisions() if r["kind"] == "keep" and r["player"] == 1]
-    assert [r["round"] for r in rows] == [4, 5, 6, 7, 8, 9]
-    assert in_view(9) == ["1", "8"]
-    asking = [p for p in PROMPTS if "Which ones do you keep?" in p and "at most 2 of" in p]
-    assert "of the round numbers 1, 7, 8" in asking[-1]
-
-
 def test_a_round_that_is_not_in_view_cannot_be_kept(tmp_path: Path) -> None:
     replies: dict[str, int] = {}
 
@@ -124,35 +114,6 @@ def test_notes_find_rounds_and_are_not_shown(tmp_path: Path) -> None:
     acting = [p for p in PROMPTS if "This is round 9." in p and "write a note" not in p]
     assert acting and not any("<note>" in p for p in acting)
     assert len(in_view(9)) == 3 and in_view(9)[-1] == "8"
-
-
-def test_a_note_that_is_too_long_is_asked_for_again_and_counted(tmp_path: Path) -> None:
-    replies: dict[str, int] = {}
-
-    def wordy(request: Request) -> str:
-        if "write a note" not in request.messages[0].content:
-            return "[A0]"
-        key = request.messages[0].content
-        replies[key] = replies.get(key, 0) + 1
-        return "far too many words for this" if replies[key] == 1 else "short"
-
-    register("noting", wordy)
-    data = with_memory("summary:keep=0,every=4,words=3", mechanism={"name": "repetition", "rounds": 5})
-    result = play(load_study(data), runs=tmp_path)
-    assert result.tally.invalid == 2
-    with open_run("notes", tmp_path) as run:
-        rows = list(run.rows.decisions())
-        assert run.journal.spent()["complaints"] == 2
-    assert [(r["answer"], r["complaints"]) for r in rows if r["kind"] == "note"] == [("short", 1)] * 2
-    assert all(r["complaints"] == 0 for r in rows if r["kind"] == "act")
-
-
-def test_seats_remember_differently(tmp_path: Path) -> None:
-    data = with_memory("window:8", seats={2: {"memory": "window:1"}})
-    play(load_study(data), runs=tmp_path)
-    for seat, expected in ((1, 8), (2, 1)):
-        last = [p for p in PROMPTS if "This is round 9." in p and f"You are Player {seat}" in p][-1]
-        assert len(re.findall(r"^R\d+:", last, re.M)) == expected
 
 
 def test_a_tally_is_shown_in_words_without_rounds(tmp_path: Path) -> None:
@@ -183,12 +144,6 @@ def test_a_tally_calls_everybodys_actions_by_their_own_names(
     unregister("trusting")
     told = {re.findall(r"never did\):\n(.*?)\n\n", p, re.S)[0] for p in PROMPTS if "This is round 3." in p}
     assert told == {first, second}
-
-
-def test_what_was_forgotten_is_not_called_all_rounds(tmp_path: Path) -> None:
-    play(load_study(with_memory("forgetting:1")), runs=tmp_path)
-    assert any("You remember no earlier round." in p for p in PROMPTS)
-    assert not any("All rounds so far" in p for p in PROMPTS)
 
 
 def test_a_script_cannot_read_words() -> None:

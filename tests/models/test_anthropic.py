@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from ostrom.ground.errors import MalformedReply, RequestRefused, ServerFailed
-from ostrom.models import Constraint, Message, Reply, Request, Usage
+from ostrom.models import Constraint, Message, Reply, Request
 from ostrom.models.providers.anthropic import decode, encode
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
@@ -63,25 +63,6 @@ def test_thinking_is_kept_apart_with_its_kind() -> None:
     assert (later.text, later.reasoning, later.reasoning_kind) == ("[A]", "hm", "summary")
     assert earlier.reasoning_kind == "raw"
     assert later.facts == {"redacted_thinking": 1}
-
-
-@pytest.mark.parametrize(
-    ("reason", "finish"),
-    [("end_turn", "stop"), ("stop_sequence", "stop"), ("max_tokens", "length"), ("refusal", "filter"),
-     ("tool_use", "other"), (None, "other")],
-)  # fmt: skip
-def test_stop_reasons(reason: str | None, finish: str) -> None:
-    assert got([{"type": "text", "text": "x"}], stop_reason=reason).finish == finish
-
-
-def test_the_whole_prompt_is_counted() -> None:
-    usage = {
-        "input_tokens": 5,
-        "cache_read_input_tokens": 20,
-        "cache_creation_input_tokens": 3,
-        "output_tokens": 7,
-    }
-    assert got([], usage=usage).usage == Usage(input=28, output=7, cached=20, kept=3)
 
 
 def test_a_seed_that_was_not_used_is_on_record() -> None:

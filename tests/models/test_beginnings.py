@@ -25,11 +25,11 @@ class Call(threading.Thread):
     def run(self) -> None:
         with self.beginnings.turn(self.prompt, self.stop, self.share) as self.slot:
             self.running.set()
-            self.finish.wait(60)
+            self.finish.wait(300)
 
     def end(self) -> None:
         self.finish.set()
-        self.join(60)
+        self.join(300)
         assert not self.is_alive()
 
 
@@ -41,15 +41,15 @@ def waits(call: Call) -> bool:
 def test_a_call_waits_for_one_that_begins_alike_and_then_finds_it_shared() -> None:
     beginnings, shared = Beginnings(), list[str]()
     first = Call(beginnings, RULES + "one", lambda: shared.append("first") or 7)  # type: ignore[func-returns-value]
-    assert first.running.wait(60)
+    assert first.running.wait(300)
     second = Call(beginnings, RULES + "two", lambda: shared.append("second"))
     other = Call(beginnings, "another prompt")
-    assert other.running.wait(60) and waits(second) and not shared
+    assert other.running.wait(300) and waits(second) and not shared
     first.end()
-    assert second.running.wait(60) and shared == ["first"]
+    assert second.running.wait(300) and shared == ["first"]
     assert (first.slot, second.slot) == (None, 7), "the slot of the first stays with its conversation"
     third = Call(beginnings, RULES + "three")  # what it begins with was read: nothing to wait for
-    assert third.running.wait(60) and third.slot is None
+    assert third.running.wait(300) and third.slot is None
     for call in (second, other, third):
         call.end()
     assert shared == ["first"]
@@ -59,20 +59,20 @@ def test_what_is_too_short_to_be_worth_it_is_not_waited_for() -> None:
     beginnings = Beginnings()
     calls = [Call(beginnings, RULES[:-1] + str(number)) for number in range(3)]
     for call in calls:
-        assert call.running.wait(60)
+        assert call.running.wait(300)
         call.end()
 
 
 def test_a_call_that_is_given_up_or_fails_leaves_the_others() -> None:
     beginnings = Beginnings()
     first = Call(beginnings, RULES + "one")
-    assert first.running.wait(60)
+    assert first.running.wait(300)
     second, third = Call(beginnings, RULES + "two"), Call(beginnings, RULES + "three")
     second.stop.set()
-    assert second.running.wait(60)  # it ends at once: its caller sees that it was stopped
+    assert second.running.wait(300)  # it ends at once: its caller sees that it was stopped
     second.end()
     first.end()
-    assert third.running.wait(60)
+    assert third.running.wait(300)
     third.end()
     try:
         with beginnings.turn("x" * SHARED, threading.Event(), lambda: None):
@@ -80,5 +80,5 @@ def test_a_call_that_is_given_up_or_fails_leaves_the_others() -> None:
     except KeyError:
         pass
     after = Call(beginnings, "x" * SHARED + "y")
-    assert after.running.wait(60)
+    assert after.running.wait(300)
     after.end()

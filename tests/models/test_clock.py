@@ -7,26 +7,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+from tests.clock import Clock, on_a_clock
 
 from ostrom.ground.errors import TimedOut
 from ostrom.models import Message, Request, open_model
 
 HI = Request((Message("user", "hi"),))
 BODY = b'{"choices": [{"message": {"content": "[A0]"}, "finish_reason": "stop"}]}'
-
-
-class Clock(asyncio.SelectorEventLoop):
-    """A loop whose time stands still while nothing moves it, so that no machine is too slow for a test."""
-
-    shown = 1000.0
-
-    def time(self) -> float:
-        return self.shown
-
-    async def forward(self, seconds: float) -> None:
-        self.shown += seconds
-        for _ in range(20):  # timers, then what they set off
-            await asyncio.sleep(0)
 
 
 class Server:
@@ -50,11 +37,9 @@ class Server:
             writer.close()
 
 
-def on_a_clock(test: Callable[[Clock, Server, Any], Coroutine[Any, Any, None]], **settings: Any) -> None:
-    async def main() -> None:
+def with_a_server(test: Callable[[Clock, Server, Any], Coroutine[Any, Any, None]], **settings: Any) -> None:
+    async def main(clock: Clock) -> None:
         server = Server()
-        clock = asyncio.get_running_loop()
-        assert isinstance(clock, Clock)
         listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
         port = listening.sockets[0].getsockname()[1]
         model = open_model(f"http://127.0.0.1:{port}/v1#m", **settings)
@@ -64,8 +49,7 @@ def on_a_clock(test: Callable[[Clock, Server, Any], Coroutine[Any, Any, None]], 
             await model.close()
             listening.close()
 
-    with asyncio.Runner(loop_factory=Clock) as runner:
-        runner.run(main())
+    on_a_clock(main)
 
 
 def test_a_connection_is_used_again_within_four_seconds_and_dropped_after() -> None:
@@ -84,7 +68,7 @@ def test_a_connection_is_used_again_within_four_seconds_and_dropped_after() -> N
         await model.complete(HI)
         assert server.made == 2
 
-    on_a_clock(test)
+    with_a_server(test)
 
 
 @pytest.mark.parametrize(("settings", "seconds"), [({}, 120.0), ({"timeout": 30}, 30.0)])
@@ -103,7 +87,7 @@ def test_a_call_is_given_up_after_its_timeout_and_not_before(settings: Any, seco
         await model.complete(HI)
         assert server.made == 2  # the connection of a call that was given up is not used again
 
-    on_a_clock(test, **settings)
+    with_a_server(test, **settings)
 
 
 def test_every_call_has_a_deadline_of_its_own() -> None:
@@ -125,4 +109,4 @@ def test_every_call_has_a_deadline_of_its_own() -> None:
             with pytest.raises(TimedOut):
                 await call
 
-    on_a_clock(test, timeout=30)
+    with_a_server(test, timeout=30)

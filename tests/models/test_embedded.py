@@ -149,33 +149,6 @@ def test_it_keeps_the_contract(model: Model) -> None:
 
 
 @pytest.mark.slow
-def test_fast_mode_does_not_read_the_same_beginning_twice() -> None:
-    opened = open_model("embedded/smollm2-135m", mode="fast", slots=2, **SMALL)
-    assert not opened.abilities.deterministic and opened.connections == 2
-    assert opened.describe()["mode"] == "fast"
-    rules = Message("user", "These are the rules of the game. " * 4 + "Round 1.")
-    complete(opened, rules, max_tokens=1)
-    again = complete(opened, rules, max_tokens=1)
-    asyncio.run(opened.close())
-    assert again.usage.cached > 0.8 * again.usage.input
-
-
-@pytest.mark.slow
-def test_calls_at_once_that_begin_alike_read_the_beginning_once() -> None:
-    opened = open_model("embedded/smollm2-135m", mode="fast", slots=2, **SMALL)
-    rules = "If both of you pick A, both of you get 3 points. " * 9
-
-    async def together() -> list[Any]:
-        messages = [(BRIEF, Message("user", f"{rules}{end}")) for end in ("Pick A or B.", "Which one?")]
-        requests = [Request(prompt, {"max_tokens": 1}) for prompt in messages]
-        return await asyncio.gather(*map(opened.complete, requests))
-
-    usages = sorted((reply.usage.cached, reply.usage.input) for reply in asyncio.run(together()))
-    asyncio.run(opened.close())
-    assert usages[0][0] == 0 and usages[1][0] > 0.8 * usages[1][1]
-
-
-@pytest.mark.slow
 def test_any_file_of_the_users_can_be_opened(tmp_path: Path) -> None:
     link = tmp_path / "own.gguf"
     link.symlink_to(fetch("smollm2-135m"))
@@ -222,7 +195,7 @@ asyncio.run(main())
 @pytest.mark.parametrize(("how", "status"), [("close", 0), ("leave", 0), ("fail", 1)])
 @pytest.mark.slow
 def test_leaving_in_the_middle_of_a_call_neither_hangs_nor_crashes(how: str, status: int) -> None:
-    done = subprocess.run([sys.executable, "-c", LEAVE, how], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, "-c", LEAVE, how], capture_output=True, text=True, timeout=600)
     assert done.returncode == status, done.stderr
     if how == "close":
         assert done.stdout.strip() == "ModelError"

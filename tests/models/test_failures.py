@@ -116,22 +116,6 @@ def test_a_server_that_does_not_speak_http_is_malformed(ask: Ask) -> None:
         ask(f"http://127.0.0.1:{port}/v1#m")
 
 
-@pytest.mark.parametrize(
-    ("status", "kind", "again"),
-    [
-        (400, RequestRefused, False), (401, AccessRefused, False), (402, AccessRefused, False),
-        (403, AccessRefused, False), (404, RequestRefused, False), (408, TimedOut, True),
-        (413, ContextExceeded, False), (422, RequestRefused, False), (429, RateLimited, True),
-        (500, ServerFailed, True), (502, ServerFailed, True), (503, ServerFailed, True),
-        (504, ServerFailed, True), (529, ServerFailed, True),
-    ],
-)  # fmt: skip
-def test_status_codes(status: int, kind: type[ModelError], again: bool) -> None:
-    error = from_status(status, {}, b'{"error": {"message": "because"}}', who="m")
-    assert type(error) is kind and error.retryable is again and error.status == status
-    assert str(error).endswith(f"({status}): because")
-
-
 def test_an_empty_account_is_not_a_rate_limit() -> None:
     body = b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}'
     assert type(from_status(429, {}, body, who="m")) is AccessRefused

@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from ostrom.ground.errors import MalformedReply, ModelError, RequestRefused, StudyError
+from ostrom.ground.errors import MalformedReply, RequestRefused, StudyError
 from ostrom.models import openai_wire
 from ostrom.models.asking import (
-    MOST_TOKENS,
-    arguments_of,
     at_least_one,
     positive,
     refuse_beyond,
-    token_count,
-    tool_calls,
 )
 from ostrom.models.base import Abilities, Constraint, Message, Request, ToolSpec
-from ostrom.models.batches import count, is_identifier, may_batch, no_endpoint
-from ostrom.models.providers import anthropic as anthropic_wire
 
 ASKED = Request((Message("user", "?"),))
-
-
-@pytest.mark.parametrize("reason", [[], {}, ["stop"], {"a": 1}, 3, True])
-def test_a_reason_for_the_end_that_is_no_text_is_another_reason(reason: Any) -> None:
-    choice = {"message": {"content": "[A0]"}, "finish_reason": reason}
-    body = json.dumps({"choices": [choice]}).encode()
-    assert openai_wire.decode(body, ASKED, who="m").finish == "other"
-    body = json.dumps({"content": [{"type": "text", "text": "[A0]"}], "stop_reason": reason}).encode()
-    assert anthropic_wire.decode(body, ASKED, who="m").finish == "other"
-
-
-@pytest.mark.parametrize("count", [-1, 2**63, 2**64 - 1, 1.5, "3", None, [3]])
-def test_a_count_of_tokens_that_is_none_is_unknown(count: Any) -> None:
-    usage = {
-        "prompt_tokens": count,
-        "completion_tokens": count,
-        "input_tokens": count,
-        "output_tokens": count,
-    }
-    body = json.dumps({"choices": [{"message": {"content": "x"}}], "content": [], "usage": usage}).encode()
-    for wire in (openai_wire, anthropic_wire):
-        found = wire.decode(body, ASKED, who="m").usage
-        assert (found.input, found.output) == (None, None)
 
 
 def test_a_token_that_is_no_text_gives_no_log_probabilities() -> None:
@@ -75,56 +44,6 @@ def test_settings_are_numbers_within_bounds(value: object, one: bool, above: boo
         else:
             with pytest.raises(StudyError, match=r"^k: must be a"):
                 check(value, "k")
-
-
-@pytest.mark.parametrize(
-    ("check", "largest"), [(token_count, MOST_TOKENS), (count, 10**9)], ids=["tokens", "requests"]
-)
-def test_a_count_has_an_upper_bound(check: Callable[[object], int | None], largest: int) -> None:
-    assert [check(v) for v in (0, largest, largest + 1, -1, True, 1.0)] == [
-        0,
-        largest,
-        None,
-        None,
-        None,
-        None,
-    ]
-
-
-def test_calls_of_tools_are_bounded_and_have_names() -> None:
-    for id_, kept in (("", "call_0"), (7, "call_0"), ("i" * 200, "i" * 200), ("i" * 201, "call_0")):
-        assert tool_calls([(id_, "t", "{}")], "m")[0]["id"] == kept
-    assert len(tool_calls([("c", "n" * 200, "a" * 20_000)] * 32, "m")) == 32
-    many, none = [("c", "t", "{}")] * 33, [("c", None, "{}")]
-    for wrong in (many, none, [("c", "n" * 201, "{}")], [("c", "t", "a" * 20_001)]):
-        with pytest.raises(MalformedReply, match=r"^m called"):
-            tool_calls(wrong, "m")
-    assert [arguments_of(text) for text in ("", '{"a": 1}', "[1]", "{")] == [{}, {"a": 1}, None, None]
-
-
-@pytest.mark.parametrize(
-    ("text", "fits"),
-    [("a", True), ("", False), ("a" * 256, True), ("a" * 257, False), ("a..b", False), ("a.b:c-d_e", True),
-     ("é", False), ("a/b", False)],
-)  # fmt: skip
-def test_an_identifier_can_stand_in_a_path(text: str, fits: bool) -> None:
-    assert is_identifier(text) == fits
-
-
-@pytest.mark.parametrize(
-    ("model", "may"),
-    [("http://h/v1#m", True), ("https://h/v1#m", True), ("anthropic/m", True), ("groq/m", True),
-     ("together/m", False), ("scripted/m", False), ("nobody/m", False)],
-)  # fmt: skip
-def test_which_models_may_have_batches(model: str, may: bool) -> None:
-    assert may_batch(model) == may
-
-
-@pytest.mark.parametrize(
-    ("status", "said"), [(405, "lists no"), (501, "lists no"), (404, "has no"), (400, "has no")]
-)
-def test_a_service_without_batches_is_told_from_one_that_lists_none(status: int, said: str) -> None:
-    assert str(no_endpoint("m", ModelError("x", status=status))).startswith(f"m {said} batch")
 
 
 USER = (Message("user", "hi"),)

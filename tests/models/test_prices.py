@@ -100,12 +100,6 @@ def test_a_call_costs_input_less_cached_tokens_cached_tokens_and_output(usage: U
     assert Rates(input=2.0, output=8.0, cached=0.5).cost(usage) == pytest.approx(price, rel=1e-12)
 
 
-def test_cached_tokens_cost_what_others_cost_where_they_have_no_rate_of_their_own() -> None:
-    rates, usage = Rates(input=2.0, output=8.0), Usage(input=1_000_000, output=0)
-    assert rates.cost(Usage(input=1_000_000, output=0, cached=600_000)) == rates.cost(usage) == 2.0
-    assert Rates(2.0, 8.0, 0.0).cost(Usage(input=1_000_000, output=0, cached=600_000)) == pytest.approx(0.8)
-
-
 def test_free_is_free_without_token_counts_and_anything_else_is_unknown() -> None:
     assert Rates(0.0, 0.0, 0.0).cost(Usage()) == 0.0
     assert Rates(1.0, 1.0).cost(Usage(input=None, output=5)) is None
@@ -116,22 +110,6 @@ def test_free_is_free_without_token_counts_and_anything_else_is_unknown() -> Non
 def test_a_price_is_a_number_of_at_least_zero(wrong: object) -> None:
     with pytest.raises(StudyError, match=r"m/x\.cached: a price is a number of at least 0"):
         price_of("m/x", CALL, {"m/x": {"input": 1, "output": 1, "cached": wrong}})
-
-
-@pytest.mark.parametrize(
-    ("rates", "usage", "price"),
-    [
-        (Rates(2.0, 8.0, 0.5, kept=2.5), Usage(1_000_000, 0, cached=400_000, kept=600_000), 0.2 + 1.5),
-        (Rates(2.0, 8.0, 0.5, kept=2.5), Usage(1_000_000, 0, cached=700_000, kept=600_000), 0.35 + 0.75),
-        (Rates(2.0, 8.0, 0.5, kept=2.5), Usage(1_000_000, 0, kept=250_000), 1.5 + 0.625),
-        (Rates(2.0, 8.0, 0.5), Usage(1_000_000, 0, kept=250_000), 2.0),  # no rate of its own
-        (Rates(2.0, 8.0, kept=0.0), Usage(1_000_000, 0, kept=250_000), 1.5),
-    ],
-)
-def test_kept_tokens_have_a_rate_and_are_no_more_than_the_rest_of_the_prompt(
-    rates: Rates, usage: Usage, price: float
-) -> None:
-    assert rates.cost(usage) == pytest.approx(price, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 
 from ostrom.models.base import Message, Request, Usage
 from ostrom.models.dialects import Dialect
-from ostrom.models.openai_wire import decode as decode_openai
 from ostrom.models.openai_wire import encode as encode_openai
 from ostrom.models.prices import Rates, price_of, read_rates
 from ostrom.models.providers.anthropic import decode, encode
@@ -74,28 +73,6 @@ def test_written_tokens_are_read_counted_and_priced_apart() -> None:
     assert Rates(3, 15).cost(found) == pytest.approx((100 * 3 + 2 * 15) / 1e6)
     published = price_of("anthropic/claude-3-5-haiku-latest", found)
     assert published is not None and published < price_of("anthropic/claude-3-5-haiku-latest", Usage(100, 2))  # type: ignore[operator]
-
-
-@pytest.mark.parametrize(
-    ("usage", "cached", "kept"),
-    [
-        ({"prompt_tokens_details": {"cached_tokens": 64}}, 64, None),
-        ({"prompt_tokens_details": {"cached_tokens": 64, "cache_write_tokens": 20}}, 64, 20),
-        ({"prompt_cache_hit_tokens": 64, "prompt_cache_miss_tokens": 36}, 64, None),
-        ({"prompt_cache_hit_tokens": 64, "prompt_tokens_details": {"audio_tokens": 0}}, 64, None),
-        ({"prompt_tokens_details": None}, None, None),
-    ],
-    ids=["OpenAI", "OpenRouter", "DeepSeek", "DeepSeek with details", "none"],
-)
-def test_the_fields_of_every_service_are_read(
-    usage: dict[str, Any], cached: int | None, kept: int | None
-) -> None:
-    body = {
-        "choices": [{"message": {"content": "x"}}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 2, **usage},
-    }
-    found = decode_openai(orjson.dumps(body), chat("a", lasting=0), who="it").usage
-    assert (found.input, found.output, found.cached, found.kept) == (100, 2, cached, kept)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class Machine:
         for name in ("llama-server", "vllm", "transformers"):
             program = self.programs / "bin" / name
             python = f"PYTHONPATH={os.pathsep.join(sys.path)} exec {sys.executable}"
-            program.write_text(f'#!/bin/sh\n{python} -m ostrom.testing.standin "$@"\n')
+            program.write_text(f'#!/bin/sh\n{python} -m tests.models.standin "$@"\n')
             program.chmod(program.stat().st_mode | stat.S_IXUSR)
 
     def model(self, *starts: dict[str, Any]) -> str:
@@ -81,7 +81,7 @@ def is_running(pid: int) -> bool:
 
 def gone(*pids: int) -> bool:
     """Wait until the processes have ended."""
-    until = time.monotonic() + 120
+    until = time.monotonic() + 600
     while any(map(is_running, pids)):
         if time.monotonic() > until:
             return False
@@ -267,7 +267,7 @@ def test_a_user_ends_the_server_whose_keeper_was_killed(machine: Machine) -> Non
         assert local._ended() is None and process.poll() is None
         theirs.close()
         assert local._ended() == "its keeper was killed"
-        assert process.wait(60) == -signal.SIGKILL
+        assert process.wait(300) == -signal.SIGKILL
 
     _with_a_group(act, ServerPlan("llama-server", "/m.gguf"))
 

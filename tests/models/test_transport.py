@@ -205,7 +205,7 @@ async def test_what_a_server_sent_is_redacted_before_it_is_cut() -> None:
     key = "opensesame" * 10
     server = Server(b"your key is " + key.encode() + b" and wrong\r\n")
     async with listening(server.serve) as port:
-        line = Transport(f"http://127.0.0.1:{port}/", {}, who="m", timeout=20, secrets=(key,))
+        line = Transport(f"http://127.0.0.1:{port}/", {}, who="m", timeout=600, secrets=(key,))
         async with client(line):
             with pytest.raises(
                 MalformedReply, match=r"begin with HTTP/1 \(it sent 'your key is \[key\] and wrong'\)"

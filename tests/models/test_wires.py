@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
@@ -10,14 +9,9 @@ import orjson
 import pytest
 
 from ostrom.ground.errors import (
-    AccessRefused,
     MalformedReply,
-    ModelError,
-    RateLimited,
     RequestRefused,
     ServerFailed,
-    StudyError,
-    TimedOut,
     UsageError,
 )
 from ostrom.models import (
@@ -29,16 +23,13 @@ from ostrom.models import (
     open_model,
     openai_wire,
 )
-from ostrom.models.asking import at_least_one, positive
 from ostrom.models.connection import Address, Route, _in_turn
 from ostrom.models.dialects import DIALECTS
-from ostrom.models.failures import LONGEST, from_error_object, from_status, make, one_line, retry_after
 from ostrom.models.http1 import ResponseReader
-from ostrom.models.openai_wire import of_message, split_thinking
 from ostrom.models.pending_call import PendingCall
 from ostrom.models.providers import anthropic as anthropic_wire
 from ostrom.models.providers import openai as openai_client
-from ostrom.models.services import SERVICES, is_local, origin
+from ostrom.models.services import SERVICES, is_local
 
 TALK = (Message("user", "choose"),)
 
@@ -131,29 +122,6 @@ def test_generations_of_claude(model: str, prefill: bool, schema: bool) -> None:
     assert (abilities.prefill, abilities.schema) == (prefill, schema)
 
 
-def test_log_probabilities_of_the_first_token() -> None:
-    request = Request(TALK, top_logprobs=3)
-    top = [{"token": "A", "logprob": -1.0}, {"token": "B", "logprob": -2.0}, {"token": "A", "logprob": -3.0}]
-    second = [{"token": "Z", "logprob": -0.1}]
-    logprobs = {"content": [{"top_logprobs": top}, {"top_logprobs": second}]}
-    found = got({"content": "A"}, request, logprobs=logprobs).logprobs
-    assert found is not None and set(found) == {"A", "B"} and found["B"] == -2.0
-    assert found["A"] == pytest.approx(math.log(math.exp(-1) + math.exp(-3)))
-    assert got({"content": "A"}, logprobs=logprobs).logprobs is None  # nobody asked
-    assert got({"content": ""}, request, logprobs={"content": []}).logprobs == {}
-    endless = [{"token": "A", "logprob": -math.inf}] * 2
-    none = openai_wire._first_token({"content": [{"top_logprobs": endless}]}, "m")
-    assert none == {"A": -math.inf}
-    shapes: list[Any] = [
-        None,
-        {"content": [{}]},
-        {"content": [{"top_logprobs": [{"token": 1, "logprob": 0}]}]},
-    ]
-    for wrong in shapes:
-        with pytest.raises(RequestRefused, match="gives no log-probabilities"):
-            got({"content": "A"}, request, logprobs=wrong)
-
-
 def test_a_beginning_that_was_given_is_no_part_of_the_reply() -> None:
     begun = Request((*TALK, Message("assistant", "I choose ")))
     assert got({"content": "I choose [A0]"}, begun).text == "[A0]"
@@ -161,75 +129,6 @@ def test_a_beginning_that_was_given_is_no_part_of_the_reply() -> None:
     data = orjson.dumps({"content": [{"type": "text", "text": "I choose [A0]"}]})
     assert anthropic_wire.decode(data, begun, who="m").text == "[A0]"
     assert anthropic_wire.decode(data, Request(TALK), who="m").text == "I choose [A0]"
-
-
-def test_thoughts_before_an_answer() -> None:
-    assert split_thinking("<think>a</think><think>b</think>x") == ("<think>b</think>x", "a")
-    assert split_thinking("  <think> a </think>  x ") == ("x ", "a")
-    assert split_thinking("say <think> and </think>") == ("say <think> and </think>", None)
-    assert split_thinking("a <think> b") == ("a <think> b", None)
-    assert of_message({"reasoning_content": "", "reasoning": "b"}) == ("b", "raw")
-    assert of_message({"reasoning_content": "a", "reasoning": "b"}) == ("a", "raw")
-    assert of_message({"reasoning": 3}) == (None, "none")
-
-
-@pytest.mark.parametrize(
-    ("status", "kind"),
-    [(301, RequestRefused), (399, RequestRefused), (409, ServerFailed), (410, RequestRefused), (418, RequestRefused),
-     (425, ServerFailed), (426, RequestRefused), (499, RequestRefused), (500, ServerFailed), (599, ServerFailed)],
-)  # fmt: skip
-def test_less_common_statuses(status: int, kind: type[ModelError]) -> None:
-    error = make(status, "m", "")
-    assert type(error) is kind and error.retryable is (kind is ServerFailed) and error.status == status
-    assert ("redirects elsewhere" in str(error)) is (300 <= status < 400)
-
-
-@pytest.mark.parametrize(
-    ("code", "kind", "status"),
-    [(429, RateLimited, 429), (400, RequestRefused, 400), (401, AccessRefused, 401), (408, TimedOut, 408),
-     (599, ServerFailed, 599), (600, ServerFailed, 500), (399, ServerFailed, 500), ("rate_limit", ServerFailed, 500),
-     (None, ServerFailed, 500)],
-)  # fmt: skip
-def test_errors_inside_a_good_status(code: Any, kind: type[ModelError], status: int) -> None:
-    error = from_error_object({"message": "because", "code": code}, who="m")
-    assert type(error) is kind and error.status == status and str(error).endswith("because")
-
-
-def test_an_empty_account_is_told_by_code_or_type_and_only_for_429() -> None:
-    for name in ("code", "type"):
-        body = orjson.dumps({"error": {"message": "x", name: "insufficient_quota"}})
-        assert type(from_status(429, {}, body, who="m")) is AccessRefused
-        assert type(from_status(500, {}, body, who="m")) is ServerFailed
-    assert from_status(429, {"Retry-After": "7"}, b"", who="m").retry_after == 7.0
-    assert "patience of 7 s" in str(from_status(429, {"Retry-After": "7"}, b"", who="m"))
-    assert from_status(503, {"Retry-After": "7"}, b"", who="m").retry_after == 7.0
-    later = from_status(503, {"Retry-After": "Thu, 01 Jan 2099 00:00:00 GMT"}, b"", who="m").retry_after
-    assert later == pytest.approx(4070908800 - time.time(), abs=60)
-
-
-def test_retry_after_in_milliseconds_comes_first() -> None:
-    assert retry_after({"Retry-After-Ms": "1500", "Retry-After": "9"}) == 1.5
-    assert retry_after({"Retry-After-Ms": "soon", "Retry-After": "9"}) == 9.0
-
-
-def test_lines_are_short() -> None:
-    assert LONGEST == 300 and one_line("x" * 300) == "x" * 300
-    assert one_line("x" * 301) == "x" * 299 + "…"
-    assert one_line(" a\x00b\u2028 c\t\n") == "a b c"
-
-
-@pytest.mark.parametrize("wrong", [0, -1, 1.0, True, "3", None])
-def test_whole_numbers_of_at_least_one(wrong: Any) -> None:
-    with pytest.raises(StudyError, match="connections: must be a whole number of at least 1"):
-        at_least_one(wrong, "connections")
-    assert at_least_one(1, "connections") == 1
-
-
-@pytest.mark.parametrize("wrong", [0, -1, 0.0, True, "3", None, math.inf, math.nan])
-def test_numbers_above_zero(wrong: Any) -> None:
-    with pytest.raises(StudyError, match="timeout: must be a number above 0"):
-        positive(wrong, "timeout")
-    assert positive(1e-9, "timeout") == 1e-9
 
 
 KEYS = {
@@ -281,19 +180,6 @@ def test_what_each_dialect_can_say_and_claims(dialect: str, forms: set[str], cla
     assert {name for name, known in found.forms().items() if known} == forms and found.claims == claims
 
 
-def test_addresses() -> None:
-    assert origin("HTTP://Host/v1") == ("http", "host", 80) and origin("https://h:8443")[2] == 8443
-    for url in ("http://localhost/v1", "http://127.0.0.1:1/v1", "http://127.9.9.9", "http://[::1]:80"):
-        assert is_local(url)
-    for url in (
-        "http://127.0.0.1.example.org",
-        "http://10.0.0.1",
-        "http://localhost.example.org",
-        "http://[::2]",
-    ):
-        assert not is_local(url)
-
-
 def test_addresses_of_two_families_are_tried_in_turn() -> None:
     found = [(6, 1, 6, "", (name, 80, 0, 0)) for name in ("::1", "::2", "::1", "::3")]
     assert _in_turn([*found, (4, 1, 6, "", ("127.0.0.1", 80))]) == ["::1", "127.0.0.1", "::2", "::3"]
@@ -327,8 +213,9 @@ def test_a_place_is_left_once_and_the_latency_stands_still_when_the_reply_is_her
     left: list[int] = []
     pending = PendingCall(lambda: left.append(1))
     assert pending.begun == 0.0 and not pending.dropped
+    before = time.time()
     pending.start(3)
-    assert pending.era == 3 and abs(pending.begun - time.time()) < 60
+    assert pending.era == 3 and before <= pending.begun <= time.time()
     pending.arrived()
     first = pending.latency
     assert first == pending.latency == pending.took and 0 <= first < 60
@@ -336,12 +223,6 @@ def test_a_place_is_left_once_and_the_latency_stands_still_when_the_reply_is_her
     pending.release()
     pending.drop()
     assert left == [1] and pending.dropped
-
-
-@pytest.mark.parametrize("field", ["message", "msg", "type", "code"])
-def test_the_words_of_a_server_wherever_it_puts_them(field: str) -> None:
-    body = orjson.dumps({"error": {field: "no model x"}})
-    assert str(from_status(404, {}, body, who="m")) == "m refused the request (404): no model x"
 
 
 def test_a_response_has_begun_with_its_first_byte() -> None:

@@ -195,7 +195,7 @@ def served(
             made.kill()
 
 
-def wait_for(true: Callable[[], bool], seconds: float = 60) -> None:
+def wait_for(true: Callable[[], bool], seconds: float = 600) -> None:
     """Wait until something is so."""
     until = time.monotonic() + seconds
     while not true():
@@ -225,7 +225,7 @@ class Visitor:
         for attempt in (1, 2):
             try:
                 if self._connection is None:
-                    self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+                    self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
                 self._connection.request(method, path, body, sent)
                 reply = self._connection.getresponse()
                 text = reply.read().decode()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.people.served import Served, Visitor, served, wait_for
+from tests.people.served import Served, Visitor, served
 
 from ostrom.data.rundata import run_data
 from ostrom.studies.run import open_run
@@ -36,14 +36,6 @@ def arrive(server: Served, person: str, session: str = "s") -> Visitor:
     visitor.request("GET", f"/?PROLIFIC_PID={person}&STUDY_ID=study&SESSION_ID={session}")
     visitor.request("POST", "/join", visitor.hidden())
     return visitor
-
-
-def to_the_games(visitor: Visitor, time: str) -> None:
-    visitor.answer("agree")
-    visitor.answer("continue")
-    visitor.answer(**QUIZ)
-    assert visitor.title == "Time for your choices"
-    visitor.answer(time)
 
 
 def left(visitor: Visitor) -> int:
@@ -118,42 +110,3 @@ def test_a_visit_from_prolific_has_its_clock_two_fresh_games_and_a_completion_li
     (visit,) = visits
     assert (visit["end"], visit["order_of_games"], visit["guess_1"]) == ("done", "pd, bos", "artificial")
     assert not visit["excluded"] and "p-31" not in str(decisions) + str(visits)
-
-
-@pytest.mark.slow
-def test_a_choice_that_comes_too_late_is_void_for_the_model_too_and_excludes_the_person(
-    tmp_path: Path,
-) -> None:
-    asked: list[str] = []
-
-    def reply(body: dict[str, Any]) -> str:
-        asked.append(body["messages"][-1]["content"])
-        return "[J]"
-
-    late = options("MODEL", "people.time.decision=1")
-    with LoopbackServer(reply) as model:
-        settings = [word.replace("MODEL", model.model) for word in late]
-        with served(tmp_path, "repeated-games-people", *settings) as server:
-            person = arrive(server, "p-7")
-            to_the_games(person, "1")
-            wait_for(lambda: bool(person.look()) and person.title != f"Round 1 of {ROUNDS}")
-            person.request("POST", "/leave", {"how": "departed"})
-            server.stop()
-            decisions, visits = rows_of(server, "decisions"), rows_of(server, "visits")
-    missed = next(row for row in decisions if row["kind"] == "act" and row["agent"] == "you")
-    assert (missed["reading"], missed["action"], missed["missed"]) == ("missed", None, True)
-    assert visits[0]["missed_rounds"] >= 1 and visits[0]["excluded"]
-    told = [text for text in asked if "Round 1: " in text]
-    assert all("the other player did not decide in time" in text for text in told)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("time", ["5"])
-def test_more_time_is_asked_for_before_the_first_game(tmp_path: Path, time: str) -> None:
-    with (
-        LoopbackServer(lambda body: "[J]") as model,
-        served(tmp_path, "repeated-games-people", *options(model.model)) as server,
-    ):
-        person = arrive(server, "p")
-        to_the_games(person, time)
-        assert 20 * (int(time) - 1) < left(person) <= 20 * int(time)

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.clock import Clock, on_a_clock
 from tests.people.served import Served, served, small_study, wait_for
 
 from ostrom.answers import Answer, Choice
@@ -88,23 +89,24 @@ def test_more_time_counts_from_when_it_is_asked_for(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(live_visit, "GRACE", 0.0)
     game, true, missed = build_game("prisoners_dilemma"), time.time, Answer(None, "missed")
 
-    async def main() -> list[float]:
-        loop, inbox = asyncio.get_running_loop(), Inbox(lambda *_: None)
-        entry = Open(0, 0, 0, Decision(0, "act", View(game, 0, "none"), Choice(("J", "F"))), limit=0.5)
+    async def main(clock: Clock) -> None:
+        inbox = Inbox(lambda *_: None)
+        entry = Open(0, 0, 0, Decision(0, "act", View(game, 0, "none"), Choice(("J", "F"))), limit=50.0)
         asked = asyncio.create_task(inbox.ask(entry))
         await asyncio.sleep(0)
-        begun = loop.time()
-        inbox.show(entry, begun - 0.2, lambda _: missed)
+        begun = clock.time()
+        inbox.show(entry, begun - 20, lambda _: missed)
         inbox.show(entry, begun + 99, lambda _: missed)
-        assert entry.deadline == pytest.approx(begun + 0.3)
+        assert entry.deadline == begun + 30
+        await clock.forward(10)
         monkeypatch.setattr(time, "time", lambda: true() + DAYS)
         await asyncio.sleep(0)
         assert not asked.done() and inbox.extend(entry, lambda _: missed)
-        assert entry.deadline is not None
-        left = entry.deadline - loop.time()
+        assert entry.deadline == clock.time() + 50
+        await clock.forward(49)
+        assert not asked.done()
         monkeypatch.setattr(time, "time", lambda: true() - DAYS)
-        assert await asyncio.wait_for(asked, 60) is missed
-        return [left, loop.time() - entry.deadline]
+        await clock.forward(2)
+        assert asked.done() and await asked is missed
 
-    left, late = asyncio.run(main())
-    assert 0.3 < left <= 0.5 and late > -0.1
+    on_a_clock(main)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +77,10 @@ def test_the_move_of_the_other_is_not_in_the_page_before_its_time(tmp_path: Path
     with served(tmp_path, small_study(time={"reveal": [1, 1.5]})) as server:
         person = server.visitor(join=True)
         person.answer("agree")
-        begun = time.monotonic()
         person.request("POST", "/answer", {"place": person.at, "answer": "J"}, X_Part="main")
         assert person.at == "wait" and "<td>" not in person.page
         person.settled()
         assert person.title == "Round 2 of 3" and "<td>J</td>" in person.page
-        assert time.monotonic() - begun >= 0.9
         server.kill()
         server.start()
         assert person.look() and person.title == "Round 2 of 3"

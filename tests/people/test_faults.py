@@ -18,12 +18,6 @@ from tests.people.test_vertical import tables
 from ostrom.studies.run import open_run
 from ostrom.testing.server import LoopbackServer
 
-JUMPING = """
-import itertools, time
-real, steps = time.time, itertools.count()
-time.time = lambda: real() + (7200 if next(steps) % 3 else -7200)
-"""
-
 
 def code_of(visitor: Visitor) -> str:
     return visitor.cookie.partition("=")[2].partition(".")[0]
@@ -75,29 +69,6 @@ def test_a_full_disk_ends_the_server_with_one_line_and_loses_nothing(tmp_path: P
         play(person, "FJ")
         server.stop()
         assert tables(server.run) == wanted
-
-
-@pytest.mark.slow
-def test_a_clock_that_jumps_by_hours_ends_no_visit_and_spoils_no_response_time(tmp_path: Path) -> None:
-    study = small_study(time={"decision": 60, "resume_within": "10min", "reveal": [0, 0.1]})
-    with served(tmp_path, study, prelude=JUMPING) as server:
-        person = server.visitor(join=True)
-        person.answer("agree")
-        play(person, "JF")
-        server.kill()
-        server.start()
-        time.sleep(2.5)  # whoever looks for people who have been gone for too long has looked
-        person.look()
-        assert person.title == "Round 3 of 3"
-        play(person, "J")
-        person.answer("continue")
-        assert "C1" in person.page
-        server.stop()
-        with open_run(server.run) as run:
-            rows = [row for row in run.rows.decisions() if row["reading"] == "person"]
-    assert len(rows) == 5 and all(
-        0 <= row["shown"] <= row["answered"] < row["shown"] + 60_000 for row in rows
-    )
 
 
 def model_study(model: str) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.people.test_tables import piloted
 
-from ostrom.features.checking.check import check_run
 from ostrom.people.payment import Payment
 from ostrom.people.records import Records
 from ostrom.studies.run import open_run
+from ostrom.studies.verify import check_run
 
 MORE = "nobody was paid more than is due, or twice"
 

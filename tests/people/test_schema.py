@@ -158,14 +158,3 @@ def test_texts_lie_beside_the_study_and_nowhere_else(tmp_path: Path) -> None:
         )
         with pytest.raises(StudyError, match=said):
             load_study(file)
-
-
-def test_every_language_has_its_texts_with_the_same_questions() -> None:
-    german = "questions:\n  - text: Wie viele Runden?\n    options: [fünf, zehn]\n    answer: zehn\n"
-    texts = {"consent.md": "Yes?", "instructions.md": "So.", "quiz.yaml": QUIZ, "consent.de.md": "Ja?"}
-    texts |= {"instructions.de.md": "So.", "quiz.de.yaml": german}
-    made = load_study(study(languages=["en", "de"], texts=texts)).people
-    assert made is not None and made.texts["quiz.de.yaml"] == german
-    texts["quiz.de.yaml"] = german.replace("answer: zehn", "answer: fünf")
-    with pytest.raises(StudyError, match=r"quiz\.de\.yaml: question q1 differs"):
-        load_study(study(languages=["en", "de"], texts=texts))

@@ -14,7 +14,7 @@ from tests.people.served import served, small_study
 from ostrom.ground.errors import StudyError
 from ostrom.people.claims import Values, contradictions, fill, shared
 from ostrom.people.markdown import render
-from ostrom.people.pictures import LARGEST, MOST, find_pictures
+from ostrom.people.pictures import LARGEST
 from ostrom.people.plan import PeoplePlan
 from ostrom.studies.resolve import resolve
 
@@ -173,15 +173,6 @@ def test_the_time_until_a_decision_is_shown_may_be_told_by_either_end() -> None:
     assert [claim for claim, _ in contradictions(told, cells, "GBP")] == ["7 seconds"]
 
 
-def test_a_study_has_so_many_pictures_at_the_most(tmp_path: Path) -> None:
-    for number in range(MOST + 1):
-        (tmp_path / f"{number}.png").write_bytes(PNG)
-    shown = [f"![a board]({number}.png)" for number in range(MOST + 1)]
-    assert len(find_pictures({"a.md": "\n".join(shown[:MOST])}, tmp_path, "s")) == MOST
-    with pytest.raises(StudyError, match=f"has more than {MOST} pictures"):
-        find_pictures({"a.md": "\n".join(shown)}, tmp_path, "s")
-
-
 def file_of(folder: Path, line: str, pictures: dict[str, bytes]) -> Path:
     made = study()
     texts = made["people"].pop("texts") | {"instructions.md": f"# How\n\n{line}"}
@@ -196,26 +187,6 @@ def file_of(folder: Path, line: str, pictures: dict[str, bytes]) -> Path:
         (folder / "texts" / "images" / name).write_bytes(data)
     (folder / "study.yaml").write_text(yaml.safe_dump(made))
     return folder / "study.yaml"
-
-
-@pytest.mark.parametrize(
-    ("line", "pictures", "said"),
-    [
-        ("![](images/a.png)", {"a.png": PNG}, "needs a description"),
-        ("![a board](images/b.png)", {"a.png": PNG}, "there is no such picture"),
-        ("![a board](images/a.png)", {"a.png": SVG}, "is no image/png by its content"),
-        ("![a board](images/a.jpg)", {"a.jpg": PNG}, "is no image/jpeg by its content"),
-        ("![a board](images/a.svg)", {"a.svg": SVG}, "a picture is a file beside the texts"),
-        ("![a board](../../a.png)", {}, "in or below the folder"),
-        ("![a board](https://x.example/a.png)", {}, "in or below the folder"),
-        ("![a board](images/a.png)", {"a.png": PNG + b"0" * LARGEST}, "no plain file of at most"),
-        ("![a board](images)", {}, "a picture is a file beside the texts"),
-    ],
-)
-def test_a_picture_is_checked(tmp_path: Path, line: str, pictures: dict[str, bytes], said: str) -> None:
-    with pytest.raises(StudyError, match=said) as caught:
-        resolve(file_of(tmp_path, line, pictures))
-    assert "instructions.md" in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_a_link_to_a_picture_elsewhere_is_refused(tmp_path: Path) -> None:
@@ -248,3 +219,23 @@ def test_a_picture_is_served_with_headers_that_keep_it_a_picture(tmp_path: Path)
             other.request("GET", path)
             assert other.status == 404
         connection.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "pictures", "said"),
+    [
+        ("![](images/a.png)", {"a.png": PNG}, "needs a description"),
+        ("![a board](images/b.png)", {"a.png": PNG}, "there is no such picture"),
+        ("![a board](images/a.png)", {"a.png": SVG}, "is no image/png by its content"),
+        ("![a board](images/a.jpg)", {"a.jpg": PNG}, "is no image/jpeg by its content"),
+        ("![a board](images/a.svg)", {"a.svg": SVG}, "a picture is a file beside the texts"),
+        ("![a board](../../a.png)", {}, "in or below the folder"),
+        ("![a board](https://x.example/a.png)", {}, "in or below the folder"),
+        ("![a board](images/a.png)", {"a.png": PNG + b"0" * LARGEST}, "no plain file of at most"),
+        ("![a board](images)", {}, "a picture is a file beside the texts"),
+    ],
+)
+def test_a_picture_is_checked(tmp_path: Path, line: str, pictures: dict[str, bytes], said: str) -> None:
+    with pytest.raises(StudyError, match=said) as caught:
+        resolve(file_of(tmp_path, line, pictures))
+    assert "instructions.md" in str(caught.value) and "\n" not in str(caught.value)

@@ -14,11 +14,11 @@ from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, run_data
-from ostrom.features.checking.check import check_run
 from ostrom.ground.errors import UsageError
 from ostrom.mechanisms.protocol import Round
 from ostrom.studies.load import load_study
 from ostrom.studies.run import Run, open_run, play
+from ostrom.studies.verify import check_run
 
 TWO = {"kind": "cooperator", "odd": "random"}
 AMOUNTS = {"one": "random", "two": "random"}

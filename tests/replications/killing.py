@@ -17,11 +17,11 @@ def start(play: str, runs: Path) -> subprocess.Popen[bytes]:
 
 def calm_and_killed(play: str, folder: Path, *, kills: int, growth: int) -> tuple[Path, Path]:
     """The run of a script that nothing disturbs, and that of one killed whenever its journal grew by so many bytes."""
-    assert start(play, folder / "calm").wait(120) == 0
+    assert start(play, folder / "calm").wait(300) == 0
     journal, killed = folder / "killed" / "run" / "journal.db-wal", 0
     while True:
         process = start(play, folder / "killed")
-        before, patience = _size(journal), time.monotonic() + 60
+        before, patience = _size(journal), time.monotonic() + 600
         # Strike once the journal has grown: in the middle of play, however slow the machine is.
         while process.poll() is None and (killed >= kills or _size(journal) < before + growth):
             assert time.monotonic() < patience

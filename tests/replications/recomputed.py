@@ -165,32 +165,3 @@ def critical_ratio(links: np.ndarray[Any, Any], *, imitation: bool) -> float:
     two = walk @ walk
     cost, benefit = (two * times).sum(), ((two @ meet) * times).sum() - (meet * times).sum()
     return float(cost / benefit)
-
-
-def adoption(folder: Path, strength: float, *, imitation: bool) -> tuple[float, float]:
-    """How far cooperators of the next rounds are from the rule's prediction (in deviations), and the log-likelihood.
-
-    For runs in which all members may change over after every round.
-    """
-    told = {row["match"]: json.loads(row["facts"]) for row in read(folder, "matches") if row["facts"]}
-    links = {match: facts["links"] for match, facts in told.items()}
-    rounds: dict[tuple[str, int], dict[int, tuple[bool, float]]] = defaultdict(dict)
-    for row in read(folder, "decisions"):
-        did = (row["cooperative"] == "True", float(row["payoff"]))
-        rounds[row["match"], int(row["round"])][int(row["player"]) - 1] = did
-    gap = variance = likelihood = 0.0
-    for (match, number), now in rounds.items():
-        after = rounds.get((match, number + 1))
-        if after is None:
-            continue
-        near: dict[int, set[int]] = {player: {player} if imitation else set() for player in now}
-        for one, other in links[match]:
-            near[one].add(other)
-            near[other].add(one)
-        for player, around in near.items():
-            weights = {p: math.exp(strength * now[p][1]) for p in around}
-            chance = sum(w for p, w in weights.items() if now[p][0]) / sum(weights.values())
-            gap += after[player][0] - chance
-            variance += chance * (1 - chance)
-            likelihood += math.log(max(chance if after[player][0] else 1 - chance, 1e-12))
-    return gap / math.sqrt(variance), likelihood

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from tests.replications.golden_runs import play_golden
 
 from ostrom.analysis.claims import references
-from ostrom.data.rundata import run_data
-from ostrom.features.reporting.as_paper import write_as_paper
 from ostrom.reports.exhibits.declared import check_exhibits, exhibits_of
 from ostrom.studies.files import builtin_names
-from ostrom.studies.run import open_run
 
 
 @pytest.mark.parametrize("name", ["personas", "coopeval"])
@@ -37,14 +31,3 @@ def test_the_personas_paper_has_all_its_tables_and_figures() -> None:
     names = {one.name for one in exhibits_of("personas")}
     tables = {f"Table {n}" for n in range(1, 13)} - {"Table 6"} | {"Table 6a", "Table 6b"}
     assert names == tables | {f"Figure {n}" for n in range(1, 9)}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("study", "some"), [("personas", "Table_6a"), ("mechanisms", "Aggregate_table")])
-def test_a_run_is_written_in_the_shape_of_its_paper(study: str, some: str, tmp_path: Path) -> None:
-    folder = play_golden(study, tmp_path)
-    with open_run(study, tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        report = write_as_paper(data)
-    assert not report.failures
-    written = {path.name.lower().replace("-", "_") for path in (folder / "report/as-paper/tables").iterdir()}
-    assert any(some.lower() in name for name in written), sorted(written)

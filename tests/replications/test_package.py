@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.replications.fifth_paper import ENTRY_POINTS, FILES, OWN_FOLDERS, install
+from tests.replications.packages import OWN_FOLDERS, install
 
 ROOT = Path(__file__).parents[2]
 SEVERAL = """
@@ -53,60 +53,6 @@ def commands(tmp_path: Path) -> Commands:
 
 
 @pytest.mark.slow
-def test_a_fifth_paper_needs_no_change_of_ours(commands: Commands, tmp_path: Path) -> None:
-    place = install(tmp_path / "site", "fifth-paper", FILES, ENTRY_POINTS)
-    (tmp_path / "rounds.csv").write_text(
-        "pair,first,second,a,b,condition\n" + "".join(
-            f"{pair},ann{pair},bob{pair},{'lend' if pair % 2 else 'keep'},lend,{'told' if pair < 4 else 'untold'}\n" * 2
-            for pair in range(8)
-        )
-    )  # fmt: skip
-    lines = [
-        *(f"list|{kind}|--json" for kind in ("replications", "studies", "measures", "panels", "charts", "references")),
-        "list|mappings|--json",
-        "validate|lending",
-        "run|lending",
-        "estimate|lending|last_action|--by|agent|--json",
-        "estimate|lending|fifth_length|--json",
-        "report|lending|--json",
-        "compare|lending|--json",
-        "import|rounds.csv|--mapping|fifth-rounds|--name|people",
-        "test|people|cooperation|--factor|treatment|--json",
-        "show|measure|last_action",
-        "report|lending|--as-paper",
-        "run|fifth-stories",
-        "show|game|scenario:harbour/first_night",
-        "estimate|fifth-stories|cooperation|--by|scenario|--json",
-    ]  # fmt: skip
-    made = dict(zip(lines, commands(*lines, installed=[place]), strict=True))
-    for line, (code, _, err) in made.items():
-        assert code == 0, (line, err)
-
-    def names(kind: str) -> set[str]:
-        return {row["name"] for row in json.loads(made[f"list|{kind}|--json"][1])}
-
-    assert "fifth" in names("replications") and "lending" in names("studies")
-    assert {"last_action", "fifth_length", "cooperation"} <= names("measures")
-    assert {"fifth_matches", "fifth_words"} <= names("panels") and "ring" in names("charts")
-    assert {"fifth", "fifth_again"} <= names("references") and "fifth-rounds" in names("mappings")
-    estimates = json.loads(made["estimate|lending|last_action|--by|agent|--json"][1])["estimates"]
-    assert [(one["agent"], one["n"]) for one in estimates] == [("coin", 8), ("kind", 8)]
-    page = (tmp_path / "runs" / "lending" / "report" / "index.html").read_text()
-    assert "Matches of the fifth paper" in page and "Cooperation in the last round" in page
-    assert json.loads(made["report|lending|--json"][1])["failures"] == []
-    compared = json.loads(made["compare|lending|--json"][1])
-    assert "0.7" in json.dumps(compared) and "fifth" in json.dumps(compared)
-    paper = tmp_path / "runs" / "lending" / "report" / "as-paper"
-    assert "Cooperation in the last round" in (paper / "index.html").read_text()
-    assert "A made-up fifth paper" in made["show|game|scenario:harbour/first_night"][1]
-    [told] = json.loads(made["estimate|fifth-stories|cooperation|--by|scenario|--json"][1])["estimates"]
-    assert (told["scenario"], told["n"]) == ("first_night", 3)
-    tested = json.loads(made["test|people|cooperation|--factor|treatment|--json"][1])
-    assert [g["treatment"] for g in tested["groups"]] == ["told", "untold"]
-    assert [g["matches"] for g in tested["groups"]] == [4, 4]
-
-
-@pytest.mark.slow
 def test_a_broken_package_is_named_and_breaks_nothing_else(commands: Commands, tmp_path: Path) -> None:
     broken = install(
         tmp_path / "a", "broken-import", {"broken_import/__init__.py": "import no_such_module\n"},
@@ -122,7 +68,11 @@ def test_a_broken_package_is_named_and_breaks_nothing_else(commands: Commands, t
         tmp_path / "c", "double-name", {"double_name/__init__.py": "MEASURE = None\n"},
         "[ostrom.measures]\nscore = double_name:MEASURE\n[ostrom.replications]\npersonas = double_name\n",
     )  # fmt: skip
-    fifth = install(tmp_path / "d", "fifth-paper", FILES, ENTRY_POINTS)
+    fifth = install(
+        tmp_path / "d", "fifth-paper",
+        {"fifth_paper/__init__.py": "", "fifth_paper/studies/lending.yaml": "name: lending\n"},
+        "[ostrom.replications]\nfifth = fifth_paper\n",
+    )  # fmt: skip
     lines = [
         "list|measures|--json", "list|replications|--json", "list|studies|--json", "show|study|memory",
         "show|measure|cooperation", "show|measure|lost", "show|measure|nothing", "show|measure|score",
@@ -226,33 +176,6 @@ def test_the_example_package_runs_by_its_entry_points_alone(commands: Commands, 
     assert "taken" in made["compare|river|--json"][1]
     assert json.loads(made["report|river|--json"][1])["failures"] == []
     assert "message" in made["transcript|river-pledges|--match|1"][1]
-
-
-@pytest.mark.slow
-def test_a_battery_file_names_a_study_of_the_example_package_and_a_file_beside_it(
-    commands: Commands, tmp_path: Path
-) -> None:
-    """The command runs in another folder than that of the battery."""
-    place = example_installed(tmp_path / "site")
-    home = tmp_path / "theirs"
-    home.mkdir()
-    study = (EXAMPLE / "src/riverbank/river/studies/river.yaml").read_text()
-    (home / "beside.yaml").write_text(study.replace("name: river", "name: beside"))
-    figure = "{name: Taken, measure: amount_share, where: {agent: half}, by: [talk]}"
-    shape = "least: 2, most: 2, preset: smoke, figures: [" + figure + "]"
-    (home / "b.yaml").write_text(
-        "name: rivers\ntitle: Rivers\nparts:\n"
-        f"- {{name: package, title: Package, study: river, {shape}}}\n"
-        f"- {{name: file, title: File, study: beside.yaml, {shape}}}\n"
-    )
-    line = "more|profile|--model|embedded/smollm2-135m|--battery|theirs/b.yaml|--dry-run|--json"
-    ((code, out, err),) = commands(line, installed=[place])
-    assert code == 0, err
-    rows = json.loads(out)["parts"]
-    assert [(row["study"], row["seeds"]) for row in rows] == [("river", 2), ("beside.yaml", 2)], rows
-    assert rows[0]["calls"] == rows[1]["calls"] > 0, rows
-    ((code, out, err),) = commands(line, installed=[])
-    assert code == 2 and "river" in err and err.count("\n") == 1, err
 
 
 @pytest.mark.slow

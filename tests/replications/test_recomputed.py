@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from tests.replications import recomputed
 
@@ -17,9 +15,6 @@ from ostrom.data.tables import export_rows
 from ostrom.features.inference.said import statements
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
-
-PD = np.array([[2.0, 0.0], [3.0, 1.0]])
-"""The Prisoner's Dilemma of CoopEval: 0 cooperates, 1 defects."""
 
 
 def exported(folder: Path, **spec: Any) -> Path:
@@ -40,82 +35,6 @@ def test_the_script_is_independent() -> None:
         for alias in node.names
     }
     assert not {name for name in imported if name.startswith(("ostrom", "tests"))}
-
-
-@pytest.mark.slow
-def test_a_defector_takes_over_as_often_as_moran_says(tmp_path: Path) -> None:
-    size, births, strength, seeds = 4, 6, 0.6, 80
-    tables = exported(
-        tmp_path,
-        mechanism={
-            "name": "evolution", "under": {"name": "society", "rounds": 1}, "population": size,
-            "generations": births + 1, "selection": {"rule": "moran", "strength": strength}, "mutation": {"share": 0},
-            "genomes": ["Be a defector.", *["Be a cooperator."] * (size - 1)],
-        },
-        types={"member": "instructed"},
-        seeds=seeds,
-    )  # fmt: skip
-    last = [g for g in recomputed.generations(tables) if g["generation"] == births]
-    assert len(last) == seeds
-    found = [sum(sentence == "Be a defector." for sentence in g["now"]) for g in last]
-    expected = recomputed.moran(size, 1, births, strength, PD)
-    for mutants, chance in enumerate(expected):
-        gap = found.count(mutants) / seeds - chance
-        assert abs(gap) < 4 * sqrt(chance * (1 - chance) / seeds), (mutants, chance)
-    forever = recomputed.moran(size, 1, 10_000, strength, PD)
-    assert forever[size] == pytest.approx(recomputed.fixation(size, strength, PD))
-    assert recomputed.fixation(size, 0.0, PD) == pytest.approx(1 / size)
-
-
-@pytest.mark.slow
-def test_a_large_population_follows_the_replicator(tmp_path: Path) -> None:
-    size = 300
-    tables = exported(
-        tmp_path,
-        mechanism={
-            "name": "evolution", "under": {"name": "repetition", "rounds": 1}, "population": size, "generations": 4,
-            "meetings": 1, "selection": {"rule": "proportional"}, "mutation": {"share": 0},
-            "genomes": ["Be a cooperator.", "Be a cooperator.", "Be a defector."],
-        },
-        types={"member": "instructed"},
-    )  # fmt: skip
-    *before, last = recomputed.generations(tables)
-    assert len(before) == 3 and last["next"] is None
-    for g in before:
-        good = [sentence == "Be a cooperator." for sentence in g["now"]]
-        expected = sum(paid for paid, is_good in zip(g["paid"], good, strict=True) if is_good) / sum(
-            g["paid"]
-        )
-        after = sum(sentence == "Be a cooperator." for sentence in g["next"]) / size
-        assert abs(after - expected) < 4 * sqrt(expected * (1 - expected) / size)
-        assert expected < sum(good) / size, "defectors earn more"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", ["death-birth", "imitation"])
-def test_cooperation_spreads_in_a_society_as_ohtsuki_says(rule: str, tmp_path: Path) -> None:
-    degree, imitation, strength = 4, rule == "imitation", 1.0
-    ratios = []
-    for size in (14, 30):
-        tables = exported(
-            tmp_path / str(size),
-            mechanism={
-                "name": "society", "network": f"ring:{degree}", "members": size, "rounds": 3,
-                "imitation": {"rule": rule, "strength": strength, "members": size},
-            },
-            types={"good": "cooperator", "bad": "defector"},
-            seeds=8,
-        )  # fmt: skip
-        ratios.append(recomputed.critical_ratio(recomputed.network(tables), imitation=imitation))
-    n, k = 30, degree
-    exact = ((k + 2) * n - 2 * k - 2) / (n - 2 * k - 2) if imitation else (n - 2) / (n / k - 2)
-    assert ratios[1] == pytest.approx(exact), "Taylor, Day and Wild (2007)"
-    assert ratios[0] > ratios[1] > (k + 2 if imitation else k), "from above, towards k or k + 2"
-    own, other = (
-        recomputed.adoption(tables, strength, imitation=which) for which in (imitation, not imitation)
-    )
-    assert abs(own[0]) < 4
-    assert own[1] > other[1], "members change over by their own rule, not by the other one"
 
 
 def test_statements_are_scored_alike(tmp_path: Path) -> None:

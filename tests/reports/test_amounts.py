@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import RunData, run_data
 from ostrom.reports.declared import panels
@@ -65,15 +63,3 @@ def test_strips_of_amounts_are_bars_on_one_scale(tmp_path: Path) -> None:
     assert "title" in lanes[0] and "title" not in lanes[1]
     assert lanes[0]["layer"][0]["encoding"]["x"]["axis"] is None
     assert lanes[1]["layer"][0]["encoding"]["x"]["title"] == "round"
-
-
-@pytest.mark.slow
-@pytest.mark.pictures
-def test_numbers_on_tiles_keep_their_colour_on_a_dark_page() -> None:
-    from ostrom.reports.figures import both_widths
-    from ostrom.reports.marks import tile_maps
-
-    rows = [{"x": x, "y": "a", "facet": "", "mean": mean} for x, mean in (("low", 0.0), ("high", 1.0))]
-    page = both_widths(tile_maps(rows, legend="share"), "f")
-    numbers = [part for part in page.split("<text") if ">0.00<" in part or ">1.00<" in part]
-    assert numbers and all('fill="#' in part for part in numbers)

@@ -9,12 +9,11 @@ import pytest
 
 from ostrom.analysis.estimate import contrast, estimate, trend
 from ostrom.models.providers import scripted
-from ostrom.reports.answers import NO, OPEN, YES, answers, facts, headline_measure, settings
-from ostrom.reports.build import build_report
+from ostrom.reports.answers import NO, OPEN, YES, answers, facts, settings
 from ostrom.reports.card import findings, first_chart
 from ostrom.reports.charts.curve import Curve
 
-from .conftest import Played, page_of
+from .conftest import Played
 
 MIXED: dict[str, Any] = {
     "types": {}, "agent": {"strategy": "random:0.5", "memory": {"name": "window", "k": 1}}, "seeds": 8,
@@ -24,19 +23,6 @@ MIXED: dict[str, Any] = {
         "k": {"set": "agent.memory.k", "to": [1, 2, 4]},
     },
 }  # fmt: skip
-
-
-@pytest.mark.slow
-def test_answers_follow_the_order_of_vary_with_games_last(played: Played) -> None:
-    found = answers(played(**MIXED))
-    assert found is not None
-    assert [line.factor for line in found.lines] == ["chance", "chance", "k", "game"]
-    assert [line.what for line in found.lines] == [
-        "chance: random:0.9 − random:0.1",
-        "chance: random:0.15 − random:0.1",
-        "k: 1 → 4, trend",
-        "game: stag hunt − prisoners dilemma",
-    ]
 
 
 @pytest.mark.slow
@@ -136,30 +122,6 @@ def test_the_chart_is_along_an_ordered_factor_with_games_as_multiples(played: Pl
     chart = first_chart(played(**MIXED))
     assert isinstance(chart, Curve)
     assert (chart.x, chart.colour, chart.facet) == (("k",), "chance", "game")
-
-
-@pytest.mark.slow
-def test_the_page_asks_the_question_and_answers_it_before_anything_else(played: Played) -> None:
-    report = build_report(played(title="Dice", about="Some play dice. Does it pay? Who knows.", **MIXED))
-    text = page_of(report.path).text
-    assert text.startswith(
-        "Does it pay? – small small · no model · 144 matches · 8 seeds Does it pay? YES higher"
-    )
-    assert text.index("NOT DECIDED") < text.index("More:") < text.index("Some play dice. Who knows.")
-    assert text.rindex("What was run") > text.index("How to reproduce")
-    table = (report.path.parent / "tables" / "answers.csv").read_text().splitlines()
-    assert table[0] == "factor,contrast,verdict,value,low,high,level,adjusted_p,n,would_decide,note"
-    assert [row.split(",")[0] for row in table[1:]] == ["chance", "chance", "k", "game"]
-
-
-@pytest.mark.slow
-def test_sentences_of_the_answer_are_those_of_the_viewer(played: Played) -> None:
-    data = played(**MIXED)
-    found = answers(data)
-    assert found is not None and findings(data) == [line.sentence for line in found.lines]
-    assert findings(data)[0].startswith("YES, higher: chance: random:0.9 − random:0.1 +0.78 [")
-    assert headline_measure(data) == "cooperation"
-    assert facts(data) == "small · no model · 144 matches · 8 seeds"
 
 
 def test_a_run_without_a_finished_match_has_no_answer(played: Played) -> None:

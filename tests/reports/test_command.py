@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -34,33 +33,6 @@ def ostrom(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     with pytest.raises(SystemExit) as stopped:
         main()
     return int(stopped.value.code or 0)
-
-
-@pytest.mark.slow
-def test_run_and_report_print_the_page_and_nothing_else(
-    study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert ostrom(monkeypatch, "run", "tiny.yaml", "--report", "--json") == 0
-    printed = capsys.readouterr()
-    assert json.loads(printed.out)["complete"]
-    assert "report: runs/tiny/report/index.html" in printed.err
-    assert ostrom(monkeypatch, "report", "tiny") == 0
-    assert tuple(capsys.readouterr()) == ("runs/tiny/report/index.html\n", "")
-
-
-@pytest.mark.slow
-def test_no_library_that_draws_prints_anything_either(study: Path) -> None:
-    """In a process of its own, with the real renderer."""
-    python = [sys.executable, "-c", "from ostrom.cli import main; main()"]
-    run = [*python, "run", "tiny.yaml", "--report", "--json"]
-    done = subprocess.run(run, cwd=study, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["complete"]
-    assert "report: runs/tiny/report/index.html" in done.stderr
-    again = subprocess.run(
-        [*python, "report", "tiny"], cwd=study, capture_output=True, text=True, timeout=120
-    )
-    assert (again.returncode, again.stdout, again.stderr) == (0, "runs/tiny/report/index.html\n", "")
 
 
 @pytest.mark.slow

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import re
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,11 +11,10 @@ from ostrom.analysis.estimate import estimate
 from ostrom.ground.errors import UsageError
 from ostrom.reports.axes import share_ticks
 from ostrom.reports.build import build_report
-from ostrom.reports.cells import INTERVALS, drawn_values, marks_told
+from ostrom.reports.cells import drawn_values
 from ostrom.reports.declared import panel_of
-from ostrom.reports.figures import both_widths, render
 from ostrom.reports.marks import curves, dots
-from ostrom.reports.narrow import ROOM, narrow_spec
+from ostrom.reports.narrow import narrow_spec
 from ostrom.reports.theme import MOST_COLOURS
 
 from .conftest import Played, page_of
@@ -54,24 +50,6 @@ def test_below_five_matches_a_cell_shows_them_and_no_interval(played: Played, se
     assert all(row[low] < row[high] for row in drawn.tables[0].rows), "tables keep every interval"
 
 
-@pytest.mark.slow
-def test_intervals_are_drawn_on_request(played: Played, tmp_path: Path) -> None:
-    data = played(seeds=3, **COIN)
-    (one, _) = estimate(data, "cooperation", ["k"])
-    assert drawn_values(one)["points"] == list(one.values) and drawn_values(one)["low"] is None
-    token = INTERVALS.set(True)
-    try:
-        assert drawn_values(one) == {"mean": one.value, "low": one.low, "high": one.high, "points": None}
-        assert marks_told([one]).startswith("Dots are estimates, whiskers")
-    finally:
-        INTERVALS.reset(token)
-    page = page_of(build_report(data, ["cooperation"], intervals=True).path).text
-    assert "Rings are single matches" not in page and "whiskers 95 % intervals" in page
-    assert "Rings are single matches" in page_of(build_report(data, ["cooperation"]).path).text
-    with (data.folder / "report" / "tables" / "cooperation.csv").open() as file:
-        assert all(row["low"] and row["high"] for row in csv.DictReader(file))
-
-
 def test_what_is_certain_is_a_dot_however_few_its_matches(played: Played) -> None:
     data = played(seeds=2, **{**COIN, "types": {"kind": "cooperator"}})
     (one, _) = estimate(data, "cooperation", ["k"])
@@ -91,21 +69,6 @@ def test_bands_are_drawn_where_at_most_two_overlap(many: int, points: bool, mark
     )  # fmt: skip
     drawn = {layer["mark"]["type"] for layer in chart.to_dict()["layer"]}
     assert drawn & {"area", "rule"} == ({mark} if mark else set())
-
-
-@pytest.mark.slow
-@pytest.mark.pictures
-def test_dashes_of_lines_do_not_cut_the_shapes_of_the_legend() -> None:
-    names = ["one", 'two "2"']
-    chart = curves(
-        [row(name, x, facet) for name in names for x in (1, 2) for facet in "gh"], x="x", y="y", facets=["g", "h"],
-        legend="who", series=dict(zip(names, ("#7dafd2", "#2969a0"), strict=True)),
-    )  # fmt: skip
-    svg, _ = render(chart)
-    marks = re.findall(r"<path [^>]*>", svg)
-    dashed = [mark for mark in marks if 'stroke-dasharray="7,3"' in mark]
-    assert len(dashed) == 2 and all('fill="#2969a0"' not in mark for mark in dashed), "one line in each panel"
-    assert sum('fill="#2969a0"' in mark for mark in marks) > 4, "points, and a filled mark in the legend"
 
 
 @pytest.mark.parametrize(
@@ -169,26 +132,6 @@ def test_an_axis_of_shares_is_cut_only_where_all_lies_in_a_tenth() -> None:
 
 
 LONG = "a name of a row that is far too long to stand beside it"
-
-
-@pytest.mark.slow
-@pytest.mark.pictures
-@pytest.mark.parametrize("labels", [["a", "b"], [LONG, f"{LONG}, too"]])
-def test_a_chart_is_drawn_for_a_phone_too(labels: list[str]) -> None:
-    rows = [
-        {"label": name, "series": s, "mean": 0.5, "low": 0.2, "high": 0.9}
-        for name in labels
-        for s in ("m", "n")
-    ]
-    groups = {"first": rows, "second": rows, "third": rows}
-    chart = dots(groups, axis="cooperation", series={"m": "#0072B2", "n": "#D55E00"}, domain=(0, 1))
-    both = str(both_widths(chart, "f"))
-    wide, narrow = (float(w) for w in re.findall(r'<svg[^>]*? width="([\d.]+)"', both))
-    assert wide > ROOM + 100 and narrow <= ROOM + 1
-    assert both.count('class="wide"') == both.count('class="narrow"') == 1
-    assert len(re.findall(r"font-size: ?(?!13)|font-size=\"(?!13)", both)) == 0, "one size of text"
-    ids = re.findall(r' id="([^"]+)"', both)
-    assert len(ids) == len(set(ids))
 
 
 def test_names_of_rows_stand_above_them_on_a_phone() -> None:

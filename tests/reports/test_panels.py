@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostrom.analysis.estimate import estimate
 from ostrom.analysis.intervals import mean_of
 from ostrom.ground.errors import RateLimited, ServerFailed
 from ostrom.models.base import Reply, Request, Usage
@@ -49,34 +48,6 @@ def test_cooperation_is_exact_where_it_is_known(played: Played) -> None:
     }
 
 
-def test_the_match_is_the_unit_whatever_is_pooled(played: Played) -> None:
-    data = played()
-    [pooled] = estimate(data, "cooperation")
-    assert pooled.n == 24
-    by_agent = {e.key["agent"]: e for e in estimate(data, "cooperation", ["agent"])}
-    assert by_agent["kind"].n == 12 and by_agent["kind"].method == "exact"
-    assert by_agent["kind"].value == by_agent["kind"].low == by_agent["kind"].high == 1.0
-
-
-def test_levels_keep_the_order_of_the_study(played: Played) -> None:
-    data = played()
-    assert [e.key["k"] for e in estimate(data, "cooperation", ["k"])] == [4, 1]
-    chart = (
-        draw(data, {"name": "cooperation_by", "x": "k", "panel": "game", "color": "agent"}).figures[0].chart
-    )
-    spec = chart.to_dict()
-    assert spec["spec"]["layer"][1]["encoding"]["x"]["sort"] == ["4", "1"]
-    assert spec["facet"]["sort"] == ["prisoners dilemma", "stag hunt"]
-
-
-def test_cooperation_by_says_what_it_pools(played: Played) -> None:
-    drawn = draw(played(), {"name": "cooperation_by", "x": "k"})
-    assert drawn.notes[0].startswith("Cooperation from ") and " (k 1) to " in drawn.notes[0] + " to "
-    assert "Every estimate pools all levels of game and agent." in drawn.notes
-    assert drawn.tables[0].columns == ["k", "matches", "cooperation", "low", "high", "interval"]
-    assert [row["matches"] for row in rows_of(drawn.tables[0])] == [12, 12]
-
-
 def test_cooperation_by_can_show_scores(played: Played) -> None:
     drawn = draw(played(vary={"k": {"set": "agent.memory.k", "to": [1, 2]}}),
                  {"name": "cooperation_by", "x": "k", "measure": "score", "color": "agent"})  # fmt: skip
@@ -95,14 +66,6 @@ def test_bars_and_maps_show_the_estimates(played: Played) -> None:
     assert {(m["x"], m["y"], m["value"]) for m in marks(tiles.figures[0].chart)} == {
         ("1", "kind", 1.0), ("2", "kind", 1.0), ("1", "hard", 0.0), ("2", "hard", 0.0),
     }  # fmt: skip
-
-
-def test_more_colours_than_eyes_can_tell_apart_are_refused(played: Played) -> None:
-    from ostrom.ground.errors import UsageError
-
-    data = played(types={f"t{i}": f"random:0.{i}" for i in range(1, 10)}, seeds=1, vary={})
-    with pytest.raises(UsageError, match="colour agent: has 9 levels, at most 7"):
-        draw(data, {"name": "cooperation_by", "x": "game", "color": "agent"})
 
 
 def test_the_course_of_an_alternator_is_a_zigzag(played: Played) -> None:
@@ -159,23 +122,6 @@ def test_matches_that_end_early_count_where_they_were_played(played: Played) -> 
         assert (curve.mean[known] <= curve.high[known] + 1e-12).all()
 
 
-def test_strips_show_every_action_of_the_chosen_matches(played: Played) -> None:
-    data = played(types={"turn": "alternator", "hard": "defector"}, seating="seats", vary={}, seeds=2)
-    [figure] = draw(data, "strips:1").figures
-    strips = marks(figure.chart)
-    assert [(s["lane"], s["did"]) for s in strips if s["start"] < 2] == [
-        ("1 turn", "cooperates"), ("1 turn", "does not cooperate"),
-        ("2 hard", "does not cooperate"), ("2 hard", "does not cooperate"),
-    ]  # fmt: skip
-    assert len(strips) == 10
-
-
-def test_strips_spread_over_the_cells_and_never_change(played: Played) -> None:
-    data = played()
-    panel: Any = panels.build("strips:3")
-    assert panel._choose(data) == panel._choose(data) == [0, 3, 7]
-
-
 def test_long_matches_are_drawn_as_stretches(played: Played) -> None:
     data = played(
         types={"hard": "defector"}, mechanism={"name": "repetition", "rounds": 90}, vary={}, seeds=1
@@ -213,48 +159,6 @@ def shaky() -> Iterator[None]:
     yield
     scripted.unregister("shaky")
     scripted.unregister("mute")
-
-
-def test_data_quality_counts_what_went_wrong(played: Played, shaky: None) -> None:
-    data = played(
-        types={"shaky": {"model": "scripted/shaky", "constrain": "never"}},
-        vary={},
-        seeds=4,
-        invalid={"retries": 2, "policy": "uniform"},
-    )
-    drawn = draw(data, "readings")
-    tables = {table.name: rows_of(table) for table in drawn.tables}
-    [answers] = tables["answers"]
-    assert answers["answers"] == 40
-    calls = data.query("SELECT count(*) FROM calls WHERE error IS NULL").item()
-    assert (
-        answers["unreadable replies"]
-        == data.query("SELECT count(*) FROM calls WHERE reply = 'No idea.'").item()
-    )
-    assert calls == 40 + answers["unreadable replies"]
-    kinds = {row["kind"]: row["tries"] for row in tables["failed_tries"]}
-    assert set(kinds) == {"RateLimited", "ServerFailed"}
-    assert sum(kinds.values()) == data.query("SELECT count(*) FROM calls WHERE error IS NOT NULL").item()
-    assert [figure.name for figure in drawn.figures] == ["readings"]
-
-
-@pytest.mark.slow
-def test_a_run_with_only_invalid_answers_is_drawn_and_marked(played: Played, shaky: None) -> None:
-    from ostrom.reports.build import build_report
-
-    from .conftest import page_of
-
-    data = played(
-        types={"mute": {"model": "scripted/mute", "constrain": "never"}},
-        vary={},
-        invalid={"retries": 0, "policy": "uniform"},
-    )
-    report = build_report(data)
-    assert report.failures == ()
-    text = page_of(report.path).text
-    assert text.count("100.0 % of the answers of mute in finished matches were given by the policy") == 2
-    [row] = rows_of(draw(data, "readings").tables[0])
-    assert row["by policy"] == row["answers"] == 30
 
 
 def test_skipped_matches_are_listed_with_their_reason(played: Played, shaky: None) -> None:

@@ -99,13 +99,6 @@ def test_a_game_without_cooperation_has_a_headline_of_scores(played: Played) -> 
     assert table is not None and [row[2] for row in table.rows] == [None] and table.rows[0][4] is not None
 
 
-def test_an_unfinished_run_says_what_is_left(played: Played) -> None:
-    data = played(limit=3, seeds=1)
-    (line,) = warnings(data)
-    whole = data.planned
-    assert line.startswith(f"The run is not complete: 3 of {whole} matches are done ({whole - 3} not begun).")
-
-
 def test_a_scatter_has_the_whole_scale_of_shares_and_a_colour_for_each_level(played: Played) -> None:
     data = played(seeds=1, vary={})
     found = estimate(data, "cooperation", ["agent"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
 from typing import Any
@@ -10,41 +9,22 @@ from typing import Any
 import pytest
 import yaml
 
-from ostrom.analysis.summary import summarise
 from ostrom.data.rundata import RunData
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError, StudyError
-from ostrom.models.providers import scripted
 from ostrom.reports.build import DEFAULT_PANELS, _write, build_report, chosen_panels
 from ostrom.reports.declared import panels
 from ostrom.reports.panel import Drawn, Panel
-from ostrom.studies.run import open_run, play
+from ostrom.studies.run import play
 from ostrom.studies.schema import StudyFile
 
 from .conftest import Played, opened, page_of
-
-SVG, PNG = b"<svg", b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture
 def own_panels_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report without the default panels, which other tests look at."""
     monkeypatch.setattr("ostrom.reports.build.DEFAULT_PANELS", ())
-
-
-@pytest.mark.slow
-def test_a_report_is_one_page_with_figures_and_tables_beside_it(ready: Path) -> None:
-    assert ready.parts[-3:] == ("small", "report", "index.html")
-    page = page_of(ready)
-    sections = ("NOT DECIDED", "Every cell in numbers", "Cooperation by cell", "Data quality", "Manifest")
-    for words in ("A small study", *sections, "How to reproduce", "What was run"):
-        assert words in page.text
-    for name in ("cooperation", "cooperation_over_rounds", "scores", "strips"):
-        assert (ready.parent / "figures" / f"{name}.svg").read_bytes().startswith(SVG)
-        assert (ready.parent / "figures" / f"{name}.png").read_bytes().startswith(PNG)
-    for name in ("headline", "cooperation", "cooperation_over_rounds", "scores", "answers"):
-        assert (ready.parent / "tables" / f"{name}.csv").exists()
-        assert (ready.parent / "tables" / f"{name}.md").exists()
 
 
 def test_the_page_loads_nothing_and_runs_nothing(ready: Path) -> None:
@@ -106,18 +86,6 @@ def test_names_with_markup_and_quotes_stay_text(played: Played) -> None:
     assert 'a "b" \\| c' in table
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("own_panels_only")
-def test_a_long_name_is_shortened_in_charts_and_whole_in_tables(played: Played) -> None:
-    long = "provider/" + "very-long-" * 9 + "model"
-    other = "provider/" + "very-long-" * 8 + "x-long-model"
-    report = build_report(played(types={long: "cooperator", other: "defector"}), ["cooperation"])
-    figure = page_of(report.path.parent / "figures" / "cooperation.svg")
-    assert long not in figure.text
-    assert "…" in figure.text
-    assert long in (report.path.parent / "tables" / "cooperation.csv").read_text()
-
-
 def test_a_run_without_any_match_says_so(played: Played) -> None:
     report = build_report(played(limit=0))
     assert report.failures == ()
@@ -125,98 +93,6 @@ def test_a_run_without_any_match_says_so(played: Played) -> None:
     assert "No finished match, so there are no results yet." in text
     assert "No match has begun" in text
     assert "0 of 24 matches are done" in text
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("own_panels_only")
-def test_an_incomplete_run_is_marked_before_any_figure(played: Played) -> None:
-    text = page_of(build_report(played(limit=5)).path).text
-    assert "The run is not complete: 5 of 24 matches are done (19 not begun)" in text
-
-
-@pytest.mark.slow
-def test_a_game_without_cooperative_action_has_scores_and_no_cooperation(played: Played) -> None:
-    scripted.register("heads", "[A0]")
-    try:
-        data = played(game="matching_pennies", vary={}, types={"heads": {"model": "scripted/heads"}})
-    finally:
-        scripted.unregister("heads")
-    report = build_report(data)
-    assert report.failures == ()
-    text = page_of(report.path).text
-    assert "No finished match is of a game with a cooperative action (played: matching_pennies)." in text
-    assert not (report.path.parent / "figures" / "cooperation.svg").exists()
-    assert (report.path.parent / "figures" / "scores.svg").exists()
-    assert (report.path.parent / "figures" / "strips.svg").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("own_panels_only")
-def test_single_matches_have_no_interval(played: Played) -> None:
-    report = build_report(
-        played(seeds=1, types={"coin": "random:0.5", "rare": "random:0.9"}), ["cooperation"]
-    )
-    with (report.path.parent / "tables" / "cooperation.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert rows
-    assert all(row["matches"] == "1" and row["low"] == row["high"] == "" for row in rows)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("own_panels_only")
-def test_one_round_games_have_no_course(played: Played) -> None:
-    report = build_report(played(mechanism="none"), ["cooperation_over_rounds"])
-    assert report.failures == ()
-    assert "Every match has a single round" in page_of(report.path).text
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("own_panels_only")
-@pytest.mark.pictures
-def test_two_hundred_cells_stay_on_a_page(played: Played) -> None:
-    data = played(
-        types={},
-        agent={"strategy": "random:0.5", "memory": {"name": "window", "k": 1}},
-        mechanism={"name": "repetition", "rounds": 2},
-        vary={
-            "p": {"set": "agent.strategy", "to": [f"random:{i / 20}" for i in range(20)]},
-            "k": {"set": "agent.memory.k", "to": list(range(10))},
-        },
-        seeds=1,
-    )
-    report = build_report(data, ["cooperation", "cooperation_over_rounds"])
-    assert report.failures == ()
-    for name in ("cooperation", "cooperation_over_rounds"):
-        svg = (report.path.parent / "figures" / f"{name}.svg").read_text()
-        width, height = (
-            float(v) for v in re.findall(r'<svg[^>]* width="([\d.]+)" height="([\d.]+)"', svg)[0]
-        )
-        assert width <= 960, name
-        assert height / 200 >= 6, "every cell keeps a line of its own"
-    assert report.path.stat().st_size < 3_000_000
-
-
-def test_the_numbers_on_the_page_are_those_of_the_terminal(ready: Path) -> None:
-    with open_run(ready.parent.parent) as run:
-        summaries = summarise(run.rows)
-    cells = {(c.factors["game"], c.factors["k"], c.agent): c for c in summaries}
-    with (ready.parent / "tables" / "cooperation.csv").open() as file:
-        for row in csv.DictReader(file):
-            cell = cells[row["game"], int(row["k"]), row["agent"]]
-            shown = (float(row["cooperation"]), float(row["low"]), float(row["high"]))
-            assert shown == pytest.approx((cell.cooperation, cell.low, cell.high))
-
-
-def test_the_table_of_the_terminal_has_the_factors_of_the_study_and_no_outcome(tmp_path: Path) -> None:
-    study: dict[str, Any] = {"name": "amounts", "game": "dictator", "types": {"a": "random"}, "seeds": 3}
-    vary: dict[str, Any] = {"name": "varied", "game": "prisoners_dilemma", "agent": {"strategy": "random"}, "seeds": 2,
-            "vary": {"agent.strategy": ["random", "cooperator"]}}  # fmt: skip
-    for config, names in ((study, ["game", "mechanism"]), (vary, ["game", "mechanism", "strategy"])):
-        play(StudyFile.model_validate(config), name=config["name"], runs=tmp_path, options=PlayOptions())
-        with open_run(tmp_path / config["name"]) as run:
-            cells = summarise(run.rows)
-        assert {tuple(cell.factors) for cell in cells} == {tuple(names)}
-        assert [cell.matches for cell in cells] == ([3] if config is study else [2, 2])
 
 
 def test_the_study_beside_the_page_plays_the_same_matches(ready: Path, tmp_path: Path) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ostrom.data.rundata import run_data
 from ostrom.ground.errors import StudyError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import open_run, play
 
 BASE: Mapping[str, Any] = {
     "name": "names",
@@ -71,43 +68,6 @@ def test_a_long_text_is_cut_and_still_tells_two_players_apart() -> None:
     assert one != two and len(one) < 90 and one[:50] == two[:50]
 
 
-def test_a_name_that_somebody_else_has_is_not_taken() -> None:
-    # A type is called grim and plays something else.
-    of = plan(types={"grim": "defector", "b": "cooperator"}, seats={2: {"strategy": "grim"}})
-    assert [names(of, n) for n in (0, 1)] == [["grim", "grim (strategy=grim)"], ["b", "grim (strategy=grim)"]]
-    # The same model in two styles.
-    two = {"a": {"model": "openai/one"}, "b": {"model": "openai/one", "style": "direct"}}
-    of = plan(types=two, seats={2: {"model": "openai/other"}})
-    assert [names(of, n)[1] for n in (0, 1)] == ["a (model=openai/other)", "b (model=openai/other)"]
-    # Only those who sit there count: at seat 2 there is never but one of them.
-    assert names(plan(types=two, seats={2: {"model": "openai/other"}}, seating="seats")) == [
-        "a",
-        "openai/other",
-    ]
-    # Who plays like a type has its name.
-    both = {"a": {"model": "openai/one"}, "openai/other": {"model": "openai/other"}}
-    of = plan(types=both, seats={2: {"model": "openai/other"}})
-    assert [names(of, n) for n in (0, 1)] == [["a", "openai/other"], ["openai/other"] * 2]
-    both = {"a": {"strategy": "grim"}, "b": {"strategy": "tit_for_tat"}}
-    of = plan(types=both, seats={2: {"strategy": "grim"}})
-    assert [names(of, n) for n in (0, 1)] == [["a", "a"], ["b", "a"]]
-
-
-@pytest.mark.parametrize(
-    ("agent", "seat"),
-    [
-        ({"strategy": "random:0.5"}, {"strategy": {"name": "random", "p": 0.5}}),
-        ({"strategy": "grim", "memory": "window:3"}, {"memory": {"name": "window", "k": 3}}),
-        ({"model": "openai/one", "memory": "window:3"}, {"memory": "window:k=3"}),
-        ({"model": "openai/one", "params": {"temperature": 1.0}}, {"params": {"temperature": 1}}),
-    ],
-)
-def test_who_plays_alike_has_one_name_however_that_is_written(
-    agent: dict[str, Any], seat: dict[str, Any]
-) -> None:
-    assert names(plan(types={"m": agent}, seats={2: seat})) == ["m", "m"]
-
-
 def test_texts_that_look_alike_in_a_name_are_told_apart_by_their_identity() -> None:
     seats = {1: {"persona": "You are  kind."}, 2: {"persona": "You are kind."}}
     one, two = names(plan(types={"m": {"model": "openai/one"}}, seats=seats))
@@ -138,24 +98,3 @@ def test_a_mistake_at_a_seat_is_told_there() -> None:
     with pytest.raises(StudyError) as refused:
         plan(types={"t": "tit_for_tat"}, seats={2: {"strategy": {"name": "script", "moves": ["jump"]}}})
     assert refused.value.key == "seats.2.strategy"
-
-
-def test_tables_tell_apart_who_plays_differently(tmp_path: Path) -> None:
-    study = {
-        **BASE,
-        "game": "public_goods",
-        "types": {"c": "cooperator"},
-        "seats": {3: {"strategy": "defector"}},
-    }
-    play(load_study(study), runs=tmp_path)
-    with open_run(tmp_path / "names") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        rows = data.records(
-            "SELECT agent, count(*) AS n, avg(cooperative::INTEGER) AS rate FROM decisions GROUP BY agent ORDER BY 1"
-        )
-        others = data.records("SELECT agent, opponents, cooperation FROM matches ORDER BY player")
-    assert rows == [{"agent": "c", "n": 6, "rate": 1.0}, {"agent": "defector", "n": 3, "rate": 0.0}]
-    assert others == [
-        {"agent": "c", "opponents": "c + defector", "cooperation": 1.0},
-        {"agent": "c", "opponents": "c + defector", "cooperation": 1.0},
-        {"agent": "defector", "opponents": "c + c", "cooperation": 0.0},
-    ]

@@ -15,15 +15,11 @@ from ostrom.mechanisms import mechanisms
 from ostrom.studies.checks import (
     RULES,
     check_asking,
-    check_attributes,
-    check_author,
     check_chances,
     check_divisible,
     check_policy_action,
-    check_spreading,
     check_strategies,
 )
-from ostrom.studies.factors import Factor, Level
 
 
 @pytest.mark.parametrize(
@@ -54,14 +50,6 @@ def test_a_parameter_is_refused_by_name_and_value() -> None:
         assert refused.value.key == f"agent.params.{key}"
 
 
-@pytest.mark.parametrize("name", ["Age", "1a", "a-b", "", "seed", "game", "strategy", "k", "family"])
-def test_an_attribute_needs_a_name_of_its_own(name: str) -> None:
-    factors = [Factor("k", (Level(1, {}, {"family": "x"}),))]
-    check_attributes([AgentConfig(strategy="grim", attributes={"age_2": 3})], factors, "s")
-    with pytest.raises(StudyError, match="needs a name of its own"):
-        check_attributes([SimpleNamespace(attributes={"age": 1, name: 3})], factors, "s")  # type: ignore[list-item]
-
-
 def seated(**config: Any) -> Any:
     fields = {"kind": "model", "model": None, "strategy": None, "answer": "action"}
     framing = SimpleNamespace(chances=config.pop("chances", False))
@@ -69,29 +57,6 @@ def seated(**config: Any) -> Any:
     return SimpleNamespace(
         name="p", observes=observes, config=SimpleNamespace(framing=framing, **{**fields, **config})
     )
-
-
-@pytest.mark.parametrize(
-    ("spreads", "generations", "key"),
-    [(True, 1, "mechanism.imitation"), (False, 2, "mechanism.generations"), (False, 1, None)],
-)
-def test_nobody_takes_over_the_way_of_a_person(spreads: bool, generations: int, key: str | None) -> None:
-    rules: Any = SimpleNamespace(spreads=spreads, generations=generations)
-    check_spreading(rules, [[seated()]], "s")
-    if key is None:
-        check_spreading(rules, [[seated(kind="person")]], "s")
-        return
-    with pytest.raises(StudyError) as refused:
-        check_spreading(rules, [[seated(), seated(kind="person")]], "s")
-    assert refused.value.key == key
-
-
-def test_a_model_does_not_play_what_it_wrote() -> None:
-    written: Any = SimpleNamespace(params={"author": "a/b"}, name="g")
-    check_author(written, [[seated(model="a/c")]], "s")
-    check_author(SimpleNamespace(params={}, name="g"), [[seated(model=None)]], "s")  # type: ignore[arg-type]
-    with pytest.raises(StudyError, match="does not play what it wrote"):
-        check_author(written, [[seated(model="a/c"), seated(model="a/b")]], "s")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from ostrom.analysis.estimate import Query
 from ostrom.ground.errors import OstromError
-from ostrom.studies.design import at_seeds, planned_contrast, planned_observations
+from ostrom.studies.design import planned_contrast, planned_observations
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 
@@ -60,29 +60,6 @@ def test_labels_keep_their_types_and_values_the_least_that_is_possible() -> None
 def test_what_a_study_cannot_give_is_refused(query: dict[str, Any], says: str) -> None:
     with pytest.raises(OstromError, match=says):
         planned_contrast(_plan(), Query(measure="cooperation", **query))
-
-
-def test_the_same_study_with_other_seeds_keeps_what_it_is_bound_to() -> None:
-    plan = _plan()
-    plan.registered = {"hash": "x"}
-    more = at_seeds(plan, 7)
-    assert (more.study.seeds, plan.study.seeds, more.registered) == (7, 5, {"hash": "x"})
-    assert len(more) == 7 * len(plan) // 5 and more.trees is plan.trees
-
-
-def test_units_are_numbered_by_seed_and_know_what_they_need() -> None:
-    plan = StudyPlan(load_study("mechanisms", preset="smoke", models=["scripted/m"], seeds=2))
-    units = [plan.unit(index) for index in range(len(plan))]
-    half = len(plan) // 2
-    assert [unit.index for unit in units] == list(range(len(plan)))
-    assert [unit.seed for unit in units] == [plan.study.seed] * half + [plan.study.seed + 1] * half
-    assert [unit.key for unit in units[:half]] == [unit.key for unit in units[half:]]
-    needy = [unit for unit in units if unit.needs]
-    assert needy
-    for unit in needy:
-        made = [units[need] for need in unit.needs]
-        assert {one.kind for one in made} == {"preparation"} and {one.seed for one in made} == {unit.seed}
-        assert [one.seat for one in made] == list(range(unit.game.seats)) and made[0].game is unit.game
 
 
 def test_the_prompt_files_of_a_plan_are_those_that_its_models_read() -> None:

@@ -25,7 +25,6 @@ HOSTILE = (
     "\x00\x07\x1b[31m\x85\u2028\u202e\u200b[99]\r\n{{ 7 * 7 }}",
     "<script>alert(1)</script> $(ostrom) \\u005b99\\u005d ```99```",
 )
-LONG = "x" * 401
 
 
 def asked(
@@ -76,9 +75,3 @@ def test_hostile_messages_change_no_rule_no_question_and_no_amount(
     acts = [row for row in rows if row["kind"] == "act"]
     assert [row["amount"] for row in acts] == [7] * 15 and {row["complaints"] for row in acts} == {0}
     assert sorted(messages(rows)) == sorted(HOSTILE)
-
-
-def test_a_message_that_is_too_long_is_asked_for_again_and_read_by_nobody(tmp_path: Path) -> None:
-    told, rows = asked(tmp_path / "long", (LONG, *("hello",) * 10), {})
-    assert messages(rows) == ["hello"] * 10 and sum(row["complaints"] for row in rows) == 1
-    assert not any(LONG in line for lines in told for line in lines)

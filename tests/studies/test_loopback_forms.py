@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -181,38 +180,6 @@ def test_every_built_in_study_is_rehearsed(
         pytest.skip("played by people; a pilot is rehearsed below")
     play(study, runs=tmp_path, name="run")
     unreadable_none(tmp_path / "run")
-
-
-@pytest.mark.slow
-def test_every_derived_run_is_rehearsed(
-    server: LoopbackServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    call, model, other = caller(monkeypatch, tmp_path), server.model, f"{server.url}#reader"
-    source = ["run", "pd-tournament", "--preset", "smoke", "--model", model, "--name", "source"]
-    reasoned = ["--set", "agent.style=reasoned"]
-    tree = tmp_path / "tree.yaml"
-    tree.write_text(
-        f"name: tree\ngame: prisoners_dilemma\nmechanism: {{name: repetition, rounds: 2}}\n"
-        f"types: {{a: {{model: '{model}', tree: auto, params: {{temperature: 0}}}}, b: {{strategy: random}}}}\n"
-        "seating: seats\n"
-    )
-    for command in (
-        [*source, *reasoned],
-        ["judge", "source", "--model", model, "--second-model", other, "--shortest", "1"],
-        ["corpus", "source", "--out", "corpus", "--judge", model],
-        ["observe", "source", "--model", model, "--match", "0"],
-        ["branch", "source", "--match", "0", "--at", "2", "--name", "branched"],
-        ["attribute", "source", "--match", "0", "--round", "3", "--last", "2", "--samples", "2"],
-        ["author", "stories", "--model", model, "--reader", other, "--names", "debt_crisis"],
-        ["tree", str(tree), "--yes"],
-        ["pilot", "repeated-games-people", "--preset", "smoke", "--people", "2", "--model", model],
-    ):
-        done = call(*command)
-        assert done.code == 0, (command, done.err)
-    for journal in tmp_path.rglob("journal.db"):
-        with sqlite3.connect(journal) as database:
-            refused = database.execute("SELECT COUNT(*) FROM calls WHERE part LIKE '%try1%'").fetchone()
-        assert refused == (0,), journal
 
 
 @slow

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.engine.shards import Shard
-from ostrom.ground.errors import StudyError, UsageError
+from ostrom.ground.errors import StudyError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 
@@ -77,18 +76,6 @@ def test_units_are_numbered_by_seed_and_long_matches_start_first() -> None:
             made.unit(wrong)
     assert made.rules(0, {"rounds": 4}).most_rounds(made.unit(0).game) == 4
     assert made.repeats(0) == 2 and made.group(5) == 5
-
-
-def test_a_shard_has_every_other_unit_and_its_part_of_the_budget() -> None:
-    made = plan(**REPEATED, seeds=2, seating="self", budget={"calls": 10})
-    parts = [made.divided(Shard(n, 2)) for n in (1, 2)]
-    units = [[unit.index for unit in part.units()] for part in parts]
-    assert [part.planned for part in parts] == [6, 6] and sorted(units[0] + units[1]) == list(range(12))
-    assert sum(part.budget.calls or 0 for part in parts) == 10
-    assert [sum(part.repeats(n) for n in range(6)) for part in parts] == [6, 6]
-    stop = {"measure": "cooperation", "contrast": "rounds=5-1", "width": 0.5, "at_most": 9}
-    with pytest.raises(UsageError, match="--shard 1/2: a study with a stopping rule"):
-        plan(**REPEATED, stop=stop).divided(Shard(1, 2))
 
 
 def test_a_seat_that_changes_a_player_gives_it_a_name_of_its_own() -> None:

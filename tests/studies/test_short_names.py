@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,61 +31,6 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
     return caller(monkeypatch, tmp_path)
-
-
-def agents(
-    call: Call, address: str, more: str, *options: str, by: str = "agent,model"
-) -> list[tuple[str, ...]]:
-    """Who is in the tables of a run of the study."""
-    Path("s.yaml").write_text(STUDY.replace("ADDRESS", address) + more)
-    done = call("run", "s.yaml", *options)
-    assert done.code == 0, done.err
-    rows = json.loads(call("estimate", "s", "cooperation", "--by", by, "--json").out)["estimates"]
-    return [tuple(str(row[column]) for column in by.split(",")) for row in rows]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [
-        ("types: {a: {model: small}, b: large, c: grim}\n", [("a", "small"), ("b", "large"), ("c", "None")]),
-        ("types: {a: {model: small, params: {temperature: 0}}}\n", [("a", "small")]),
-        ("seats: {2: {model: large}}\ntypes: {a: small}\n", [("a", "small"), ("large", "large")]),
-    ],
-)
-def test_tables_have_the_name(call: Call, address: str, more: str, expected: list[tuple[str, ...]]) -> None:
-    assert agents(call, address, more) == expected
-    study = json.loads(Path("runs/s/run.json").read_text())["study"]
-    assert study["models"]["small"] == {"model": address, "params": {"max_tokens": 50}}
-    assert study["types"]["a"]["model"] == address and study["types"]["a"]["called"] == "small"
-    assert study["types"]["a"]["params"]["max_tokens"] == 50
-    assert call("resume", "s", "--seeds", "2").code == 0
-    assert call("transcript", "s").code == 0 and call("report", "s").code == 0
-
-
-def test_a_model_that_all_agents_share_names_them(call: Call, address: str) -> None:
-    assert agents(call, address.replace("s.yaml", ""), "", "--set", "agent.model=large") == [
-        ("large", "large")
-    ]
-
-
-@pytest.mark.parametrize(
-    ("vary", "factor"),
-    [
-        ("{agent.model: [small, large]}", "model"),
-        ("{who: {set: agent.model, to: [small, large]}}", "who"),
-        ("{who: {small: {agent.model: small}, large: {agent.model: large}}}", "who"),
-    ],
-)
-def test_a_factor_has_the_names_as_levels(call: Call, address: str, vary: str, factor: str) -> None:
-    by = f"{factor},agent" if factor != "model" else "model,agent"
-    assert agents(call, address, f"vary: {vary}\n", by=by) == [("small", "small"), ("large", "large")]
-
-
-def test_the_command_line_takes_a_short_name(call: Call, address: str) -> None:
-    expected = [("old", "None"), ("small", "small")]
-    assert agents(call, address, "types: {old: grim, b: large}\n", "--model", "small") == expected
-    assert json.loads(Path("runs/s/run.json").read_text())["study"]["types"]["small"]["model"] == address
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,10 @@ import orjson
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import run_data
-from ostrom.ground.errors import StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
-from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 
 STUDY = Path(__file__).parents[2] / "examples" / "remembering-society.yaml"
@@ -47,42 +44,6 @@ def models() -> Iterator[None]:
     yield
     unregister("forgiving")
     unregister("strict")
-
-
-@pytest.mark.slow
-def test_members_keep_two_of_their_own_meetings_and_see_them_by_name(tmp_path: Path) -> None:
-    types = "types={forgiving: {model: scripted/forgiving}, strict: {model: scripted/strict}}"
-    study = load_study(STUDY, changes=[types, "agent.constrain=never", "seeds=2"])
-    plan = StudyPlan(study)
-    assert forecast(plan).calls > 2 * 2 * 6 * 4, "keeping is forecast, too"
-    assert play(study, runs=tmp_path).complete
-    assert max(map(len, SEEN)) == 2
-    with (
-        open_run("remembering-society", tmp_path) as run,
-        run_data(run.rows, run.folder.path, run.manifest) as data,
-    ):
-        kinds = {row["kind"] for row in data.records("SELECT DISTINCT kind FROM decisions")}
-        found = {e.key["agent"]: e.value for e in estimate(data, "cooperation", ["agent"])}
-        said = list(estimate(data, "said_agreement", ["company", "stated"]))
-    assert kinds == {"act", "keep", "state"}
-    assert {(e.key["company"], e.key["stated"]) for e in said} == {
-        (company, when) for company in ("anybody", "neighbours") for when in ("before", "after")
-    }
-    assert all(0 < e.value <= 1 for e in said)
-    assert found["forgiving"] > found["strict"]
-    names = {found[2] for rounds in SEEN for found in rounds}
-    assert len(names) > 2, "they remember whom they met, not whom they meet now"
-
-
-def test_nobody_takes_over_the_way_of_a_person() -> None:
-    spec = {
-        "name": "odd",
-        "game": "prisoners_dilemma",
-        "mechanism": {"name": "society", "imitation": "imitation"},
-        "types": {"you": {"person": True}, "tft": "tit_for_tat"},
-    }
-    with pytest.raises(StudyError, match=r"mechanism.imitation: ways of playing spread, and you is a person"):
-        StudyPlan(load_study(spec))
 
 
 def test_what_members_state_is_held_against_those_they_met(tmp_path: Path) -> None:

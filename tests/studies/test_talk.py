@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.replications.killing import calm_and_killed
 
 from ostrom.costs.forecast import forecast
-from ostrom.features.branching.branch import branch
 from ostrom.features.transcript.transcript import transcript
 from ostrom.memory import memories
 from ostrom.models.base import Request
@@ -19,7 +17,6 @@ from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
-from ostrom.testing.small_run import tables
 
 STUDY: dict[str, Any] = {
     "name": "talked",
@@ -90,47 +87,3 @@ def test_memories_work_with_talk(tmp_path: Path, memory: str) -> None:
     rows = played(tmp_path, types=types)
     assert [row["action"] for row in rows if row["kind"] == "act"] == ["cooperate"] * 6
     assert sum(row["kind"] == "message" for row in rows) == 4
-
-
-def test_a_match_with_talk_branches_at_a_round(tmp_path: Path) -> None:
-    rows = [row for row in played(tmp_path) if row["match"] == 1]
-    with open_run("talked", tmp_path) as run:
-        same = branch(run, 1, 3, [], name="same", runs=tmp_path)
-        other = branch(run, 1, 2, ["strategy=defector"], seat=2, name="other", runs=tmp_path)
-    with open_run(same.folder) as made:
-        again = list(made.rows.decisions())
-    keys = ("step", "round", "player", "kind", "answer", "action", "payoff")
-    assert [[r[k] for k in keys] for r in again] == [[r[k] for k in keys] for r in rows]
-    # A message counts for the round that it comes before, so it is asked again with that round.
-    assert [r["copied"] for r in again] == [r["round"] < 3 for r in again]
-    with open_run(other.folder) as made:
-        acts = [r for r in made.rows.decisions() if r["kind"] == "act" and r["seat"] == 2]
-    assert [r["action"] for r in acts] == ["cooperate", "defect", "defect"]
-
-
-PLAY = """
-import asyncio, re, sys
-from ostrom.models.providers.scripted import register
-from ostrom.studies.load import load_study
-from ostrom.studies.run import play
-
-async def answer(request):
-    await asyncio.sleep(0.002)
-    text = request.messages[-1].content
-    receiver = re.search('one of "(player_.)"', text)
-    return f'{{"to": "{receiver[1]}", "message": "[A1]"}}' if receiver else "[A0]"
-
-register("one", answer)
-study = load_study({
-    "name": "run", "game": "public_goods",
-    "mechanism": {"name": "repetition", "rounds": 4, "talk": {"order": "in_turn", "private": True}},
-    "types": {"one": {"model": "scripted/one"}}, "agent": {"constrain": "never"},
-})
-sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
-"""
-
-
-@pytest.mark.slow
-def test_killed_while_talking_the_tables_are_the_same(tmp_path: Path) -> None:
-    calm, killed = calm_and_killed(PLAY, tmp_path, kills=1, growth=30_000)
-    assert tables(calm, tmp_path / "one") == tables(killed, tmp_path / "two")

@@ -9,18 +9,15 @@ from typing import Any
 import orjson
 import pytest
 from markupsafe import escape
-from tests.cli.in_process import caller
 from tests.people.crawling import WORDS, crawl
 from tests.people.served import served
 from tests.people.test_mechanisms import people_study
 from tests.view.runs import said, talk
-from tests.view.test_search_and_actions import HOSTILE, hostile
+from tests.view.test_search_and_beside import HOSTILE, hostile
 
-from ostrom.data.rundata import run_data
 from ostrom.features.transcript.transcript import transcript
 from ostrom.ground.errors import UsageError
 from ostrom.models.base import Reply, Request, Usage
-from ostrom.reports.card import findings
 from ostrom.studies.run import open_run
 from ostrom.view import bundle as making
 from ostrom.view.bundle import LONGEST, Cleaner, _packed, bundle
@@ -151,41 +148,6 @@ def test_a_bundle_is_a_choice_of_matches_and_replaces_only_a_bundle(tmp_path: Pa
         bundle("talk", tmp_path / "runs", tmp_path / "out", report=False)
     assert (tmp_path / "out.part").is_dir() and (tmp_path / "linked").is_symlink()
     assert {path.name for path in tmp_path.iterdir()} == {"runs", "out", "mine", "out.part", "linked"}
-
-
-@pytest.mark.slow
-def test_findings_the_report_and_links_to_cells_are_in_it(tmp_path: Path) -> None:
-    folder = talk(tmp_path / "runs", seeds=2)
-    made = bundle("talk", tmp_path / "runs", tmp_path / "out")
-    with open_run(folder) as run, run_data(run.rows, folder, run.manifest) as data:
-        (finding,) = findings(data)
-    page = (tmp_path / "out" / "index.html").read_text()
-    assert f"<li>{escape(finding)}</li>" in page and '<a href="report/index.html">Report</a>' in page
-    cells = re.findall(r'<th scope="row"><a class="row" href="#/matches/0/(\d+)">rounds (\d)</a></th>', page)
-    assert [level for _, level in cells] == ["2", "3"]
-    assert {int(cell) for cell, _ in cells} == {
-        row[1] for row in js(tmp_path / "out" / "words" / "matches.js")
-    }
-    report = (tmp_path / "out" / "report" / "index.html").read_text()
-    assert made.without_report == "" and escape(finding.partition(":")[0]) in report
-    links = re.findall(r'href="((?:figures|tables)/[^"]+|study\.yaml)"', report)
-    assert links and all((tmp_path / "out" / "report" / link).is_file() for link in links)
-    assert not list((tmp_path / "out").rglob("*.png")) and not (folder / "report").exists()
-    again = bundle("talk", tmp_path / "runs", tmp_path / "out", report=False)
-    assert again.without_report and not (tmp_path / "out" / "report").exists()
-    assert "Report</a>" not in (tmp_path / "out" / "index.html").read_text()
-
-
-@pytest.mark.slow
-def test_the_command_says_how_large_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    talk(tmp_path / "runs")
-    ostrom = caller(monkeypatch, tmp_path)
-    done = ostrom("view", "bundle", "talk", "-o", "out")
-    assert done.code == 0 and "MB in" in done.err and done.out.strip() == "out/index.html"
-    helped = ostrom("view", "--help")
-    assert helped.code == 0 and "--port" in helped.out
-    done = ostrom("view", "nowhere")
-    assert done.code == 2 and "is no folder" in done.err
 
 
 @pytest.mark.slow

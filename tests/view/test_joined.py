@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +14,18 @@ from tests.features.joining.conftest import asked, play_joined, play_shards, pla
 
 from ostrom.engine.entries import UNIT
 from ostrom.engine.folder import Folder
-from ostrom.engine.integrity import connect_read_only, sealed
-from ostrom.engine.shards import holder
+from ostrom.engine.integrity import sealed
 from ostrom.features.joining import join_shards
 from ostrom.ground.errors import RunError
 from ostrom.studies.run import open_run
 from ostrom.testing.server import LoopbackServer
-from ostrom.view.calls import prompt_of, tries_of
 from ostrom.view.check import checked
 from ostrom.view.index import RunIndex, index_path
 from ostrom.view.index_writer import update
 from ostrom.view.listing import MatchList
 from ostrom.view.match import decision_of, match_of
-from ostrom.view.search import SearchHit, counts, search
 from ostrom.view.shelf import Shelf
-from ostrom.view.states import DAMAGED, FINISHED, RunGauge
+from ostrom.view.states import DAMAGED, RunGauge
 
 
 @pytest.fixture(scope="module")
@@ -40,24 +36,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         play_whole(asked(server.model), folder / "one")
         play_joined(asked(server.model), folder / "many", 3)
     yield folder
-
-
-def journals(folder: Path) -> list[Path]:
-    return [part.journal for part in Folder(folder).parts]
-
-
-@pytest.mark.slow
-def test_its_state_is_that_of_the_undivided_run(runs: Path) -> None:
-    gauges = [RunGauge(Folder(runs / name / "whole")) for name in ("many", "one")]
-    joined, undivided = (gauge.look() for gauge in gauges)
-    assert joined.state == undivided.state == FINISHED and joined.planned == undivided.planned == 18
-    for name in ("done", "decisions", "calls", "tokens_in", "tokens_out", "failed_tries", "unpriced"):
-        assert getattr(joined, name) == getattr(undivided, name), name
-    assert joined.calls > 0 and not joined.counting
-    again = gauges[0].look()
-    assert replace(again, counting=False) == joined  # no call is counted twice
-    part = RunGauge(Folder(runs / "many" / "whole.2-of-3")).look()
-    assert (part.state, part.planned, part.done) == (FINISHED, 6, 6) and part.calls > 0
 
 
 def test_it_is_checked_journal_by_journal(runs: Path, tmp_path: Path) -> None:
@@ -104,12 +82,6 @@ def test_its_list_is_that_of_the_undivided_run(runs: Path) -> None:
     ]
 
 
-def test_its_list_is_filled_in_the_order_of_matches(runs: Path) -> None:
-    with open_run(runs / "many" / "whole") as run, closing(MatchList(run)) as listed:
-        while not listed.update(0.0) and not listed.progress.calls:
-            assert [r["match"] for r in listed.matches().rows] == list(range(listed.progress.matches))
-
-
 def test_a_match_in_the_journal_of_another_shard_is_refused(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "many", tmp_path / "many")
     with closing(sqlite3.connect(tmp_path / "many" / "whole.2-of-3" / "journal.db")) as journal, journal:
@@ -120,42 +92,6 @@ def test_a_match_in_the_journal_of_another_shard_is_refused(runs: Path, tmp_path
         pytest.raises(RunError, match="holds match 3, which belongs to shard 1, not 2"),
     ):
         listed.update()
-
-
-@pytest.mark.slow
-def test_its_index_finds_words_in_all_shards(runs: Path) -> None:
-    many, one = runs / "many" / "whole", runs / "one" / "whole"
-    for folder in (many, one, runs / "many" / "whole.2-of-3"):
-        assert update(folder)
-    with RunIndex(index_path(runs / "many" / "whole.2-of-3")) as shard:
-        alone = shard.progress
-        assert alone.complete and shard.is_of(Folder(runs / "many" / "whole.2-of-3"))
-    with RunIndex(index_path(many)) as joined, RunIndex(index_path(one)) as undivided:
-        assert joined.progress == undivided.progress and joined.progress.complete
-        assert 0 < alone.calls == alone.of_calls < joined.progress.calls < 1000
-        assert joined.is_of(Folder(many)) and not joined.is_of(Folder(one))
-        for typed in ("round", '"this round"', "round -points"):
-            found = search(joined, journals(many), typed, limit=500)
-            other = search(undivided, journals(one), typed, limit=500)
-            assert {(h.match, h.step, h.player, str(h.excerpts)) for h in found.hits} == {
-                (h.match, h.step, h.player, str(h.excerpts)) for h in other.hits
-            }
-            assert counts(joined, journals(many), typed) == counts(undivided, journals(one), typed)
-        found = search(joined, journals(many), "round", limit=500)
-        assert len({hit.match % 3 for hit in found.hits}) == 3
-        pages, after = list[SearchHit](), None
-        while not pages or after is not None:
-            page = search(joined, journals(many), "round", after=after, limit=5)
-            pages, after = [*pages, *page.hits], page.after
-        assert [hit.call for hit in pages] == [hit.call for hit in found.hits]
-        for hit in found.hits[:: max(1, len(found.hits) // 5)]:
-            with closing(connect_read_only(holder(hit.call, journals(many)))) as journal:
-                tried = tries_of(journal, hit.match, hit.step, hit.player + 1)
-                assert hit.call in [one.facts["id"] for one in tried] and prompt_of(journal, hit.call)
-        before = joined.connection.execute("SELECT * FROM segments").fetchall()
-    assert update(many)  # nothing is left to do, and nothing is indexed twice
-    with RunIndex(index_path(many)) as joined:
-        assert joined.connection.execute("SELECT * FROM segments").fetchall() == before
 
 
 @pytest.mark.slow

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.people.test_tables import piloted
 from tests.view.runs import said, talk
 
 from ostrom.engine.entries import UNIT
 from ostrom.engine.integrity import sealed
 from ostrom.ground.errors import ContentRefused, RunError, UsageError
 from ostrom.models.base import Reply, Request
-from ostrom.people.plan import PeoplePlan
 from ostrom.studies.run import Run, open_run
 from ostrom.view.listing import MatchFilters, MatchList, sign_of
 from ostrom.view.shelf import Shelf
@@ -48,30 +46,6 @@ def test_every_match_says_the_same_as_the_tables(tmp_path: Path) -> None:
         assert index.progress.complete
 
 
-def test_matches_of_a_test_visit_are_not_in_the_list(tmp_path: Path) -> None:
-    with open_run(piloted(tmp_path, seed=2)) as run:
-        plan = run.plan
-        assert isinstance(plan, PeoplePlan)
-        tester = min(plan.book.visits)
-        plan.book.visits[tester].test = True
-        with listed(run) as index:
-            seen = {row["match"] // plan.stride for row in index.matches().rows}
-        assert seen == {row["match"] // plan.stride for row in run.rows.matches()} and tester not in seen
-
-
-@pytest.mark.parametrize(
-    ("models", "apart"),
-    [([("a", "m"), ("b", "n"), ("script", None)], True), ([("a", "m"), ("b", "m")], False),
-     ([("a", "m"), ("a", "n")], False)],
-)  # fmt: skip
-def test_models_tell_agents_where_each_has_one_of_its_own(
-    models: list[tuple[str, str | None]], apart: bool, tmp_path: Path
-) -> None:
-    with open_run(talk(tmp_path)) as run, listed(run) as index:
-        index._models = set(models)
-        assert index.models_tell_agents() is apart
-
-
 def test_pages_by_any_column_hold_every_match_once(tmp_path: Path) -> None:
     folder = talk(tmp_path, seeds=3, types={"tft": "tit_for_tat", "d": "defector"})
     with open_run(folder) as run, listed(run) as index:
@@ -89,12 +63,6 @@ def test_pages_by_any_column_hold_every_match_once(tmp_path: Path) -> None:
                 assert sorted(row["match"] for row in seen) == everything, sort
                 values = [(row[sort] is not None, row[sort] or 0) for row in seen if sort != "outcome"]
                 assert values == sorted(values, reverse=descending)
-
-
-@pytest.mark.parametrize(("limit", "rows"), [(0, 1), (-5, 1), (2, 2), (10**9, 8)])
-def test_a_page_has_a_row_at_least(limit: int, rows: int, tmp_path: Path) -> None:
-    with open_run(talk(tmp_path, seeds=1)) as run, listed(run) as index:
-        assert len(index.matches(limit=limit).rows) == rows
 
 
 def test_filters_leave_what_they_say(tmp_path: Path) -> None:
@@ -137,14 +105,6 @@ def test_a_reply_that_cannot_be_read_is_no_failed_call(tmp_path: Path, declined:
         assert [row["match"] for row in index.matches(MatchFilters(retries=True)).rows] == wanted
 
 
-def test_bounds_of_numbers_belong_to_what_they_leave(tmp_path: Path) -> None:
-    with open_run(talk(tmp_path)) as run, listed(run) as index:
-        whole = index.matches().rows
-        assert {row["rounds"] for row in whole} == {2, 3}
-        for bounds, rounds in (({"least": {"rounds": 3}}, {3}), ({"most": {"rounds": 2}}, {2})):
-            assert {row["rounds"] for row in index.matches(MatchFilters(**bounds)).rows} == rounds  # type: ignore[arg-type]
-
-
 def test_a_damaged_match_is_named_and_the_others_are_there(tmp_path: Path) -> None:
     folder = talk(tmp_path)
     connection = sqlite3.connect(folder / "journal.db")
@@ -167,32 +127,6 @@ def test_a_damaged_match_is_named_and_the_others_are_there(tmp_path: Path) -> No
 def whole(run: Run) -> list[dict[str, Any]]:
     with listed(run) as made:
         return made.matches(limit=500).rows
-
-
-def test_a_list_that_is_filled_in_slices_says_how_far_it_is_and_ends_the_same(tmp_path: Path) -> None:
-    folder = talk(tmp_path, seeds=3)
-    with open_run(folder) as run, closing(MatchList(run)) as made:
-        slices = 0
-        while not made.update(0.0):
-            slices += 1
-            assert not made.progress.complete
-            if made.progress.calls < made.progress.of_calls or not made.progress.of_calls:
-                assert {row["match"] for row in made.matches().rows} == set(range(made.progress.matches))
-        assert slices >= 3 and made.progress.matches == made.progress.of_matches == len(run.plan)
-        assert made.matches(limit=500).rows == whole(run)
-
-
-def test_sums_over_calls_are_not_shown_before_all_are_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("ostrom.view.listing.CALLS", 2)
-    with open_run(talk(tmp_path)) as run, closing(MatchList(run)) as made:
-        while not made.progress.calls:
-            assert not made.update(0.0)
-        assert {row["tokens_in"] for row in made.matches().rows} == {None}
-        while not made.update(0.0):
-            pass
-        assert sum(row["tokens_in"] for row in made.matches().rows) == run.journal.spent()["tokens_in"] > 0
 
 
 def test_a_list_follows_its_journal(tmp_path: Path) -> None:
@@ -241,13 +175,12 @@ def test_rows_and_a_replay_give_the_same_list(tmp_path: Path, game: str) -> None
     folder = talk(tmp_path, game=game, types=types, vary={}, seeds=2, seating="unordered", rounds=4)
     with open_run(folder) as run:
         kept = whole(run)
-        assert run.journal.has_rows and all(row["state"] == "done" for row in kept)
+        assert all(row["state"] == "done" for row in kept)
     with closing(sqlite3.connect(folder / "journal.db")) as journal:
-        journal.execute("DROP TABLE unit_rows")
-        journal.execute("PRAGMA user_version=4")
+        journal.execute("DELETE FROM unit_rows")
         journal.commit()
     with open_run(folder) as run:
-        assert not run.journal.has_rows and whole(run) == kept
+        assert whole(run) == kept
         for row in kept:
             unit = run.plan.unit(row["match"])
             _, outcome, _ = run.rows.replayed(unit)
@@ -271,7 +204,7 @@ def test_a_long_list_is_read_on_in_the_background(tmp_path: Path) -> None:
         with shelf.listed("talk", 0.0) as made:
             assert not made.progress.complete
         for thread in list(shelf._filling.values()):
-            thread.join(60)
+            thread.join(300)
         assert made.progress.complete and not shelf._filling
     finally:
         shelf.close()

@@ -6,7 +6,6 @@ import hashlib
 import http.client
 import json
 import threading
-import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from ostrom.view.states import RunGauge, Watching
 
 def news(server: Viewed, path: str = "/events") -> Generator[dict[str, str], None, None]:
     """What the stream says, until the connection is closed."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=600)
     connection.request("GET", path)
     reply = connection.getresponse()
     assert reply.status == 200 and reply.getheader("content-type", "").startswith("text/event-stream")
@@ -43,13 +42,13 @@ def test_a_row_follows_its_run_from_running_to_finished(tmp_path: Path) -> None:
 
     def waits(request: Request) -> Reply:
         begun.set()
-        assert go.wait(120)
+        assert go.wait(300)
         return said(request)
 
     talk(tmp_path, name="before")
     player = threading.Thread(target=talk, args=(tmp_path, waits))
     player.start()
-    assert begun.wait(120)
+    assert begun.wait(300)
     with viewed(tmp_path) as server:
         page = server.page("/")
         assert 'class="state running"' in page and 'class="state finished"' in page
@@ -65,39 +64,6 @@ def test_a_row_follows_its_run_from_running_to_finished(tmp_path: Path) -> None:
         assert seen[-1] == "other"
         player.join()
     stream.close()  # the server ended although the stream was open
-
-
-@pytest.mark.slow
-def test_words_are_found_while_a_run_is_played(tmp_path: Path) -> None:
-    second, go = threading.Event(), threading.Event()
-
-    def waits(request: Request) -> Reply:
-        if "R1:" in request.messages[-1].content:
-            second.set()
-            assert go.wait(120)
-        return said(request)
-
-    player = threading.Thread(target=talk, args=(tmp_path, waits))
-    player.start()
-    assert second.wait(120)
-    try:
-        with viewed(tmp_path) as server:
-            some = found(server, least=1)
-            assert 'class="state running"' in server.page("/run/talk") and some < 20
-            go.set()
-            assert found(server, least=20) == 20  # the indexer follows
-    finally:
-        go.set()
-        player.join()
-
-
-def found(server: Viewed, least: int) -> int:
-    """How many calls a search shows, once they are at least so many."""
-    until = time.monotonic() + 120
-    while (hits := server.page("/run/talk/search?q=trust").count('class="hit"')) < least:
-        assert time.monotonic() < until, hits
-        time.sleep(0.2)
-    return hits
 
 
 def test_looking_changes_no_byte_of_a_journal(tmp_path: Path) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.datastructures import QueryParams
@@ -15,11 +13,8 @@ from tests.view.viewed import Viewed, viewed
 
 from ostrom.ground.errors import UsageError
 from ostrom.models.base import Reply, Request, Usage
-from ostrom.studies.run import open_run
 from ostrom.view import matches, runs
-from ostrom.view.figures import answered
-from ostrom.view.listing import MatchList
-from ostrom.view.matches import active_of, choices_of, filters_of
+from ostrom.view.matches import filters_of
 from ostrom.view.shelf import Shelf
 
 
@@ -44,11 +39,6 @@ def listed(server: Viewed, query: str = "") -> list[int]:
     return [int(number) for number in re.findall(r'<a class="row" href="/run/talk/match/(\d+)"', page)]
 
 
-def test_a_strip_has_a_mark_for_every_action(server: Viewed) -> None:
-    page = server.page("/run/talk/matches")
-    assert '<path class="c" d="M0 0h.9v10h-.9z"/><path class="d" d="M1 6h.9v4h-.9z"/>' in page
-
-
 def test_filters_are_part_of_the_address(server: Viewed) -> None:
     assert listed(server) == [
         0,
@@ -71,19 +61,6 @@ def test_filters_are_part_of_the_address(server: Viewed) -> None:
     assert listed(server, "?sort=cooperation&desc=1&level.rounds=2") == [3, 2, 1, 0]
     page = server.page("/run/talk/matches?level.rounds=2&sort=usd")
     assert 'href="?sort=usd">rounds: 2' in page
-
-
-@pytest.mark.slow
-def test_agent_role_and_model_are_those_of_one_player(tmp_path: Path) -> None:
-    types = {"anna": {"model": "scripted/anna", "style": "direct"}, "half": "random:0.5"}
-    talk(tmp_path, game="trust", types=types, vary={})
-    with viewed(tmp_path) as view:
-        seats = listed(view, "?agent=anna&role=investor"), listed(view, "?agent=half&role=investor")
-        assert seats == ([0, 1], [2, 3])
-        assert listed(view, "?model=scripted%2Fanna&role=trustee") == [0, 2]
-        assert listed(view, "?role=bidder") == [] and listed(view, "?role=investor") == [0, 1, 2, 3]
-        page = view.page("/run/talk/matches")
-        assert '<select name="role">' in page and '<option value="investor">' in page
 
 
 def test_a_number_of_any_column_leads_to_its_matches() -> None:
@@ -133,29 +110,6 @@ def test_a_list_is_there_at_once_and_says_what_is_missing(
 
 
 @pytest.mark.slow
-def test_models_are_offered_beside_agents_only_where_they_tell_more(tmp_path: Path) -> None:
-    def types(*models: str) -> dict[str, Any]:
-        named = {f"agent{i}": {"model": f"scripted/{model}"} for i, model in enumerate(models)}
-        return {**named, "tft": "tit_for_tat"}
-
-    # Two agents with one model each, and two models behind three agents; as many models as agents prove nothing.
-    own = talk(tmp_path, name="own", types=types("a", "b"), seating="unordered", vary={})
-    shared = talk(tmp_path, name="shared", types=types("a", "b", "b"), seating="unordered", vary={})
-    for folder, expected in ((own, False), (shared, True)):
-        with open_run(folder) as run, closing(MatchList(run)) as listed:
-            listed.update()
-            assert ("model" in choices_of(listed)) is expected and "agent" in choices_of(listed)
-
-
-@pytest.mark.slow
-def test_an_overview_offers_models_only_where_they_tell_more(tmp_path: Path) -> None:
-    for name, models, expected in (("own", "ab", ["agent"]), ("shared", "abb", ["agent", "model"])):
-        types = {f"agent{i}": {"model": f"scripted/{model}"} for i, model in enumerate(models)}
-        folder = talk(tmp_path, name=name, types=types, seating="unordered", vary={})
-        assert list(answered({"asked": "first", "folder": str(folder)})["columns"]) == expected
-
-
-@pytest.mark.slow
 def test_a_page_that_was_drawn_too_early_is_drawn_anew_when_all_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,23 +143,3 @@ def test_filters_are_read_from_the_address() -> None:
     for text in ("x", "nan", "inf"):
         with pytest.raises(UsageError, match=rf"min\.score={text}: must be a number"):
             filters_of(QueryParams(f"min.score={text}"))
-
-
-@pytest.mark.parametrize(
-    ("address", "active"),
-    [
-        ("sort=score&desc=1&after=x&state=", []),
-        ("state=done", [("state", "done", ["state"])]),
-        ("level.dose=3", [("dose", "3", ["level.dose"])]),
-        ("min.score=1", [("score", "at least 1", ["min.score"])]),
-        ("max.score=1", [("score", "at most 1", ["max.score"])]),
-        ("retries=1", [("unread replies", "some", ["retries"])]),
-        ("errors=1", [("failed calls", "some", ["errors"])]),
-        ("bound=usd&low=1&high=2", [("usd", "1 to 2", ["bound", "low", "high"])]),
-        ("bound=usd&low=1", [("usd", "1 to …", ["bound", "low", "high"])]),
-        ("bound=usd&high=2", [("usd", "… to 2", ["bound", "low", "high"])]),
-        ("bound=usd", []),
-    ],
-)
-def test_active_filters_say_what_they_leave_and_how_they_are_undone(address: str, active: list[Any]) -> None:
-    assert active_of(QueryParams(address)) == active

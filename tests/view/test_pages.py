@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-from markupsafe import escape
 from tests.view.runs import talk
 from tests.view.viewed import Viewed, viewed
 
@@ -20,8 +17,6 @@ from ostrom.data.rundata import kept_result, run_data
 from ostrom.engine.folder import Folder
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.people.pilot import Crowd, pilot, pilot_agent
-from ostrom.reports.answers import answers
-from ostrom.reports.card import findings
 from ostrom.studies.resolve import resolve
 from ostrom.studies.run import open_run
 from ostrom.view.match import groups
@@ -48,32 +43,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewed]:
         yield made
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 120) -> None:
+def wait_for(what: Callable[[], bool], seconds: float = 600) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end
         time.sleep(0.1)
-
-
-@pytest.mark.slow
-def test_the_list_tells_states_apart_and_a_damaged_run_has_the_line_of_the_command(server: Viewed) -> None:
-    wait_for(lambda: "1 of its entries changed" in server.page("/"))
-    page = server.page("/")
-    rows = dict(re.findall(r'<tr data-run="(\w+)">.*?class="state (\w+)"', page, re.DOTALL))
-    assert rows == {"talk": "finished", "hostile": "finished", "broken": "damaged"}
-    assert "journal.db: the journal is damaged: 1 of its entries changed, first calls: unit" in page
-    wait_for(lambda: page.count("integrity check") == 0 or "journal checked" in server.page("/run/talk"))
-
-
-@pytest.mark.slow
-def test_a_match_shows_what_was_asked_and_marks_what_is_new(server: Viewed) -> None:
-    page = server.page("/run/talk/match/0?step=1&player=1")
-    assert "This is round 2" in page.replace("<ins>", "").replace("</ins>", "")
-    assert re.search(r"<ins>[^<]*R1:|<ins>[^<]*round 2|<ins>2", page)
-    assert '<mark class="g-cooperation" title="about trust and cooperation">trust</mark>' in page
-    assert 'Words <mark class="g-cooperation">about trust and cooperation</mark>' in page
-    first = server.page("/run/talk/match/0?step=0&player=1")
-    assert "<ins>" not in first
 
 
 def test_what_a_model_wrote_is_text(server: Viewed) -> None:
@@ -128,30 +102,6 @@ def test_a_password_keeps_everything_but_the_form_to_itself(tmp_path: Path) -> N
         assert server.ask("/", cookie="ostrom_view=99999999999.forged")[0] == 403
 
 
-def test_a_decision_is_copied_as_json_and_as_text(server: Viewed) -> None:
-    told = json.loads(server.page("/run/talk/match/0/decision.json?step=0&player=1"))
-    assert (told["match"], told["player"], told["calls"][0]["reply"]) == (0, 1, "[A0]")
-    text = server.page("/run/talk/match/0/decision.txt?step=0&player=1")
-    assert "--- user" in text and "I trust them." in text and "=> act: cooperate" in text
-
-
-def test_a_match_is_read_as_one_text_and_a_call_says_its_settings(server: Viewed) -> None:
-    text = server.page("/run/talk/match/0/transcript.txt")
-    assert text.count("\n=> act: ") == 4 and "match 0, step 1, player 2 (anna)" in text
-    page = server.page("/run/talk/match/0?step=0&player=1")
-    assert "Settings of this call" in page and re.search(r"<dt>temperature</dt><dd>[\d.]+</dd>", page)
-
-
-@pytest.mark.slow
-def test_a_copy_of_a_decision_is_whole(server: Viewed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostrom.view.match.PIECE", 1000)
-    place = "/run/hostile/match/0/decision"
-    told = json.loads(server.page(f"{place}.json?step=0&player=1"))["calls"][0]
-    assert told["reply"] == f"{HOSTILE}{'y' * 50_000}\n[A0]" and told["messages"][-1]["role"] == "user"
-    assert f"{HOSTILE}{'y' * 50_000}\n[A0]\n" in server.page(f"{place}.txt?step=0&player=1")
-    assert server.page(f"/run/hostile/call/{told['id']}/reply?whole=1") == told["reply"]
-
-
 @pytest.mark.slow
 def test_a_run_with_people_is_finished_when_everybody_is(tmp_path: Path) -> None:
     """Most numbers of its units belong to nobody."""
@@ -169,30 +119,6 @@ def test_the_list_of_runs_is_searched_and_sorted(server: Viewed) -> None:
     assert "No run fits" in server.page("/?q=%3Cscript%3E") and "<script>" not in server.page(
         "/?q=%3Cscript%3E"
     )
-
-
-@pytest.mark.slow
-def test_the_list_shows_the_question_and_the_result_that_was_computed_last(tmp_path: Path) -> None:
-    told: dict[str, Any] = {"title": "Long talks", "about": "They talk. Do longer talks help? They may."}
-    folder = talk(tmp_path, name="asked", seeds=2, **told)
-    talk(tmp_path, name="other")
-    with viewed(tmp_path) as server:
-        page = server.page("/")
-        assert "Do longer talks help?" in page and "Long talks" not in page
-        assert page.count('<td data-cell="result" data-label="Main result" class="wrap nil">–</td>') == 2
-        assert not (folder / "tables.json").exists()  # a list computes nothing
-        with open_run(folder) as run, run_data(run.rows, folder, run.manifest) as data:
-            found = answers(data)
-            assert found is not None and findings(data)
-        first = found.lines[0]
-        assert found.brief == f"{first.word}: Cooperation, {first.what} {first.value}"
-        shown = str(escape(found.brief))
-        wait_for(lambda: shown in server.page("/"))
-        assert "asked" in server.page("/?q=longer+rounds") and shown in server.page("/?q=longer+rounds")
-        # Of a journal that has grown since, the old result is not shown.
-        with closing(sqlite3.connect(folder / "journal.db")) as journal, journal:
-            journal.execute("UPDATE meta SET value = value + 1 WHERE key = 'entries'")
-        wait_for(lambda: shown not in server.page("/"))
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ from ostrom.features.branching.branch import branch
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.view.bundle import bundle
-from ostrom.view.figures import answered
 from ostrom.view.index_writer import update
 
 
@@ -31,28 +30,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("split", "changed"):
         assert update(folder / name)
     return folder
-
-
-@pytest.mark.slow
-def test_pages_of_a_run_with_amounts(runs: Path) -> None:
-    with viewed(runs) as server:
-        page = server.page("/run/split/matches")
-        # Nothing, half and all; whoever decides nothing has no mark.
-        assert '<path class="o" d="M0 9h.9v1h-.9zM1 5h.9v5h-.9zM2 0h.9v10h-.9z"/>' in page
-        shown = server.page("/run/split/match/0")
-        assert '<span class="quiet">give</span> <strong>0</strong>' in shown and "no_move" not in shown
-        beside = server.page("/run/split/beside/changed")
-        assert "the first difference is action 2" in beside
-        assert server.page("/run/split/beside/changed/0/0")
-
-
-@pytest.mark.slow
-def test_figures_speak_of_amounts(runs: Path) -> None:
-    first = answered({"asked": "first", "folder": str(runs / "split")})
-    assert first["findings"] == ["NO: agent: other − giver 0.00 (exact) (n = 1 match)."]
-    heat = answered({"asked": "heat", "folder": str(runs / "split"), "measure": "amount_share", "rows": "agent",
-                   "columns": "", "where": {}})  # fmt: skip
-    assert [cell["value"] for cell in heat["cells"]] == [0.5]
 
 
 def test_a_static_copy_holds_the_strips(runs: Path, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_a_reader_waits_for_the_same_run_alone(tmp_path: Path, monkeypatch: pyte
         with shelf.opened("b") as other:  # and the first one is closed only when nobody reads it any more
             assert other.name == "b" and first.journal.ended(0) is not None
         order.append("first")
-    waiting.join(30)
+    waiting.join(300)
     assert order == ["first", "second True"]
     shelf.close()
 

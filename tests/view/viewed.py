@@ -30,7 +30,7 @@ class Viewed:
         self, path: str, method: str = "GET", form: dict[str, str] | None = None, **headers: str
     ) -> tuple[int, str, dict[str, str]]:
         """Status, text and headers of a reply."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
         try:
             sent = {name.replace("_", "-"): value for name, value in headers.items()}
             body = None if form is None else urlencode(form)
@@ -67,11 +67,11 @@ def viewed(runs: Path, password: str | None = None) -> Iterator[Viewed]:
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()
-    assert started.wait(120)
+    assert started.wait(300)
     try:
         yield made
     finally:
         loops[0].call_soon_threadsafe(tasks[0].cancel)
-        thread.join(120)
+        thread.join(300)
         listening.close()
         assert not thread.is_alive(), "the viewer did not end"

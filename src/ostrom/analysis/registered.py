@@ -28,6 +28,7 @@ from ostrom.data.early_looks import counted_looks, goes_on
 from ostrom.data.rundata import RunData
 from ostrom.engine.folder import FREE_TO_CHANGE, MANIFEST, MAY_GROW, Folder, differences
 from ostrom.ground.errors import OstromError, RunError
+from ostrom.ground.results import TextItem, TextTable
 from ostrom.ground.words import how_many, listed
 
 LIMITS = (
@@ -139,6 +140,18 @@ class RegisteredRun:
             *(f"Deviation ({one.kind}): {one.text}." for one in self.deviations),
             *([f"Bound to the same registration too: {listed(list(self.others))}."] if self.others else []),
         ]
+
+    def text(self) -> Iterator[TextItem]:
+        """The registered tests of the run as a table, then its lines."""
+        yield TextTable(
+            f"{self.run}: registered contrasts",
+            ["role", "statement", "verdict", "difference", "equivalence", "note"],
+            [
+                [of.role, of.contrast.words, of.verdict, of.value or None, of.equivalence or None, of.note or None]
+                for of in self.results
+            ],
+        )  # fmt: skip
+        yield from self.lines
 
     def label(self, data: RunData, asked: AskedContrast) -> str:
         """Confirmatory where a question is a registered contrast, asked of what was registered at its level."""
@@ -392,6 +405,18 @@ class Standing:
         return (
             {"label": self.label, "registered": [one.as_dict() for one in self.bound]} if self.bound else {}
         )
+
+    @property
+    def lines(self) -> list[str]:
+        """How the runs are bound and how they deviate, line by line."""
+        return [line for one in self.bound for line in one.lines]
+
+    def text(self) -> Iterator[TextItem]:
+        """The registered contrasts of runs and how they deviate, then what the answer below is."""
+        for one in self.bound:
+            yield from one.text()
+        if self.bound:
+            yield f"what follows is {self.label}:"
 
 
 def _several(kind: str, lines: Sequence[str]) -> Iterator[RunDeviation]:

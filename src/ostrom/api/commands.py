@@ -1,9 +1,9 @@
 """Every command as a function: ``ostrom.commands.judge("memory", model=["openai/gpt-4o-mini"])``.
 
 A function takes what the command takes, under the same names (dashes become underscores, words of Python get one at
-their end: ``as_``), with the same defaults and bounds, and gives what the command prints with ``--json``. Subcommands
-are ``models_check``, ``people_list`` and so on. What goes wrong is raised as an OstromError; an exit code of 1 or 3 (an
-incomplete run, a refused import, an undecided gate) is no error: what is given says it.
+their end: ``as_``), with the same defaults and bounds, and gives the document of the Output that the command returns.
+Subcommands are ``models_check``, ``people_list`` and so on. What goes wrong is raised as an OstromError; an exit code
+of 1 or 3 (an incomplete run, a refused import, an undecided gate) is no error: what is given says it.
 """
 
 import contextvars
@@ -16,8 +16,8 @@ from typing import Any
 
 from ostrom.ground.commands import command_names, every_command, parts_of
 from ostrom.ground.errors import OstromError, UsageError
-from ostrom.ground.results import CommandResult
-from ostrom.ground.terminal import collecting
+from ostrom.ground.results import Output
+from ostrom.ground.terminal import one_command, say
 
 NOT_HERE = ("json", "help")
 
@@ -25,11 +25,6 @@ NOT_HERE = ("json", "help")
 def names() -> list[str]:
     """All functions, one for every command."""
     return sorted(map(_python, every_command()))
-
-
-def returned(name: str, *args: Any, **kwargs: Any) -> Any:
-    """What the function of a command returns: an object, for what needs more than its JSON."""
-    return _function(name, _found(name), json=False)(*args, **kwargs)
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
@@ -60,7 +55,7 @@ def _python_name(parameter: Any) -> str:
     return _python(parameter.name if argument else max(parameter.opts, key=len))
 
 
-def _function(name: str, parts: tuple[Any, ...], *, json: bool = True) -> Callable[..., Any]:
+def _function(name: str, parts: tuple[Any, ...]) -> Callable[..., Any]:
     """A function with the signature of a command; what it is given is checked as the command line checks it."""
     parameters = [p for part in parts for p in part.params if _python_name(p) not in NOT_HERE]
     parameters.sort(key=lambda p: (p.param_type_name != "argument", not p.required))
@@ -80,7 +75,7 @@ def _function(name: str, parts: tuple[Any, ...], *, json: bool = True) -> Callab
 
     def function(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
-        return _outside_the_loop(partial(_result, name, parts, given, json))
+        return _outside_the_loop(partial(_result, name, parts, given))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = parts[-1].help
@@ -88,33 +83,31 @@ def _function(name: str, parts: tuple[Any, ...], *, json: bool = True) -> Callab
     return function
 
 
-def _result(name: str, parts: tuple[Any, ...], given: dict[str, Any], json: bool) -> Any:
-    """What a command gives: the documents that it would print as JSON, or what its function returns."""
+def _result(name: str, parts: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    """What Python gets of the Output of a command; of one without, what it returns."""
     from typer import Exit
 
-    code, value = 0, None
-    with collecting() as printed:
+    with one_command():
         try:
-            value = _called(parts, given)
+            output = _called(parts, given)
         except OstromError:
             raise
-        except Exit as left:
-            code = left.exit_code
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else int(left.code is not None)
+        except Exit as left:  # a command of another package may leave by its exit code
+            output = Output(code=left.exit_code)
         except Exception as error:
             message = getattr(error, "format_message", None)  # what the parser says of a wrong value
             if message is None:
                 raise
             raise UsageError(message()) from None
-    if code == 130:
+    if not isinstance(output, Output):
+        return output
+    for line in filter(None, output.messages):
+        say(line)
+    if output.code == 130:
         raise KeyboardInterrupt
-    if code not in (0, 1, 3) or (code and not printed):
-        raise UsageError(f"ostrom {name} ended with exit code {code}")
-    if isinstance(value, CommandResult) or not (json and printed):
-        return value
-    document = printed[0] if len(printed) == 1 else printed
-    return CommandResult(document) if type(document) is dict else document
+    if output.code not in (0, 1, 3) or (output.code and output.document is None):
+        raise UsageError(f"ostrom {name} ended with exit code {output.code}")
+    return output.for_python()
 
 
 def _called(parts: tuple[Any, ...], given: dict[str, Any]) -> Any:

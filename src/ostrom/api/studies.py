@@ -453,14 +453,13 @@ class Run:
         reference: str | None = None,
     ) -> Any:
         """The figures of this run beside the published ones, or with ``old`` its differences to another run."""
-        from ostrom.api.commands import returned
+        from ostrom.api import commands
 
         options = {
             "measure": measure, "by": by, "where": where, "margin": margin, "lower_is_better": lower_is_better,
             "level": level, "as_": as_, "reference": reference,
         }  # fmt: skip
-        comparison: Any = returned("compare", self.path, old and str(old), **options)
-        return comparison
+        return commands.compare(self.path, old and str(old), **options).source
 
     def branch(
         self,

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.ground.results import Output, Remark, TextTable
 
 if TYPE_CHECKING:
     from ostrom.costs.battery import SizedPart
 
 
-def show_sizes(sizes: "Sequence[SizedPart[Any]]", title: str, json: bool) -> None:
-    """Print the parts with their seeds, and what they take likely and at most."""
+def sizes_output(sizes: "Sequence[SizedPart[Any]]", title: str) -> Output:
+    """The parts with their seeds, and what they take likely and at most."""
     rows = [
         {
             "part": one.part.name,
@@ -23,17 +23,19 @@ def show_sizes(sizes: "Sequence[SizedPart[Any]]", title: str, json: bool) -> Non
         for one in sizes
     ]
     assumes = list(dict.fromkeys(line for one in sizes for line in one.assumes))
-    if json:
-        likely = {"usd": sum(one.usd() for one in sizes), "calls": sum(one.calls for one in sizes)}
-        print_json({"parts": rows, **likely, "assumes": assumes})
-        return
-    print_table(
+    usd, calls = sum(one.usd() for one in sizes), sum(one.calls for one in sizes)
+    table = TextTable(
         f"{title}: what it takes (all models together)",
         ["part", "study", "seeds", "calls, likely", "at most", "USD, likely", "at most"],
         [[row["part"], row["study"], row["seeds"] or "left out", row["calls"], one.at_most["calls"],
           round(one.usd(), 4), "no bound" if one.at_most["usd"] is None else round(one.at_most["usd"], 2)]
          for row, one in zip(rows, sizes, strict=True)],
     )  # fmt: skip
-    for line in assumes:
-        say(f"likely: {line}")
-    say(f"likely {sum(one.calls for one in sizes)} calls, {sum(one.usd() for one in sizes):.2f} USD")
+    return Output(
+        {"parts": rows, "usd": usd, "calls": calls, "assumes": assumes},
+        [
+            table,
+            *(Remark(f"likely: {line}") for line in assumes),
+            Remark(f"likely {calls} calls, {usd:.2f} USD"),
+        ],
+    )

@@ -1,22 +1,19 @@
-"""What a command that makes calls says: what they will take, what they took, what went wrong, and its exit code."""
+"""What a command that makes calls answers: what they will take, what they took, what went wrong, and its exit code."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from ostrom.cli.output import print_answer, print_table, say
+from ostrom.ground.results import Remark, TextItem, TextTable
 
 if TYPE_CHECKING:
-    from ostrom.analysis.registered import Standing
     from ostrom.costs.derived import DerivedPlan
     from ostrom.costs.forecast import Forecast
     from ostrom.engine.plan import Budget, Counted, Tally
     from ostrom.engine.play_options import PlayOptions
     from ostrom.engine.runner import Result
-    from ostrom.reports.build import Report
 
 
 def count_text(units: Counted, what: str) -> str:
@@ -53,57 +50,30 @@ def spent_data(tally: Tally) -> dict[str, Any]:
     }
 
 
-def say_trouble(result: Result, more: str = "", again: str = "the same command") -> None:
+def trouble(result: Result, more: str = "", again: str = "the same command") -> list[str]:
     """The first failures, what stopped it, and what command goes on."""
-    for line in result.tally.failures[:5]:
-        say(f"  {line}")
-    if result.why:
-        say(f"stopped: {result.why}")
-    if not result.complete:
-        say(f"{again} goes on from here{more}")
+    return [
+        *(f"  {line}" for line in result.tally.failures[:5]),
+        *([f"stopped: {result.why}"] if result.why else []),
+        *([] if result.complete else [f"{again} goes on from here{more}"]),
+    ]
 
 
-def ask_models(plan: DerivedPlan, options: PlayOptions, *, json: bool) -> Result:
+def exit_code(result: Result) -> int:
+    """130 where it was interrupted, 1 where it is not complete otherwise."""
+    return 0 if result.complete else 130 if result.interrupted else 1
+
+
+def ask_models(plan: DerivedPlan, options: PlayOptions) -> Result:
     """Ask what a derived run is about, with progress on stderr; what failed in an earlier session is asked again."""
     from ostrom.engine.progress import watch_with
 
-    return plan.play(options=replace(options, ask_again=True), watch=watch_with(json=json))
+    return plan.play(options=replace(options, ask_again=True), watch=watch_with())
 
 
-def conclude(
-    result: Result,
-    report: dict[str, Any],
-    standing: Standing,
-    show: Callable[[], None],
-    *,
-    json: bool,
-    lines: Iterable[str] = (),
-    more: str = "",
-) -> None:
-    """End a command that asked models: its report as JSON or as tables, what else is to be said, and the exit code."""
-    print_answer(report, standing, show, json=json)
-    for line in lines:
-        say(line)
-    say_trouble(result, more)
-    leave(result)
-
-
-def say_failures(report: Report) -> bool:
-    """Say which panels of a report failed; whether none did."""
-    for failure in report.failures:
-        say(f"panel failed: {failure}")
-    return not report.failures
-
-
-def leave(result: Result) -> None:
-    """Leave with 130 where it was interrupted and with 1 where it is not complete otherwise."""
-    if not result.complete:
-        sys.exit(130 if result.interrupted else 1)
-
-
-def print_forecast(
+def forecast_text(
     name: str, counts: Mapping[str, int], bound: Forecast, budget: Budget, *, batch: bool = False
-) -> None:
+) -> Iterator[TextItem]:
     """A table of what is likely and what is possible at most; what likely takes for granted; a line per bound."""
     from ostrom.costs.forecast import verdicts
 
@@ -113,31 +83,28 @@ def print_forecast(
         return [title, *("no bound" if number is None else f"{number:,.0f}" for number in numbers), usd]
 
     unpriced = "unknown" if bound.unpriced else "no bound"
-    rows = [row("likely", bound.likely, "unknown"), row("at most", bound.at_most, unpriced)]
-    if bound.retries_per_decision:
-        rows.insert(1, row("at most, without retries", bound.readable, unpriced))
-    print_table(
+    without_retries = [row("at most, without retries", bound.readable, unpriced)] * bool(
+        bound.retries_per_decision
+    )
+    yield TextTable(
         f"{name}: what it takes: {', '.join(f'{n:,} {what}' for what, n in counts.items())}",
         ["", "decisions", "calls", "tokens in", "tokens out", "USD"],
-        rows,
+        [row("likely", bound.likely, "unknown"), *without_retries, row("at most", bound.at_most, unpriced)],
     )
-    for line in bound.assumes:
-        say(f"likely: {line}")
-    if bound.unpriced:
-        say(f"no price known for {', '.join(bound.unpriced)}: give one with --prices FILE")
-    if bound.unbounded:
-        say(f"nothing bounds the replies of {', '.join(bound.unbounded)}: set agent.params.max_tokens")
-    if bound.measured is not None:
-        say(f"likely: as in {bound.measured}")
-    if bound.waves is not None:
-        say(f"with --batch: {_batch_price(bound)}{bound.waves}")
-        if bound.usual_price:
-            say(
-                f"the batch price of {', '.join(bound.usual_price)} is not known, and counted as the usual one: "
-                "state it with --prices FILE (batch: 0.5)"
-            )
-    for verdict in verdicts(bound, budget, batch=batch):
-        say(str(verdict))
+    lines = [
+        *(f"likely: {line}" for line in bound.assumes),
+        bound.unpriced and f"no price known for {', '.join(bound.unpriced)}: give one with --prices FILE",
+        bound.unbounded
+        and f"nothing bounds the replies of {', '.join(bound.unbounded)}: set agent.params.max_tokens",
+        bound.measured is not None and f"likely: as in {bound.measured}",
+        bound.waves is not None and f"with --batch: {_batch_price(bound)}{bound.waves}",
+        bound.waves is not None
+        and bound.usual_price
+        and f"the batch price of {', '.join(bound.usual_price)} is not known, and counted as the usual one: "
+        "state it with --prices FILE (batch: 0.5)",
+        *map(str, verdicts(bound, budget, batch=batch)),
+    ]
+    yield from (Remark(line) for line in lines if line)
 
 
 def money(usd: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import wraps
@@ -11,23 +12,44 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ostrom.engine.play_options import DECLARED, PlayOptions
+from ostrom.cli.output import Output
+from ostrom.engine.play_options import DECLARED
+from ostrom.engine.play_options import PlayOptions as PlayOptions  # commands take it from here
 
 if TYPE_CHECKING:
     from ostrom.analysis.estimate import Query
-    from ostrom.analysis.registered import Standing
+    from ostrom.analysis.registered import AskedContrast, Standing
     from ostrom.data.rundata import RunData
     from ostrom.studies.run import Run
 
 BUDGET = ("budget_usd", "budget_calls", "budget_tokens")
 CALLS = ("prices", "cache", "batch", "batch_waves", "allow_key", "allow_command")
+NAME_MODELS = ("model", "second_model", "against", "judge", "second_judge", "reader", "set_")
+"""Parameters of commands whose texts may name the server of a model."""
 Command = Callable[..., Any]
 
-RunName = Annotated[str, typer.Argument(help="A run: its name or folder.")]
+
+def run_names() -> list[str]:
+    """The runs that a shell offers: the folders in the folder of all runs."""
+    folder = Path(os.environ.get("OSTROM_RUNS", "runs"))
+    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+
+
+def study_names() -> list[str]:
+    """The built-in studies that a shell offers."""
+    from ostrom.studies.files import builtin_names
+
+    return builtin_names()
+
+
+RunName = Annotated[str, typer.Argument(help="A run: its name or folder.", autocompletion=run_names)]
+StudyName = Annotated[
+    str,
+    typer.Argument(help="A study file (YAML) or the name of a built-in study.", autocompletion=study_names),
+]
 MatchNumber = Annotated[int, typer.Option(help="The number of the match, as the tables give it.", min=0)]
 NewRun = Annotated[str | None, typer.Option(help="The name of the new run.")]
 Runs = Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Safe = Annotated[
     bool,
     typer.Option(
@@ -47,15 +69,17 @@ From = Annotated[
         "--from", metavar="RUN", help="With --dry-run: expect replies as long as those of this run."
     ),
 ]
-Level = Annotated[float, typer.Option(help="The confidence level of intervals.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+PlayedOutput = Annotated[Output, "Print the result as JSON."]
+"""What a command that plays returns, with the help of its --json."""
 WriteReport = Annotated[bool, typer.Option("--report/--no-report", help="Write the HTML report at the end.")]
 
 
 def with_play_options(*names: str) -> Callable[[Command], Command]:
     """A command whose parameter ``options`` is a PlayOptions: the command line has the named ones in its place.
 
-    Where the name of a parameter of the command itself stands among them, `--help` shows that there.
+    Where the name of a parameter of the command itself stands among them, `--help` shows that there. A command with
+    ``allow_key`` may send keys to the servers that --allow-key and its own arguments name.
     """
 
     def decorate(function: Command) -> Command:
@@ -75,12 +99,15 @@ def with_play_options(*names: str) -> Callable[[Command], Command]:
         ]
 
         @wraps(function)
-        def command(**values: Any) -> None:
+        def command(**values: Any) -> Any:
             how = {name: values.pop(name) for name in names if name not in own and name in values}
-            function(**values, options=PlayOptions(**how))
+            if "allow_key" in names:
+                say_allowed(how.get("allow_key"), *(values.get(name) for name in NAME_MODELS))
+            return function(**values, options=PlayOptions(**how))
 
-        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
+        returns = hints["return"]
+        command.__signature__ = inspect.Signature(parameters, return_annotation=returns)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": returns}
         return command
 
     return decorate
@@ -110,12 +137,16 @@ def say_allowed(allowed: Sequence[str] | None, *named: list[str] | str | None) -
     take_in(allowed or (), texts)
 
 
-def check_level(level: float) -> None:
-    """Refuse a level of confidence that no interval has."""
+def check_level(level: float) -> float:
+    """A level of confidence that an interval can have; others are refused."""
     from ostrom.ground.errors import UsageError
 
     if not 0.5 <= level < 1:
         raise UsageError(f"--level must lie between 0.5 and 1 (found {level:g})")
+    return level
+
+
+Level = Annotated[float, typer.Option(help="The confidence level of intervals.", callback=check_level)]
 
 
 def stated_query(
@@ -160,16 +191,19 @@ def opened_runs(names: Sequence[str], runs: Path) -> Iterator[list[RunData]]:
         yield made
 
 
+def standing(data: Sequence[RunData], asked: AskedContrast | None = None) -> Standing:
+    """What an answer from these tables says of the registrations of their runs; this is a look at them."""
+    from ostrom.analysis.registered import standing as standing_of_data
+
+    return standing_of_data(data, asked)
+
+
 def standing_of(*opened: Run) -> Standing:
-    """What an answer from the rows of runs says of their registrations; this is a look at them."""
-    from ostrom.analysis.registered import standing
+    """The same of runs whose rows were read."""
     from ostrom.data.rundata import run_data
 
     with ExitStack() as stack:
+        bound = [one for one in opened if one.manifest.get("registered")]
         return standing(
-            [
-                stack.enter_context(run_data(one.rows, one.folder.path, one.manifest))
-                for one in opened
-                if one.manifest.get("registered")
-            ]
+            [stack.enter_context(run_data(one.rows, one.folder.path, one.manifest)) for one in bound]
         )

@@ -1,42 +1,95 @@
-"""How commands print: JSON alone on stdout, tables for people, messages on stderr."""
+"""How the frame prints what a command returns: JSON alone on stdout, tables for people, messages on stderr."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from ostrom.ground.terminal import console, say, visible, write
-from ostrom.ground.terminal import write_json as print_json
+from ostrom.ground.results import Csv, Output, Remark, TextItem, TextTable
+from ostrom.ground.terminal import ask, console, json_wanted, say, visible, write, write_json
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from ostrom.analysis.registered import RegisteredRun, Standing
+    from rich.table import Table as RichTable
 
 __all__ = [
-    "cell", "print_answer", "print_csv", "print_json", "print_record", "print_standing", "print_table", "say", "write",
+    "Csv",
+    "Output",
+    "Remark",
+    "TextItem",
+    "TextTable",
+    "ask",
+    "bar",
+    "cell",
+    "emit",
+    "json_wanted",
+    "say",
+    "show",
 ]  # fmt: skip
+"""What a command needs: the parts of what it returns, and the writer for what must be seen before its end."""
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def emit(output: Output) -> None:
+    """Print what a command returned, as JSON where ``--json`` asks for it."""
+    if not json_wanted():
+        show(*output.items())
+    elif output.document is not None:
+        write_json(output.labelled)
+    for message in filter(None, output.messages):
+        say(message)
+
+
+def show(*items: TextItem) -> None:
+    """Print for a person now, while a command goes on; with ``--json`` nothing is printed."""
+    for item in () if json_wanted() else items:
+        if isinstance(item, Remark):
+            say(item)
+        elif isinstance(item, TextTable):
+            _print_table(item)
+        elif isinstance(item, Csv):
+            write(_csv_text(item), end="")
+        elif isinstance(item, Mapping):
+            width = max((len(key) for key in item), default=0)
+            for key, value in item.items():
+                write(f"{key:<{width}}  {cell(value)}")
+        elif item is not None:
+            write(item)
+
+
+@contextmanager
+def bar(title: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on stderr while a command goes on, which is told how much of how much is done; None without a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as shown:
+        task = shown.add_task(title, total=None)
+        yield lambda done, of: shown.update(task, completed=done, total=of)
+
+
+def _print_table(given: TextTable) -> None:
     """A table on stdout, in which no word is cut; numbers are aligned to the right.
 
     On a screen that is too narrow, columns in which all rows agree go below the table; if that does not suffice, or
     would make the table taller than a list, every row is a list of names and values.
     """
-    whole, screen = _Grid.of(columns, [list(row) for row in rows]), console()
+    whole, screen = _Grid.of(given.columns, [list(row) for row in given.rows]), console()
     if not screen.is_terminal:
         screen = console(width=max(160, whole.least))
     table, below = whole, list[str]()
     if table.least > screen.width:
         table, below = table.without_constants()
     if screen.is_terminal and (table.least > screen.width or table.height(screen.width) > table.list_height):
-        below = list(whole.listed(title, screen.width))
+        below = list(whole.listed(given.title, screen.width))
     else:
-        screen.print(table.drawn(title, screen.width))
+        screen.print(table.drawn(given.title, screen.width))
     for line in below:
         write(line)
 
@@ -113,13 +166,13 @@ class _Grid:
     def list_height(self) -> int:
         return sum(len(row) + 1 for row in self.rows)
 
-    def drawn(self, title: str, room: int) -> Table:
+    def drawn(self, title: str, room: int) -> RichTable:
         from rich import box
-        from rich.table import Table
+        from rich.table import Table as RichTable
         from rich.text import Text
 
         framed = self.border == 3
-        table = Table(
+        table = RichTable(
             title=Text(visible(title)) if title else None,
             title_justify="left",
             header_style="bold",
@@ -152,47 +205,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | None) or bool(NUMBER.fullmatch(str(value)))
 
 
-def print_standing(standing: Standing) -> None:
-    """The registered contrasts of runs and how they deviate, then what the answer below is; nothing for other runs."""
-    for one in standing.bound:
-        print_registered(one)
-    if standing.bound:
-        write(f"what follows is {standing.label}:")
-
-
-def print_answer(
-    document: dict[str, Any], standing: Standing, show: Callable[[], None], *, json: bool
-) -> None:
-    """An answer about runs as JSON or as ``show`` prints it, with what it says of their registrations."""
-    document.update(standing.document)
-    if json:
-        print_json(document)
-    else:
-        print_standing(standing)
-        show()
-
-
-def print_registered(one: RegisteredRun) -> None:
-    """The registered tests of a run, and every deviation."""
-    print_table(
-        f"{one.run}: registered contrasts",
-        ["role", "statement", "verdict", "difference", "equivalence", "note"],
-        [
-            [
-                of.role,
-                of.contrast.words,
-                of.verdict,
-                of.value or None,
-                of.equivalence or None,
-                of.note or None,
-            ]
-            for of in one.results
-        ],
-    )
-    for line in one.lines:
-        write(line)
-
-
 def cell(value: Any) -> str:
     """One value as a table shows it; nothing known is a dash."""
     if value is None:
@@ -204,24 +216,17 @@ def cell(value: Any) -> str:
     return str(value)
 
 
-def print_record(record: Mapping[str, Any]) -> None:
-    """Print a record: one name and its value per line."""
-    width = max((len(k) for k in record), default=0)
-    for key, value in record.items():
-        write(f"{key:<{width}}  {cell(value)}")
-
-
-def print_csv(rows: Sequence[Mapping[str, Any]], *, safe: bool = False) -> None:
-    """Print rows as CSV to stdout; ``safe`` escapes texts that a spreadsheet would run as formulas."""
+def _csv_text(given: Csv) -> str:
     import csv
     import io
 
     from ostrom.data.tables import safe_rows
 
-    made = list(safe_rows(rows)) if safe else [dict(row) for row in rows]
-    columns = list(dict.fromkeys(name for row in made for name in row))
+    rows = list(safe_rows(given.rows)) if given.safe else [dict(row) for row in given.rows]
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer = csv.DictWriter(
+        text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n"
+    )
     writer.writeheader()
-    writer.writerows(made)
-    write(text.getvalue(), end="")
+    writer.writerows(rows)
+    return text.getvalue()

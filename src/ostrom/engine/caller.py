@@ -198,7 +198,9 @@ class Caller:
         name, gate = model.name, self.gate
         prompt = prompt_of(request)
         key = self._key(unit, step, player, part, model, request, prompt)
-        record = partial(CallRecord, unit.index, step, player, part, name, key, prompt, _params(request))
+        record = partial(
+            CallRecord, unit.index, step, player, part, name, key, prompt, journaled_params(request)
+        )
         if self.cache is not None and (kept := await self.cache.get(key)) is not None:
             self.tally.cached += 1
             self.journal.call(record(0, "cache", time.time(), 0.0, kept, 0.0))
@@ -345,7 +347,7 @@ class SeatCalls:
         return reply
 
 
-def _params(request: Request) -> Mapping[str, Any]:
+def journaled_params(request: Request) -> Mapping[str, Any]:
     """The parameters of a call as they are journaled, with what the reply was bound to."""
     bound = request.constraint
     if bound is None:

@@ -15,13 +15,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from random import SystemRandom
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import orjson
 
 from ostrom.answers import Answer
-from ostrom.engine.integrity import SEALS, explain, has_rows, sealed
+from ostrom.engine.integrity import SEALS, explain, sealed
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import Derived, value
 from ostrom.models.base import Reply, Usage
@@ -53,6 +54,17 @@ Place = tuple[int, int, str]
 """Step, player, part."""
 Journaled = tuple[Answer, int, str | None]
 """An answer, the complaints before it, and what was asked where that is known (see ``questions``)."""
+
+
+class JournaledCall(NamedTuple):
+    """One try at a call, as the journal holds it."""
+
+    place: Place
+    model: str
+    key: bytes
+    messages: list[list[str]]
+    params: Mapping[str, Any]
+    reply: Reply | None
 
 
 @value
@@ -319,7 +331,6 @@ class Writer:
         self._stop = False
         self._failed: RunError | None = None
         self._packages = 0
-        self._keeps_rows = False
         self._chains = PromptChains()
         there = path.stat()
         self._inode = (there.st_dev, there.st_ino)
@@ -381,7 +392,6 @@ class Writer:
             self._mark(connection, closed=False)
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._packages = connection.execute("SELECT coalesce(max(id), 0) FROM prompts").fetchone()[0]
-            self._keeps_rows = has_rows(connection)
         except (sqlite3.Error, OSError) as error:
             self._fail(RunError(explain(self._path, error)), [])
             return
@@ -431,8 +441,7 @@ class Writer:
         with connection:
             for statement, rows in groups.items():
                 connection.executemany(self._call if statement is CALL else statement, rows)
-            if self._keeps_rows:
-                keep_rows(connection, [(row[0], *kept) for row, *kept in ended])
+            keep_rows(connection, [(row[0], *kept) for row, *kept in ended])
             connection.execute("UPDATE meta SET value=? WHERE key='entries'", (total,))
         self.entries, self._packages = total, packages
         for (unit, *_), *_ in ended:
@@ -524,3 +533,50 @@ class UnitRecord(NamedTuple):
     """Calls that were declined, by player."""
     play: tuple[int, bytes] | None = None
     """Rounds and packed moves of a match that was played as arrays."""
+
+
+def reply_of(row: tuple[Any, ...]) -> Reply:
+    """The reply in a row of calls."""
+    return Reply(
+        row[11],
+        row[12],
+        row[13],
+        row[14],
+        Usage(*row[15:19]),
+        load(row[20]),
+        row[21],
+        facts={} if row[24] is None else {"refusal": row[24].partition(": ")[2]},
+    )
+
+
+def shaped(text: str | None, kind: type) -> Any:
+    """Plain data from JSON text that is of one kind."""
+    found = load(text)
+    if found is not None and not isinstance(found, kind):
+        raise RunError(f"the journal is damaged: {text!r:.60} is no {kind.__name__}")
+    return found
+
+
+_RANDOM = SystemRandom()
+"""Nobody who alters rows can know which matches are drawn."""
+
+
+def draw_units(query: Callable[..., Iterator[Row]], count: int) -> list[int]:
+    """Some units whose rows are kept, drawn at random."""
+    low, high = next(query("SELECT coalesce(min(unit), 0), coalesce(max(unit), -1) FROM unit_rows"))
+    if high - low < 16 * count:
+        units = [unit for (unit,) in query("SELECT unit FROM unit_rows")]
+        return _RANDOM.sample(units, min(count, len(units)))
+    drawn: dict[int, None] = {}
+    for _ in range(4 * count):  # asks for nothing else: there may be a million
+        place = "SELECT unit FROM unit_rows WHERE unit >= ? ORDER BY unit LIMIT 1"
+        drawn.update(dict.fromkeys(next(query(place, _RANDOM.randint(low, high)))))
+    return list(drawn)[:count]
+
+
+def read_package(packages: Packages, number: int, path: Path) -> None:
+    """Read a package of prompts; one that is larger than any of ours, or unreadable, is refused."""
+    try:
+        packages(number)
+    except UNREADABLE as error:
+        raise RunError(f"{path}: the journal is damaged: package {number} of its prompts: {error}") from None

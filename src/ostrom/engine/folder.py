@@ -23,13 +23,14 @@ from typing import Any, Literal, Self, cast
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from ostrom.engine.integrity import check_format
+from ostrom.engine.integrity import OldRun
 from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import MOST_SHARDS, Shard
 from ostrom.engine.shared import SharedJournal
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain, read_plain, refuse_link, write_whole
+from ostrom.ground.registry import NEEDED
 from ostrom.ground.version import __version__
 
 FREE_TO_CHANGE = ("budget", "report", "title", "about", "citation")
@@ -124,7 +125,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    kind: str | None = None
+    kind: str
     study: dict[str, Any]
     prompts: dict[str, str]
     created: str
@@ -134,9 +135,17 @@ class Manifest(BaseModel):
     prompts_home: str | None = None
     code_home: str | None = None
     """The folder of the Python files that the study names."""
+    parts: dict[str, str] | None = None
+    """Parts of other packages that the study names (``ostrom.games.NAME``), each with its package and version."""
+    shapes: list[dict[str, Any]] | None = None
+    """The games among them, all but payoffs and rules: the rows of a run are read by these where a package is gone."""
     parent: dict[str, Any] | None = None
     imported: ImportedPart | None = None
     models: dict[str, dict[str, Any]] | None = None
+    models_before: dict[str, list[dict[str, Any]]] | None = None
+    """How models described themselves in earlier sessions, where that was otherwise."""
+    served: dict[str, list[str]] | None = None
+    """The versions that the servers of each model named, up to the end of the last session."""
     loop: str | None = None
     registered: RegisteredPart | None = None
     shard: ShardPart | None = None
@@ -165,6 +174,8 @@ def read_manifest(raw: bytes, path: Path) -> dict[str, Any]:
             "after it was written (restore it from a copy; to change a study, run the study file again)"
         )
     del data["checksum"]
+    if "kind" not in data:
+        raise OldRun(path)
     try:
         Manifest.model_validate(data)
     except ValidationError as error:
@@ -179,7 +190,7 @@ def read_manifest(raw: bytes, path: Path) -> dict[str, Any]:
 
 
 def kind_of(manifest: Mapping[str, Any]) -> str:
-    """The kind of plan that a run was played by. Manifests of version 0.1 do not name it; their keys tell it.
+    """The kind of plan that a run was played by. The manifest of what a fork began with does not name it.
 
     >>> kind_of({"study": {"game": "chicken"}}), kind_of({"study": {"kind": "tree"}})
     ('study', 'tree')
@@ -312,12 +323,10 @@ class Folder:
             raise RunError(f"{self.path}: there is no run here (no {MANIFEST})") from None
         except OSError as error:
             raise RunError(f"{path}: cannot be read: {error.strerror}") from None
-        try:
-            return read_manifest(raw, path)
-        except RunError:
-            # Earlier versions wrote another form of manifest: name the version instead of reporting a change.
-            check_format(self.journal)
-            raise
+        manifest = read_manifest(raw, path)
+        # A part that is not here is refused by the name of its package.
+        NEEDED.update(manifest.get("parts") or {})
+        return manifest
 
     @property
     def parts(self) -> list["Folder"]:
@@ -369,10 +378,24 @@ class Folder:
             raise RunError(f"{path}: cannot be written ({error.strerror})") from None
 
     def describe_models(self, described: Mapping[str, Mapping[str, Any]]) -> None:
-        """Write into the manifest what the models say about themselves."""
+        """Write into the manifest what the models say about themselves; what they said before is kept beside it."""
         manifest, models = self.manifest(), {name: dict(text) for name, text in described.items()}
+        before = {name: list(texts) for name, texts in (manifest.get("models_before") or {}).items()}
+        for name, text in (manifest.get("models") or {}).items():
+            if text != models.get(name):
+                before.setdefault(name, []).append(text)
         if manifest.get("models") != models:
-            self.write_manifest({**manifest, "models": models})
+            # Of a run of 1.0 the earlier descriptions are not known.
+            whole = "models" not in manifest or "models_before" in manifest
+            self.write_manifest(
+                {**manifest, "models": models, **({"models_before": before} if whole else {})}
+            )
+
+    def record_served(self, journal: Journal) -> None:
+        """Write into the manifest which versions of the models have answered."""
+        manifest, served = self.manifest(), journal.served()
+        if served and manifest.get("served") != served:
+            self.write_manifest({**manifest, "served": served})
 
     def open_journal(
         self, manifest: Mapping[str, Any] | None = None, *, create: bool = False, checked: bool = True

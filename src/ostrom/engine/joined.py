@@ -13,9 +13,10 @@ from heapq import merge
 from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
+from secrets import token_bytes
 from typing import Any, TypeVar
 
-from ostrom.engine.entries import CALL_NAMES, Journaled, Place, UnitRecord, Unreported
+from ostrom.engine.entries import CALL_NAMES, Journaled, JournaledCall, Place, UnitRecord, Unreported
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import CALLS_APART
 from ostrom.ground.errors import RunError
@@ -43,7 +44,6 @@ class JoinedJournal(Journal):
         self.path, self.parts = path, tuple(parts)
         self.tally_path = path.with_name("journal.db.tally")
         self.versions = list(dict.fromkeys(version for part in parts for version in part.versions))
-        self.has_rows = all(part.has_rows for part in parts)
         self._writer, self.closed = None, False
         self._group: Callable[[int], int] = int
         for number, part in enumerate(self.parts):
@@ -97,9 +97,31 @@ class JoinedJournal(Journal):
         return sum(part.check_seals() for part in self.parts)
 
     def sample(self, count: int) -> list[int]:
-        """Units whose rows are kept, about so many, some from every journal."""
+        """Units whose rows are kept, about so many, drawn from every journal."""
         each = -(-count // len(self.parts))
-        return sorted(chain(*self._own(lambda part: part.sample(each), int)))
+        drawn = chain(*self._own(lambda part: part.sample(each), int))
+        return [unit for _, unit in sorted((token_bytes(4), unit) for unit in drawn)]
+
+    def calls_of(self, unit: int) -> Iterator[JournaledCall]:
+        """Every try at a call of a unit with its prompt."""
+        return self._part(unit).calls_of(unit)
+
+    def check_packages(self) -> None:
+        """Read every package of prompts of every journal."""
+        for part in self.parts:
+            part.check_packages()
+
+    def served(self) -> dict[str, list[str]]:
+        """The models that were called, each with the versions that its servers named."""
+        versions: dict[str, set[str]] = {}
+        for model, named in chain(*(part.served().items() for part in self.parts)):
+            versions.setdefault(model, set()).update(named)
+        return {model: sorted(named) for model, named in sorted(versions.items())}
+
+    @property
+    def was_closed(self) -> bool:
+        """Whether every journal was closed by the last process that wrote to it."""
+        return all(part.was_closed for part in self.parts)
 
     def check_structure(self) -> None:
         """Check the structure of every journal."""

@@ -24,6 +24,7 @@ from ostrom.engine.entries import (
     UNREADABLE,
     CallRecord,
     Journaled,
+    JournaledCall,
     Packages,
     Place,
     Row,
@@ -31,8 +32,12 @@ from ostrom.engine.entries import (
     Unreported,
     Writer,
     answer_columns,
+    draw_units,
     dump,
     load,
+    read_package,
+    reply_of,
+    shaped,
     whole,
 )
 from ostrom.engine.integrity import (
@@ -47,7 +52,6 @@ from ostrom.engine.integrity import (
     explain,
     guard,
     has_batches,
-    has_rows,
     lift,
     open_alone,
     open_read_only,
@@ -112,7 +116,6 @@ class Journal:
             raise
         self._asked = {number: text for text, number in self._questions.items()}
         self.closed = False
-        self.has_rows = has_rows(self._read)
         """Whether it keeps the rows of units."""
         self._writer: Writer | None = None
         self._refused: dict[int, dict[str, int]] = {}
@@ -368,6 +371,11 @@ class Journal:
         self.doubtful = False
         return entries
 
+    @property
+    def was_closed(self) -> bool:
+        """Whether the last process that wrote to it closed it."""
+        return bool(next(self._rows("SELECT value FROM meta WHERE key='closed'"), (0,))[0] == 1)
+
     def states(self) -> dict[int, str]:
         """The state of every unit that has ended."""
         return dict(self._rows("SELECT unit, state FROM units"))
@@ -375,9 +383,7 @@ class Journal:
     def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
         """Every unit that has ended (or one), in order, with its rows where they are kept."""
         where, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
-        tables = [self._entries_of("plays", f"{where}ORDER BY unit", *values)]
-        if self.has_rows:
-            tables.append(self._entries_of("unit_rows", f"{where}ORDER BY unit", *values))
+        tables = [self._entries_of(name, f"{where}ORDER BY unit", *values) for name in ("plays", "unit_rows")]
         heads = [next(table, None) for table in tables]
         for number, state, reason, _, scores, facts, _ in self._entries_of(
             "units", f"{where}ORDER BY unit", *values
@@ -385,18 +391,16 @@ class Journal:
             for at, table in enumerate(tables):
                 while (head := heads[at]) is not None and head[0] < number:
                     heads[at] = next(table, None)
-            own = [head if head is not None and head[0] == number else None for head in (*heads, None)]
+            own = [head if head is not None and head[0] == number else None for head in heads]
             made, refused = (None, None) if own[1] is None else own[1][1:3]
             yield UnitRecord(
-                number, state, reason, _shaped(scores, list), facts, made, _shaped(refused, dict) or {},
+                number, state, reason, shaped(scores, list), facts, made, shaped(refused, dict) or {},
                 None if own[0] is None else own[0][1:3],
             )  # fmt: skip
 
     def sample(self, count: int) -> list[int]:
-        """Some units whose rows are kept; which ones depends on what they were made from."""
-        order = "(of % 65521) * 40503 % 65537, unit"
-        query = f"SELECT unit FROM unit_rows ORDER BY {order} LIMIT ?"
-        return [unit for (unit,) in self._rows(query, count)] if self.has_rows else []
+        """Some units whose rows are kept, drawn at random."""
+        return draw_units(self._rows, count)
 
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
         """Unit, state and reason of every unit that has ended."""
@@ -414,7 +418,7 @@ class Journal:
     def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
         """State, reason, scores and facts of a unit that has ended."""
         for _, state, reason, _, scores, facts, _ in self._entries_of("units", "WHERE unit=?", unit):
-            return state, reason, _shaped(scores, list), _shaped(facts, dict) or {}
+            return state, reason, shaped(scores, list), shaped(facts, dict) or {}
         return None
 
     def has_begun(self, unit: int) -> bool:
@@ -436,7 +440,7 @@ class Journal:
         asked = self._asked.get
         return {
             (step, player, part): (
-                Answer(load(value), reading, _shaped(odds, dict), note, _shaped(facts, dict)),
+                Answer(load(value), reading, shaped(odds, dict), note, shaped(facts, dict)),
                 complaints,
                 asked(question),
             )
@@ -471,19 +475,26 @@ class Journal:
     def replies(self, unit: int) -> dict[tuple[int, int, str, bytes], Reply]:
         """Replies that arrived, by place and key: on resume they are not asked for again."""
         rows = self._entries_of("calls", "WHERE unit=? AND (error IS NULL OR finish='filter')", unit)
-        return {
-            (row[1], row[2], row[3], row[7]): Reply(
-                row[11],
-                row[12],
-                row[13],
-                row[14],
-                Usage(*row[15:19]),
-                load(row[20]),
-                row[21],
-                facts={} if row[24] is None else {"refusal": row[24].partition(": ")[2]},
-            )
-            for row in rows
-        }
+        return {(row[1], row[2], row[3], row[7]): reply_of(row) for row in rows}
+
+    def calls_of(self, unit: int) -> Iterator[JournaledCall]:
+        """Every try at a call of a unit with its prompt, oldest first."""
+        for row in self._entries_of("calls", "WHERE unit=? ORDER BY id", unit):
+            place, reply = (row[1], row[2], row[3]), None if row[11] is None else reply_of(row)
+            yield JournaledCall(place, row[6], row[7], self._prompt_at(*row[8:10]), load(row[10]), reply)
+
+    def check_packages(self) -> None:
+        """Read every package of prompts; one that is larger than any of ours, or unreadable, is refused."""
+        for (number,) in self._rows("SELECT id FROM prompts ORDER BY id"):
+            read_package(self._package, number, self.path)
+
+    def served(self) -> dict[str, list[str]]:
+        """The models that were called, each with the versions that its servers named."""
+        query = "SELECT model, version FROM calls GROUP BY model, version ORDER BY model, version"
+        versions: dict[str, list[str]] = {}
+        for model, version in self._rows(query):
+            versions.setdefault(model, []).extend([] if version is None else [version])
+        return versions
 
     def batches(self) -> Iterator[tuple[int, float, str, dict[str, Any], bytes]]:
         """Number, time, event, details and request keys of every batch event, in order."""
@@ -522,13 +533,15 @@ class Journal:
     def prompt(self, call: int) -> list[list[str]] | None:
         """The messages of one call as [role, content] pairs."""
         for package, nth in self._rows("SELECT prompt, nth FROM calls WHERE id=?", call):
-            try:
-                return whole(package, nth, self._package)
-            except UNREADABLE as error:
-                raise RunError(
-                    f"{self.path}: the journal is damaged: the prompt of call {call}: {error}"
-                ) from None
+            return self._prompt_at(package, nth)
         return None
+
+    def _prompt_at(self, package: int, nth: int) -> list[list[str]]:
+        try:
+            return whole(package, nth, self._package)
+        except UNREADABLE as error:
+            place = f"prompt {nth} of package {package}"
+            raise RunError(f"{self.path}: the journal is damaged: {place}: {error}") from None
 
     def _packed(self, package: int) -> bytes:
         for _, texts, _ in self._entries_of("prompts", "WHERE id=?", package):
@@ -588,11 +601,3 @@ class Journal:
             )
         )
         return totals | dict(zip(("decisions", "complaints", "policies"), answers, strict=True))
-
-
-def _shaped(text: str | None, kind: type) -> Any:
-    """Plain data from JSON text that is of one kind."""
-    found = load(text)
-    if found is not None and not isinstance(found, kind):
-        raise RunError(f"the journal is damaged: {text!r:.60} is no {kind.__name__}")
-    return found

@@ -12,7 +12,7 @@ from typing import Any
 from ostrom.engine.batching.ledger import batches_in_words
 from ostrom.engine.plan import Tally
 from ostrom.engine.runner import Runner
-from ostrom.ground.terminal import console, say, visible
+from ostrom.ground.terminal import console, json_wanted, say, visible
 
 LONG_WAIT = 5.0
 """Seconds that a server may ask for without a word about it."""
@@ -31,9 +31,7 @@ def stop_in(thread: int) -> None:
         loop.call_soon_threadsafe(partial(runner.stop, "interrupted", interrupted=True))
 
 
-def watch_with(
-    *, json: bool = False, signals: bool = True, quiet: bool = False
-) -> Callable[[Runner], Coroutine[Any, Any, None]]:
+def watch_with(*, signals: bool = True, quiet: bool = False) -> Callable[[Runner], Coroutine[Any, Any, None]]:
     """A watcher for a run: shows progress unless ``quiet`` and, with ``signals``, turns Ctrl-C into a clean stop."""
 
     def watch(runner: Runner) -> Coroutine[Any, Any, None]:
@@ -52,7 +50,7 @@ def watch_with(
             elif sys.stderr.isatty():
                 await _bar(runner)
             else:
-                await _lines(runner, every=2.0 if json else 5.0)
+                await _lines(runner, every=2.0 if json_wanted() else 5.0)
         finally:
             _watched.pop(thread, None)
 

@@ -6,7 +6,7 @@ the same study with the same answers gives the same bytes. A match that is done 
 how long it took is in the calls, which are read from the journal as they are.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
@@ -36,8 +36,9 @@ that theory says, and whether it was taken (an option, where there is no amount)
 everybody learned of it (``End.facts``: numbers and short texts) as JSON."""
 FEW = 24
 """Up to so many players have the facts of their match in every row; of more, only the first one has."""
-SAMPLED = 8
-"""Units that are replayed when a large journal is opened."""
+SAMPLED, MOST_REPLAYED = 24, 8000
+"""Units whose rows are held against a replay when a run is opened, and the most decisions of all of them: about a
+third of a second of an idle machine."""
 DECIDED = (
     "kind target answer action label options cooperative payoff expected probabilities p_cooperate reading invalid "
     "missed complaints note rationale copied"
@@ -138,6 +139,7 @@ class Rows:
                 return UnitTable(
                     unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None
                 )
+        self._need_game(unit)
         if kept and end.play is not None and end.state == "done" and self.people is None:
             return UnitTable(
                 unit, end.state, end.reason, self._moved(unit, end), end.scores or (), end.facts, {}, None
@@ -153,6 +155,14 @@ class Rows:
         scores = outcome.scores if outcome else ()
         facts = dump(dict(outcome.facts)) if outcome and outcome.facts else None
         return UnitTable(unit, end.state, end.reason, rows, scores, facts, refused, answers)
+
+    def _need_game(self, unit: Unit) -> None:
+        """Refuse to replay a unit whose game is not installed."""
+        if getattr(unit.game, "absent", False):
+            where = f"{self.journal.file(unit.index)}: match {unit.index}"
+            raise RunError(
+                f"{where} cannot be replayed: the package of the game {unit.game.name} is not installed"
+            )
 
     def _moved(self, unit: Unit, end: UnitRecord) -> UnitRows:
         """The rows of a unit that was played as arrays, from its moves."""
@@ -380,6 +390,7 @@ class Rows:
         """Replay a unit that has ended; rows that say anything else than its replay, and rounds that do not come to its
         scores, are refused."""
         for unit, end in self._begun(match):
+            self._need_game(unit)
             steps, outcome, answers = self.replayed(unit)
             why = breach(unit.mechanism, unit.game, outcome) if outcome and unit.kind == "match" else None
             if why is not None:
@@ -393,22 +404,36 @@ class Rows:
             why = self._difference(self._table(unit, end, kept=True), replayed)
             if why is not None:
                 raise RunError(
-                    f"{self.journal.path}: match {match}{why} (ostrom check RUN --rows makes its rows anew)"
+                    f"{self.journal.file(match)}: match {match}{why} (ostrom check RUN --rows makes its rows anew)"
                 )
 
-    def check_sample(self) -> None:
-        """Replay some units whose rows are kept; which ones is up to what the journal holds."""
-        for unit in self.journal.sample(SAMPLED):
+    def check_sample(self) -> tuple[int, int]:
+        """Hold the rows of units drawn at random against a replay; how many were, and how many were drawn.
+
+        They are fewer where their matches are long: at most ``MOST_REPLAYED`` decisions are replayed.
+        """
+        units = self.journal.sample(SAMPLED)
+        left, held = MOST_REPLAYED, 0
+        for unit in units:
+            left -= sum(len(UnitRows.read(end.rows, "").steps) for end in self.journal.ends(unit) if end.rows)
+            if left < 0:
+                break
             self.verify(unit)
+            held += 1
+        return held, len(units)
+
+    @property
+    def unit_tables(self) -> Mapping[str, Callable[[UnitTable], Iterator[Row]]]:
+        """The tables whose rows are made unit by unit: all of them are held against a replay."""
+        return {"matches": self.match_rows, "decisions": self.decision_rows, "rounds": self.round_rows}
 
     def _difference(self, kept: UnitTable, replayed: UnitTable) -> str | None:
         """Where kept rows say something else than those of a replay; numbers may differ in their last bits."""
         if kept.rows == replayed.rows and kept.refused == replayed.refused:
             return None
-        tables = [self.match_rows, self.decision_rows]
-        if kept.rows.rounds_kept is not None:
-            tables.append(self.round_rows)
-        for table in tables:
+        for name, table in self.unit_tables.items():
+            if name == "rounds" and kept.rows.rounds_kept is None:
+                continue
             for one, other in zip_longest(table(kept), table(replayed)):
                 if one is None or other is None:
                     return ": its rows are fewer or more than those of its replay"

@@ -4,7 +4,7 @@ import asyncio
 import gc
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -81,6 +81,8 @@ class Runner:
         self.stopping = asyncio.Event()
         self.executor = self._executor(models, open_models)
         self._arrays = ArrayPlayer()
+        self.manifest: Mapping[str, Any] | None = None
+        """What the manifest of an earlier run is to say once play begins."""
         self._why: str | None = None
         self._error: OstromError | None = None
         self._interrupted = False
@@ -137,10 +139,16 @@ class Runner:
             self._verify(journal)
             journal.start()
             await self.executor.start(Session(self.plan, journal, self.tally))
+            if self.manifest is not None:
+                self.folder.write_manifest(self.manifest)
             self.folder.describe_models(self.executor.described)
-            with _few_collections():
-                await self._play_all(journal)
-            await journal.flush()
+            try:
+                with _few_collections():
+                    await self._play_all(journal)
+                await journal.flush()
+            finally:
+                with suppress(RunError):  # the journal or the disk may be what failed
+                    self.folder.record_served(journal)
         if self._error is not None:
             raise self._error
         tally = self.tally

@@ -40,6 +40,7 @@ from ostrom.engine.kept_rounds import (
     whole,
 )
 from ostrom.engine.plan import Unit
+from ostrom.games import games
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Round
@@ -243,12 +244,14 @@ def _packed(raw: bytes) -> bytes:
 
 def keeps_rows(unit: Unit, decisions: int) -> bool:
     """Whether the rows of a unit are kept: people may take back what they did, and few moves of scripts are replayed
-    as quickly as their rows are read.
+    as quickly as their rows are read. Of a game that another package adds they are kept: it may be gone one day.
     """
     seated = [player.config for player in unit.players]
     if any(config.person for config in seated):
         return False
-    return decisions >= FEW_ROWS or any(config.strategy is None for config in seated)
+    if decisions >= FEW_ROWS or any(config.strategy is None for config in seated):
+        return True
+    return games.is_foreign(unit.game.name)
 
 
 class RowRecorder:

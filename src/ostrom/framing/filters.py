@@ -9,7 +9,16 @@ from unicodedata import category
 from jinja2 import Undefined
 from jinja2.exceptions import SecurityError
 
-from ostrom.framing.access import Number, RenderWork, attribute, defined, items_of, join_parts, text_of
+from ostrom.framing.access import (
+    Number,
+    attribute,
+    counted_items,
+    current_work,
+    defined,
+    items_of,
+    join_texts,
+    text_of,
+)
 
 CONJUNCTIONS = (" and ", " und ", " y ")
 """Stand before the last of several names alone, with commas between the others."""
@@ -65,30 +74,27 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _round(work: RenderWork, value: Any, digits: int = 0) -> Any:  # noqa: ARG001
+def _round(value: Any, digits: int = 0) -> Any:
     if not isinstance(digits, int) or not -15 <= digits <= 15:
         raise SecurityError("round takes a number of digits from -15 to 15")
     return round(_number(value), digits)
 
 
-def _length(work: RenderWork, value: Any) -> int:
-    return len(value if isinstance(value, str) else items_of(value, work))
+def _length(value: Any) -> int:
+    return len(value if isinstance(value, str) else items_of(value))
 
 
-def _default(_: RenderWork, value: Any, otherwise: Any = "") -> Any:
+def _default(value: Any, otherwise: Any = "") -> Any:
     return otherwise if isinstance(value, Undefined) else value
 
 
-def _selectattr(work: RenderWork, values: Any, name: str, test: str = "", wanted: Any = None) -> list[Any]:
+def _selectattr(values: Any, name: str, test: str = "", wanted: Any = None) -> list[Any]:
     """The values with an attribute that is true or, with the test ``equalto``, equals what is wanted."""
     if test not in ("", "equalto"):
         raise SecurityError(f"selectattr knows the test equalto alone, not {test!r:.40}")
-    chosen = []
-    for value in _counted(work, values):
-        part = _part(value, name)
-        if work.weigh(part) == wanted if test else part:
-            chosen.append(value)
-    return chosen
+    weigh = current_work().weigh
+    parts = [(value, _part(value, name)) for value in counted_items(values)]
+    return [value for value, part in parts if (weigh(part) == weigh(wanted) if test else part)]
 
 
 def _part(value: Any, name: str) -> Any:
@@ -97,39 +103,33 @@ def _part(value: Any, name: str) -> Any:
     return attribute(value, name)
 
 
-def _join(work: RenderWork, values: Any, between: str = "") -> str:
-    texts = [text_of(value, work) for value in _counted(work, values)]
-    if between in CONJUNCTIONS and len(texts) > 2:  # A, B and C
-        texts = [join_parts(texts[:-1], work, ", "), texts[-1]]
-    return join_parts(texts, work, _short(between))
+def _join(values: Any, between: str = "") -> str:
+    items = items_of(values)
+    if between in CONJUNCTIONS and len(items) > 2:  # A, B and C
+        items = [join_texts(items[:-1], ", "), items[-1]]
+    return join_texts(items, _short(between))
 
 
-def _replace(work: RenderWork, value: Any, old: str, new: str) -> str:
-    text, old, new = text_of(value, work), _short(old), _short(new)
+def _replace(value: Any, old: str, new: str) -> str:
+    text, old, new = text_of(value), _short(old), _short(new)
     if not old:
         raise SecurityError("replace needs a text to look for")
-    work.spend(len(text) // 10)
-    work.text(len(text) + text.count(old) * len(new))
+    current_work().spend(0, len(text) + text.count(old) * len(new))
     return text.replace(old, new)
 
 
-def _quoted(work: RenderWork, value: Any) -> str:
-    text = text_of(value, work)
-    work.spend(len(text) // 10)  # it is made character by character
+def _quoted(value: Any) -> str:
+    text = text_of(value)
+    current_work().spend(len(text))  # it is made character by character
     return quoted(text)
 
 
-def _of_text(function: Callable[[str], str]) -> Callable[[RenderWork, Any], str]:
-    def filtered(work: RenderWork, value: Any) -> str:
-        text = text_of(value, work)
-        work.text(len(text))
-        return function(text)
-
-    return filtered
+def _of_text(function: Callable[[str], str]) -> Callable[[Any], str]:
+    return lambda value: function(text_of(value))
 
 
-def _of_number(function: Callable[[Any], Any]) -> Callable[[RenderWork, Any], Any]:
-    return lambda _, value: function(_number(value))
+def _of_number(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: function(_number(value))
 
 
 def _short(text: Any) -> str:
@@ -138,15 +138,9 @@ def _short(text: Any) -> str:
     return text
 
 
-def _counted(work: RenderWork, values: Any) -> Any:
-    items = items_of(values, work)
-    work.spend(len(items))
-    return items
-
-
-def _weighed(work: RenderWork, values: Any) -> Any:
+def _weighed(values: Any) -> Any:
     """Values that are compared with each other."""
-    return work.weigh(items_of(values, work))
+    return current_work().weigh(items_of(values))
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
@@ -155,32 +149,31 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "count": _length,
     "d": _default,
     "default": _default,
-    "first": lambda work, values: items_of(values, work)[0],
+    "first": lambda values: items_of(values)[0],
     "int": _of_number(int),
     "join": _join,
-    "last": lambda work, values: items_of(values, work)[-1],
+    "last": lambda values: items_of(values)[-1],
     "length": _length,
-    "list": lambda work, values: list(_counted(work, values)),
+    "list": lambda values: list(counted_items(values)),
     "lower": _of_text(str.lower),
-    "map": lambda work, values, *, attribute: [_part(v, attribute) for v in _counted(work, values)],
-    "max": lambda work, values: max(_weighed(work, values)),
-    "min": lambda work, values: min(_weighed(work, values)),
+    "map": lambda values, *, attribute: [_part(v, attribute) for v in counted_items(values)],
+    "max": lambda values: max(_weighed(values)),
+    "min": lambda values: min(_weighed(values)),
     "number": _of_number(number),
     "percent": _of_number(percent),
     "quoted": _quoted,
-    "remainder": lambda _, value, by: _number(value) % _number(by),
+    "remainder": lambda value, by: _number(value) % _number(by),
     "replace": _replace,
     "round": _round,
     "selectattr": _selectattr,
     "singular": _of_text(singular),
-    "sort": lambda work, values: sorted(_weighed(work, values)),
-    "sum": lambda work, values: sum(_number(value) for value in _counted(work, values)),
+    "sort": lambda values: sorted(_weighed(values)),
+    "sum": lambda values: sum(_number(value) for value in counted_items(values)),
     "title": _of_text(str.title),
     "trim": _of_text(str.strip),
-    "unique": lambda work, values: list(dict.fromkeys(_weighed(work, values))),
+    "unique": lambda values: list(dict.fromkeys(_weighed(values))),
     "upper": _of_text(str.upper),
 }
-"""By name: a function of the work that is counted, the value and the arguments."""
 TESTS: dict[str, Callable[[Any], bool]] = {
     "defined": lambda value: not isinstance(value, Undefined),
     "undefined": lambda value: isinstance(value, Undefined),

@@ -95,7 +95,7 @@ class Library:
         self._stories: dict[str, CoverStory] = {}
         self._known: dict[str, bool] = {}
         self._ready: dict[str, tuple[Template, tuple[str, ...] | None]] = {}
-        self._texts: dict[tuple[Any, ...], tuple[str, int]] = {}
+        self._texts: dict[tuple[Any, ...], tuple[str, tuple[int, int]]] = {}
         self._plain: dict[tuple[str, frozenset[str]], bool] = {}
         self._kept: dict[tuple[Any, ...], tuple[object, Any]] = {}
         self._reasons: list[Reason] | None = None
@@ -271,13 +271,13 @@ class Library:
         key = None if needs is None else _same(path, given)
         if key is not None and (known := self._texts.get(key)) is not None:
             if (work := CURRENT.get()) is not None:
-                work.spend(known[1])
+                work.spend(*known[1])
             return known[0]
         try:
-            text, steps = template.render(given)
+            text, cost = template.render(given)
         except UndefinedError as error:
             raise StudyError(
-                f"could not be filled in: {error}", file=self._where(path), allowed=sorted(values)
+                f"could not be filled in: {_trouble(error)}", file=self._where(path), allowed=sorted(values)
             ) from None
         except TEMPLATE_TROUBLE as error:
             raise StudyError(f"could not be filled in: {_trouble(error)}", file=self._where(path)) from None
@@ -285,7 +285,7 @@ class Library:
         if key is not None:
             if len(self._texts) > 20_000:
                 self._texts.clear()
-            self._texts[key] = text, steps
+            self._texts[key] = text, cost
         return text
 
     def fill_around(
@@ -391,9 +391,9 @@ class Library:
             raise StudyError(f"could not be filled in: {_trouble(error)}", file=self._where(file)) from None
 
 
-def _trouble(error: Exception) -> object:
-    """What is wrong with a template, in words."""
-    return "it is nested too deeply" if isinstance(error, RecursionError) else error
+def _trouble(error: Exception) -> str:
+    """What is wrong with a template, in words; a stranger's text in them may be long."""
+    return "it is nested too deeply" if isinstance(error, RecursionError) else f"{error!s:.500}"
 
 
 def _is_file(path: Path) -> bool:

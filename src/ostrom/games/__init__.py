@@ -40,6 +40,7 @@ games: Registry[Game] = Registry(
     "ostrom.games",
     folder="games",
     declared="ostrom.games.declared",
+    code="ostrom.games.absent",
     table={
         name: f"ostrom.games.catalog.{module}:{name}" for module, names in FAMILIES.items() for name in names
     },

@@ -1,7 +1,10 @@
 """The commands, found by name as every other part is: ours in a table, those of other packages by their entry points.
 
-A command is a function whose parameters Typer reads, or a group of them (``typer.Typer``). Another distribution adds
-one in its pyproject.toml, and it is a command of `ostrom` and a function of ``ostrom.commands``::
+A command is a function whose parameters Typer reads, or a group of them (``typer.Typer``). One that returns an
+``Output`` (``ostrom.ground.results``) has the option ``--json``, and the frame prints what it returns.
+
+Another distribution adds one in its pyproject.toml, and it is a command of `ostrom` and a function of
+``ostrom.commands``::
 
     [project.entry-points."ostrom.commands"]
     tally = "my_package.tally:tally"
@@ -15,10 +18,13 @@ The table holds where ours are and the first line of what they say of themselves
 from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 from ostrom.ground.errors import OstromError, StudyError
 from ostrom.ground.registry import Registry
+from ostrom.ground.results import Output
+from ostrom.ground.terminal import want_json
 
 GROUPED: dict[str, dict[str, tuple[str, str]]] = {
     "Start": {
@@ -174,10 +180,6 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
             "ostrom.features.environments.command:openenv",
             "Serve a study as an OpenEnv environment.",
         ),
-        "completion": (
-            "ostrom.cli.commands.completion:completion",
-            "Print a completion script for bash, zsh or fish.",
-        ),
     },
 }
 """Where each command is and its first line of help, by group, in the order of `ostrom --help`."""
@@ -281,9 +283,27 @@ def _worded(part: Any) -> Any:
             parameter.metavar = _placeholder(parameter)
         if parameter.param_type_name == "argument":
             parameter.display_type = lambda ctx: ""  # noqa: ARG005
+    returns = signature(part.callback, eval_str=True).return_annotation if part.callback else None
+    if getattr(returns, "__origin__", returns) is Output:  # Annotated[Output, "its help"] has an origin
+        part.params.append(_json_option(*getattr(returns, "__metadata__", ("Print JSON.",))))
     for inner in getattr(part, "commands", {}).values():
         _worded(inner)
     return part
+
+
+def _json_option(text: str) -> Any:
+    """The option ``--json`` as Typer's parser has it."""
+    import typer
+    from typer.main import get_command
+
+    option = typer.Option(False, "--json", help=text, callback=want_json, expose_value=False)
+
+    def holder(json: bool = option) -> None:
+        """Hold the option."""
+
+    frame = typer.Typer(add_completion=False)
+    frame.command()(holder)
+    return get_command(frame).params[0]
 
 
 def _placeholder(parameter: Any) -> str:

@@ -17,6 +17,7 @@ are the folders of ``ostrom.replications``; another distribution names its packa
 
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib import import_module, invalidate_caches
@@ -29,7 +30,7 @@ from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
 from ostrom.ground import parameters, python_files
-from ostrom.ground.errors import OstromError, StudyError, UnknownName, unknown_key
+from ostrom.ground.errors import OstromError, StudyError, UnknownName, UsageError, unknown_key
 from ostrom.ground.files import read_text_file
 from ostrom.ground.values import grouped
 from ostrom.ground.words import scalar
@@ -92,6 +93,47 @@ def broken_note() -> str:
 def owner(point: EntryPoint) -> str:
     """The distribution that declares an entry point."""
     return point.dist.name if point.dist is not None else point.value
+
+
+NEEDED: dict[str, str] = {}
+"""Parts that runs opened in this process take from other packages: ``ostrom.games.NAME`` and the package."""
+_NAME = re.compile(r"[\w.-]+")
+
+
+def parts_of_packages(study: Any) -> dict[str, str]:
+    """The parts that a study names and other packages add, each with the name and version of its package.
+
+    >>> parts_of_packages({"game": "prisoners_dilemma"})
+    {}
+    """
+    names: set[str] = set()
+    waiting = [study]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple):
+            waiting += value
+        elif isinstance(value, str) and (name := _NAME.match(value)):
+            names.add(name[0])
+    points = (point for group in _PARTS for point in _entry_points().select(group=group))
+    return {
+        f"{point.group}.{point.name}": f"{point.dist.name} {point.dist.version}"
+        for point in points
+        if point.name in names and point.dist is not None and point.dist.name != "ostrom"
+    }
+
+
+def missing_packages(parts: Mapping[str, str]) -> list[str]:
+    """The packages of these parts that are not installed."""
+    installed = {f"{group}.{point.name}" for group in _PARTS for point in _entry_points().select(group=group)}
+    return sorted({package for part, package in parts.items() if part not in installed})
+
+
+_PARTS = [
+    f"ostrom.{kind}"
+    for kind in "games strategies mechanisms networks memories styles tools models measures charts panels".split()
+]
 
 
 def _reason(error: BaseException) -> str:
@@ -264,6 +306,10 @@ class Registry(Generic[T]):
     def __contains__(self, name: object) -> bool:
         return name in self._added or name in self._files or name in self._foreign
 
+    def is_foreign(self, name: str) -> bool:
+        """Whether another package adds the part of that name."""
+        return name in self._foreign
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
 
@@ -286,10 +332,23 @@ class Registry(Generic[T]):
             several = ", ".join(dict.fromkeys(self._clashes[name]))
             raise StudyError(f"several packages have a {self.kind} of that name: {several}", key=name)
         if name not in modules and name not in points:
-            if (part := self._from_code(name)) is not None:
+            if (part := self._from_code(name)) is not None or (part := self._absent(name)) is not None:
                 return part
             raise UnknownName(self.kind, name, self.names(), broken_note() if self.folder else "")
         return self._loaded(name)
+
+    def _absent(self, name: str) -> Callable[..., T] | None:
+        """What stands in place of a part of a run whose package is not installed; refused by the package's name."""
+        package = NEEDED.get(f"{self.group}.{name}")
+        if package is None:
+            return None
+        factory: Callable[..., T] | None = import_module(self.code).absent(name) if self.code else None
+        if factory is not None:
+            return factory
+        raise UsageError(
+            f"{self.kind} {name!r} is part of the package {package}, which is not installed "
+            f"(pip install '{package.rpartition(', ')[2].replace(' ', '==')}')"
+        )
 
     def _from_code(self, name: str) -> Callable[..., T] | None:
         """A part in a Python file of the reader's own; what stands in its place where its code is not here."""

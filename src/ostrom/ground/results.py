@@ -1,9 +1,15 @@
-"""What a command answers, as Python gets it: the document of its ``--json``, with keys as attributes."""
+"""What a command returns, and what Python gets of it.
 
-from collections.abc import Mapping, Sequence
+A command prints nothing. It returns an ``Output``: the document of ``--json``, what a person reads instead, and the
+exit code. The frame of the command line prints it; ``ostrom.commands`` gives Python its document.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from ostrom.ground.terminal import plain_data
 from ostrom.ground.values import flat
 
 if TYPE_CHECKING:
@@ -13,6 +19,89 @@ MOST_ROWS = 100
 """So many rows of a table a notebook shows."""
 LONGEST = 400
 """So many characters of a cell."""
+
+
+class Remark(str):
+    """A line on stderr, for a person alone: with ``--json`` it is left out."""
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Rows under the names of columns; the frame fits it to the screen."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Iterable[Sequence[Any]]
+
+    @classmethod
+    def of(cls, title: str, rows: Sequence[Mapping[str, Any]]) -> "TextTable":
+        """A table of mappings with the same keys, which name the columns.
+
+        >>> TextTable.of("", [{"a": 1}, {"a": 2}]).rows
+        [[1], [2]]
+        """
+        columns = list(rows[0]) if rows else ["name"]
+        return cls(title, columns, [[row.get(name) for name in columns] for row in rows])
+
+
+@dataclass(frozen=True)
+class Csv:
+    """Rows as CSV; ``safe`` escapes texts that a spreadsheet would run as formulas."""
+
+    rows: Sequence[Mapping[str, Any]]
+    safe: bool = False
+
+
+TextItem = str | TextTable | Csv | Mapping[str, Any] | None
+"""A line (on stderr if it is a Remark), a table, CSV, a record with a name and a value per line, or nothing."""
+
+
+class RegistrationLabels(Protocol):
+    """What an answer says of the registrations of its runs (``ostrom.analysis.registered.Standing``)."""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The keys that every JSON document about these runs has."""
+
+    def text(self) -> Iterable[TextItem]:
+        """What stands above the answer."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a command returns: ``document`` for ``--json``, ``text`` for a person, ``messages`` on stderr in both cases.
+
+    Without a text, the document is shown: a mapping as a record, a list of mappings as a table. ``text`` may be a
+    generator, which runs only where a person reads it. ``standing`` adds the labels of registered runs to both.
+    ``source`` and ``rows_key`` are those of the CommandResult that Python gets.
+    """
+
+    document: Any = None
+    text: Iterable[TextItem] | None = None
+    messages: Iterable[str | None] = ()
+    code: int = 0
+    standing: RegistrationLabels | None = None
+    source: Any = None
+    rows_key: str | None = None
+
+    @property
+    def labelled(self) -> Any:
+        """The document, with the labels of registered runs."""
+        return self.document if self.standing is None else {**self.document, **self.standing.document}
+
+    def items(self) -> Iterable[TextItem]:
+        """What a person reads, in order."""
+        if self.standing is not None:
+            yield from self.standing.text()
+        if self.text is not None:
+            yield from self.text
+        elif self.document is not None:
+            yield self.document if isinstance(self.document, Mapping) else TextTable.of("", self.document)
+
+    def for_python(self) -> Any:
+        """The document as plain data; a mapping has its keys as attributes."""
+        document = plain_data(self.labelled)
+        return CommandResult(document, self.source, self.rows_key) if isinstance(document, dict) else document
 
 
 class CommandResult(dict[str, Any]):

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ostrom.ground.results import CommandResult
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -28,7 +26,7 @@ _UNSAFE = re.compile(
 )
 _LOGIN = re.compile(r"(?<=://)[^\s/\"'<>]*@")
 _QUERY_KEY = re.compile(r"([?&][\w-]*(?:key|token|secret|password|signature|sig)=)[^&\s\"'<>#]+", re.I)
-_collected: ContextVar[list[Any] | None] = ContextVar("collected", default=None)
+_json_wanted: ContextVar[bool] = ContextVar("json_wanted", default=False)
 _json_options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
@@ -72,25 +70,32 @@ def say(text: object) -> None:
 
 
 @contextmanager
-def collecting() -> Iterator[list[Any]]:
-    """Keep what ``write_json`` is given, as plain data, instead of writing it (in this context alone)."""
-    kept: list[Any] = []
-    token = _collected.set(kept)
+def one_command() -> Iterator[None]:
+    """The time of one command: ``--json`` that it is given ends with it."""
+    token = _json_wanted.set(False)
     try:
-        yield kept
+        yield
     finally:
-        _collected.reset(token)
+        _json_wanted.reset(token)
+
+
+def want_json(wanted: bool) -> None:
+    """State whether the command that runs now was called with ``--json``."""
+    _json_wanted.set(wanted)
+
+
+def json_wanted() -> bool:
+    """Whether stdout is for a JSON document alone."""
+    return _json_wanted.get()
+
+
+def plain_data(data: Any) -> Any:
+    """Data as a reader of its JSON gets it."""
+    return orjson.loads(orjson.dumps(data, option=_json_options, default=str))
 
 
 def write_json(data: Any) -> None:
     """JSON, indented, alone on stdout; what a terminal would obey is escaped, which changes no value."""
-    kept = _collected.get()
-    if kept is not None:
-        document = orjson.loads(orjson.dumps(data, option=_json_options, default=str))
-        if isinstance(data, CommandResult):
-            document = CommandResult(document, data.source, data.rows_key)
-        kept.append(document)
-        return
     text = orjson.dumps(data, option=_json_options, default=str).decode()
     _put(sys.stdout, without_passwords(_UNSAFE.sub(_json_escaped, text)) + "\n")
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,16 +10,14 @@ import typer
 from typer.core import TyperGroup
 
 from ostrom.cli.ending import spending_text, spent_data
-from ostrom.cli.options import BUDGET, Json, Presets, Runs, Sets, say_allowed, with_play_options
-from ostrom.cli.output import print_json, print_table, say, write
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.options import BUDGET, PlayOptions, Presets, Runs, Sets, with_play_options
+from ostrom.cli.output import Output, Remark, TextTable, say
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
     from ostrom.engine.folder import Folder
     from ostrom.people.host import Host
-    from ostrom.people.pilot import Through
 
 
 RunName = Annotated[str, typer.Argument(help="The run: its folder or its name.")]
@@ -62,8 +58,7 @@ def _records(context: typer.Context) -> Any:
 def list_people(
     context: typer.Context,
     ids: Annotated[bool, typer.Option(help="Show the ids that the platform gave them.")] = False,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Who came, where they are or how they left."""
     with _records(context) as records:
         paid = records.register.payments()
@@ -76,9 +71,6 @@ def list_people(
             }
             for v in records.visits()
         ]  # fmt: skip
-    if json:
-        print_json(rows)
-        return
     heads = [
         "code",
         "cell",
@@ -91,7 +83,8 @@ def list_people(
         *(["id"] if ids else []),
         "joined",
     ]
-    print_table(how_many(len(rows), "person"), heads, [[_shown(row, head) for head in heads] for row in rows])
+    shown = [[_shown(row, head) for head in heads] for row in rows]
+    return Output(rows, [TextTable(how_many(len(rows), "person"), heads, shown)])
 
 
 def _shown(row: dict[str, Any], head: str) -> str:
@@ -115,8 +108,7 @@ def links(
     back: Annotated[
         bool, typer.Option("--return", help="Links that bring people who have begun back to their visit.")
     ] = False,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Links to give to people: one secret link each, seats of a lab, or the link for a platform."""
     from ostrom.people.sources import LinkReader
     from ostrom.web.tokens import sign
@@ -133,23 +125,20 @@ def links(
         else:
             source = records.plan.people.source.model_copy(update={"verify": False})
             rows = LinkReader(source, key, Path()).links(base)
-    if json:
-        print_json(rows)
-        return
-    for link in rows:
-        write(link)
+    return Output(rows, rows)
 
 
 @people.command("close")
 def close(
     context: typer.Context,
     again: Annotated[bool, typer.Option("--open", help="Open recruiting again.")] = False,
-) -> None:
+) -> object:
     """Let nobody new join; visits under way go on. A server that is running obeys within seconds."""
     with _records(context) as records:
         records.register.set_meta("closed", int(not again))
         records.register.note("", "opened" if again else "closed")
-    say(f"recruiting is {'open' if again else 'closed'}")
+    state = "open" if again else "closed"
+    return Output({"recruiting": state}, [Remark(f"recruiting is {state}")])
 
 
 @people.command("bonuses")
@@ -158,21 +147,19 @@ def bonuses(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The payment file (CSV: id, amount, currency, pays).")
     ],
-    json: Json = False,
-) -> None:
+) -> Output:
     """Write a payment file for everybody who is done and was in none before; nothing is paid by this command."""
     from ostrom.people.payment import pays_for
 
     with _records(context) as records:
         count, total = records.pay(out)
         currency, pays = records.plan.people.pay.currency, pays_for(records.plan.people.source.name)
-    if json:
-        data = {"file": str(out), "people": count, "total": str(total), "currency": currency, "pays": pays}
-        print_json(data)
-        return
     base = "the base is paid by the platform and not in it" if pays == "bonus" else "the base is in it"
-    say(f"{out}: {how_many(count, 'person')}, {total:.2f} {currency} ({pays}: {base})")
-    say("the ledger has them, so no later file will")
+    line = f"{out}: {how_many(count, 'person')}, {total:.2f} {currency} ({pays}: {base})"
+    return Output(
+        {"file": str(out), "people": count, "total": str(total), "currency": currency, "pays": pays},
+        [Remark(line), Remark("the ledger has them, so no later file will")],
+    )
 
 
 @people.command("erase")
@@ -185,8 +172,7 @@ def erase(
             help="Instead of a code: everybody who joined longer ago, for example 90d, and is paid."
         ),
     ] = None,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Remove everything personal about somebody; a tombstone with the code stays. Their decisions stay, by code."""
     from ostrom.people.schema import seconds
 
@@ -209,36 +195,33 @@ def erase(
         else:
             codes, unpaid = (found := records.overdue(keep)).erasable, found.unpaid
         known = records.register.erase(*codes)
-    if json:
-        print_json({"erased": known, "not_paid": list(unpaid)})
-    elif code is not None:
-        say(f"{code}: {'erased' if known else 'was erased before'}")
-    else:
-        left = f"; {len(unpaid)} are owed money and stay until a payment file has them" if unpaid else ""
-        say(f"{how_many(known, 'person')} erased{left}")
+    left = f"; {len(unpaid)} are owed money and stay until a payment file has them" if unpaid else ""
+    line = f"{how_many(known, 'person')} erased{left}"
+    if code is not None:
+        line = f"{code}: {'erased' if known else 'was erased before'}"
+    return Output({"erased": known, "not_paid": list(unpaid)}, [Remark(line)])
 
 
 @people.command("withdraw")
-def withdraw(context: typer.Context, code: Code) -> None:
+def withdraw(context: typer.Context, code: Code) -> object:
     """Take somebody's visit and matches out of all tables."""
     with _records(context) as records:
         at_once = records.withdraw(code)
-    say(f"{code}: {'taken out of all tables' if at_once else 'the server that is running takes it out now'}")
+    state = "taken out of all tables" if at_once else "the server that is running takes it out now"
+    return Output({"code": code, "withdrawn": at_once}, [Remark(f"{code}: {state}")])
 
 
 @people.command("audit")
-def audit(context: typer.Context, json: Json = False) -> None:
+def audit(context: typer.Context) -> Output:
     """Check what must hold: served = assigned in every round, journal and register fit, nobody is paid twice."""
     with _records(context) as records:
         found = records.audit()
-    wrong = any(problem for _, _, problem in found)
-    if json:
-        print_json([{"check": what, "looked_at": count, "wrong": problem} for what, count, problem in found])
-    else:
-        rows = [[what, count, problem or "holds"] for what, count, problem in found]
-        print_table("Audit", ["check", "looked at", "found"], rows)
-    if wrong:
-        sys.exit(1)
+    rows = [[what, count, problem or "holds"] for what, count, problem in found]
+    return Output(
+        [{"check": what, "looked_at": count, "wrong": problem} for what, count, problem in found],
+        [TextTable("Audit", ["check", "looked at", "found"], rows)],
+        code=int(any(problem for _, _, problem in found)),
+    )
 
 
 @with_play_options(*BUDGET, "prompts", "prices", "cache", "allow_key", "allow_command")
@@ -278,7 +261,6 @@ def serve(
     from ostrom.studies.files import folder_of
     from ostrom.studies.resolve import resolve
 
-    say_allowed(options.allow_key, None, set_)
     found = resolve(study, preset=preset, changes=set_ or (), options=options)
 
     async def run(people: Host, folder: Folder) -> None:
@@ -311,9 +293,6 @@ def pilot(
     real_time: Annotated[
         bool, typer.Option("--real-time", help="Keep the waiting times of the study (people.time.reveal).")
     ] = False,
-    browser: Annotated[
-        bool, typer.Option("--browser", help="Through the real pages, in the chromium of this machine.")
-    ] = False,
     preset: Presets = None,
     set_: Sets = None,
     name: Annotated[
@@ -321,8 +300,7 @@ def pilot(
     ] = None,
     runs: Runs = Path("runs"),
     options: PlayOptions = PlayOptions(),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Let simulated participants through a study with people.
 
     They take the same visit as people, into a run of its own.
@@ -333,27 +311,18 @@ def pilot(
     from ostrom.engine.folder import check_name
     from ostrom.people.pilot import Crowd, pilot_agent
     from ostrom.people.pilot import pilot as play
-    from ostrom.studies.files import folder_of, read_study
+    from ostrom.studies.files import read_study
     from ostrom.studies.resolve import resolve
 
-    say_allowed(options.allow_key, [model] if model else None, set_)
     if not read_study(study)[0].get("people"):
         raise UsageError(f"{study}: has no section 'people'; `ostrom run` plays it")
     changes = [*(set_ or ()), *(() if real_time else ("people.time.reveal=null",))]
     found = resolve(study, preset=preset, changes=changes, options=options)
     crowd = Crowd(people, pilot_agent(found.plan, model, strategy), dropout, miss, seed)
     called = check_name(name or f"{found.plan.name}-pilot")
-    through: Through | None = None
-    if browser:
-        from ostrom.people.pilot_browser import browse
-
-        through = partial(browse, study=folder_of(study))
-    result, summary = play(found.plan, crowd, name=called, runs=runs, options=options, through=through)
-    if json:
-        print_json({"run": str(runs / called), **summary, **spent_data(result.tally)})
-        return
+    result, summary = play(found.plan, crowd, name=called, runs=runs, options=options)
     ends = sorted({end for cell in summary["cells"].values() for end in cell})
-    print_table(
+    table = TextTable(
         f"{called}: visits by cell",
         ["cell", *ends],
         [[cell, *(counts.get(end, 0) for end in ends)] for cell, counts in summary["cells"].items()],
@@ -361,6 +330,11 @@ def pilot(
     shares = ", ".join(f"{count} {end}" for end, count in sorted(summary["ends"].items()))
     over = sum(count for end, count in summary["ends"].items() if end != "open")
     whole = "complete" if over == summary["people"] else "not complete: the same command goes on"
-    say(f"{how_many(summary['people'], 'participant')}: {shares}; {spending_text(result.tally)}")
-    say(f"{over} of {summary['people']} visits are over: the pilot is {whole}")
-    say(f"run: {runs / called}")
+    notes = (
+        f"{how_many(summary['people'], 'participant')}: {shares}; {spending_text(result.tally)}",
+        f"{over} of {summary['people']} visits are over: the pilot is {whole}",
+        f"run: {runs / called}",
+    )
+    return Output(
+        {"run": str(runs / called), **summary, **spent_data(result.tally)}, [table, *map(Remark, notes)]
+    )

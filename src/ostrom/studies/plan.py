@@ -28,6 +28,7 @@ from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
 from ostrom.games import build_game, check_game_files, game_files, game_hashes
+from ostrom.games.absent import keep_shapes
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError, UsageError
 from ostrom.ground.validation import problem, validate
@@ -570,6 +571,8 @@ class StudyPlan(Plan):
 
 def read_plan(source: PlanSource) -> StudyPlan:
     """The plan that a run on disk was played by; refused where the run is none of a study."""
+    if shapes := source.manifest.get("shapes"):
+        keep_shapes(shapes)
     plan = plan_class(kind_of(source.manifest), source.file).read(source)
     if not isinstance(plan, StudyPlan):
         raise UsageError(f"{source.folder}: is no run of a study (kind {plan.kind})")

@@ -25,7 +25,6 @@ from ostrom.engine.folder import (
     new_manifest,
     refuse_joined,
 )
-from ostrom.engine.integrity import check_format
 from ostrom.engine.joined import JoinedJournal
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Plan, PlanSource
@@ -35,10 +34,13 @@ from ostrom.engine.runner import Result, Runner
 from ostrom.engine.shards import Shard
 from ostrom.framing import Library
 from ostrom.games import is_game_file, keep_game_files
+from ostrom.games.absent import shape_of
 from ostrom.ground import loop
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import plain
 from ostrom.ground.python_files import references
+from ostrom.ground.registry import missing_packages, parts_of_packages
+from ostrom.ground.terminal import say
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.studies.extensions import plan_class, seat_hosts
@@ -86,7 +88,8 @@ class Run:
 def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = True) -> Run:
     """Open a run by its folder or by its name in the folder of runs.
 
-    With ``checked=False`` the journal is opened read-only and at once, without the check of its integrity.
+    Rows of matches drawn at random are held against a replay (``Rows.check_sample``). With ``checked=False`` the
+    journal is opened read-only and at once, without a check of its integrity.
     """
     folder = find_run(path, runs)
     manifest = folder.manifest()
@@ -96,8 +99,15 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
         if isinstance(journal, JoinedJournal):
             journal.assign(plan.group)
         run = Run(folder, manifest, plan, journal)
-        if journal.doubtful:
-            run.rows.check_sample()
+        if missing := missing_packages(manifest.get("parts") or {}):
+            say(f"{folder.path}: needs {', '.join(missing)}; its rows are read as they were written")
+        elif checked and manifest.get("shared") is None:  # those hold tables and no journal
+            held, drawn = run.rows.check_sample()
+            if held < drawn:
+                say(
+                    f"{folder.path}: rows of {held} of {drawn} drawn matches were held against a replay: they are long "
+                    "(ostrom check holds all)"
+                )
         return run
     except BaseException:
         journal.close()
@@ -243,7 +253,7 @@ async def _play_once(
         runner = Runner(plan, folder, plan.library, models, options, open_models)
         await runner.open()
         folder.lock()
-        prepare_folder(folder, plan)
+        runner.manifest = prepare_folder(folder, plan)
         if begin is not None:
             await begin(folder)
         if plan.outside is not None:
@@ -284,13 +294,24 @@ async def _watched(runner: Runner, watch: Watch | None) -> Result:
             raise ended
 
 
-def prepare_folder(folder: Folder, plan: Plan) -> None:
-    """Write the manifest of a new run, or make sure that an old one is the same study."""
+def prepare_folder(folder: Folder, plan: Plan) -> dict[str, Any] | None:
+    """Write the manifest of a new run, or make sure that an old one is the same study.
+
+    What the manifest of an old one is to say from now on is returned, to be written when play begins: a command
+    that is refused before changes nothing.
+    """
     study, parent = plan.resolved(), plan.forked_from
     forked = {} if parent is None else {"parent": parent}
     if not folder.exists:
         _no_orphan(folder)
-        more = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **forked}
+        more: dict[str, Any] = {
+            "prompts_folder": _absolute(plan.library.folder),
+            "loop": loop.loop_name(),
+            **forked,
+        }
+        if parts := parts_of_packages(study):
+            more["parts"] = parts
+            more["shapes"] = [shape_of(game) for game in plan.games if f"ostrom.games.{game.name}" in parts]
         if plan.library.sets:
             more["prompts_home"] = str(plan.library.home.absolute())
         if any(references(study)):
@@ -302,19 +323,17 @@ def prepare_folder(folder: Folder, plan: Plan) -> None:
         # Before the manifest: a run that is there has all that it is read with, whenever this process is killed.
         keep_game_files(filter(is_game_file, plan.prompts), plan.file, folder.path)
         folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
-        return
-    try:
-        old = check_same(folder, plan)
-    except RunError:
-        # A journal of an older format was played with older prompts too: what it is comes before what differs.
-        check_format(folder.journal)
-        raise
+        return None
+    old = check_same(folder, plan)
     if (old.get("shard") or {}).get("trees") != _trees(plan):
         raise RunError(f"{folder.path}: was played with other trees (put back those that it was begun with)")
     home = _absolute(plan.library.folder) or old.get("prompts_folder")
     new = {**old, "study": study, "prompts_folder": home, **forked}
-    if old != new:
-        folder.write_manifest(new)
+    for part, package in parts_of_packages(study).items():  # a run may be gone on with under another version
+        known = new.get("parts", {}).get(part)
+        if package not in (known or "").split(", "):
+            new["parts"] = {**new.get("parts", {}), part: f"{known}, {package}" if known else package}
+    return new if old != new else None
 
 
 def _trees(plan: Plan) -> str | None:
@@ -341,6 +360,13 @@ def _no_orphan(folder: Folder) -> None:
         )
 
 
+def refuse_missing_packages(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse to replay or play a run without the packages whose parts it names."""
+    if missing := missing_packages(manifest.get("parts") or {}):
+        named = " ".join(f"'{package.rpartition(', ')[2].replace(' ', '==')}'" for package in missing)
+        raise RunError(f"{path}: needs {', '.join(missing)}, not installed here (pip install {named})")
+
+
 def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
     """The manifest of a run; refused where it holds another study, or was played with other prompts.
 
@@ -348,6 +374,7 @@ def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
     """
     old = folder.manifest()
     refuse_joined(folder.path, old, "cannot be gone on with as a whole")
+    refuse_missing_packages(folder.path, old)
     if (shard := Shard.of_manifest(old)) != plan.shard:
         said = ("the undivided study" if one is None else f"shard {one}" for one in (shard, plan.shard))
         raise RunError(f"{folder.path}: holds {next(said)}, not {next(said)} (choose another --name)")
@@ -368,9 +395,7 @@ def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
     if changes:
         shown = "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
         raise RunError(f"{folder.path}: holds another study: {shown} (choose another --name to keep both)")
-    refuse_other_prompts(
-        old.get("prompts"), plan.prompts, str(folder.path), "choose another --name to keep both"
-    )
+    refuse_other_prompts(old["prompts"], plan.prompts, str(folder.path), "choose another --name to keep both")
     return old
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ostrom.cli.options import Json, Runs
-from ostrom.cli.output import print_json, say, write
+from ostrom.cli.options import Runs
+from ostrom.cli.output import Output, Remark, say
 from ostrom.ground.errors import OstromError
 
 EVERY = 5.0
@@ -88,8 +88,7 @@ def bundle(
     ] = None,
     report: Annotated[bool, typer.Option(help="With the findings and the report of the run.")] = True,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Write a static copy of a run for a paper's appendix: pages and search that work from disk and from any server.
 
     Keys and passwords are masked; of people nothing is copied but what they chose.
@@ -109,17 +108,13 @@ def bundle(
             say(f"{done:,} of {total:,} matches")
 
     made = make(run, runs, out, per_cell=per_cell, report=report, progress=progress)
-    if json:
-        print_json({**made.as_dict(), "open": str(out / "index.html")})
-        return
-    write(out / "index.html")
-    say(
+    notes = [
         f"{made.matches:,} matches, {made.decisions:,} decisions, {made.calls:,} calls; "
-        f"{made.bytes / 1e6:,.1f} MB in {made.files:,} files"
-    )
-    if made.masked:
-        say(f"masked: keys or passwords in {made.masked:,} texts")
-    if made.without_words:
-        say(f"left out: the words of {made.without_words:,} matches in which people wrote some")
-    if report and made.without_report:
-        say(f"left out: the report ({made.without_report})")
+        f"{made.bytes / 1e6:,.1f} MB in {made.files:,} files",
+        made.masked and f"masked: keys or passwords in {made.masked:,} texts",
+        made.without_words
+        and f"left out: the words of {made.without_words:,} matches in which people wrote some",
+        report and made.without_report and f"left out: the report ({made.without_report})",
+    ]
+    page = str(out / "index.html")
+    return Output({**made.as_dict(), "open": page}, [page, *(Remark(note) for note in notes if note)])

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from tools.site import reference
 
+from ostrom.agents.past import Past
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategies._dilemma import ZDExtortion
 from ostrom.agents.strategy import Strategy
+from ostrom.answers import Number
 from ostrom.games import games
 from ostrom.games.game import Game, Profile
 from ostrom.games.tensor import TensorGame
-from ostrom.ground.errors import StudyError
+from ostrom.ground.errors import OstromError, StudyError
+from ostrom.mechanisms.protocol import History, Round, View
 from ostrom.testing.check_strategy import (
     NO_COOPERATION,
     PRISONERS_DILEMMA,
@@ -244,19 +248,6 @@ def test_unknown_actions_are_named() -> None:
         strategies.build("constant:X").odds(view_of(NO_COOPERATION, []))
 
 
-def test_names_of_actions_go_before_indices() -> None:
-    claims = TensorGame("claims", (("2", "3", "4", "5"),) * 2, np.zeros((4, 4, 2)))
-    assert list(strategies.build("constant:2").odds(view_of(claims, []))) == [1.0, 0.0, 0.0, 0.0]
-
-
-def test_with_several_others_all_must_cooperate_but_for_the_tolerated() -> None:
-    one_defector: list[Profile] = [(0, 0, 1)]
-    for spec, chance in (("tit_for_tat", 0.0), ("tit_for_tat:tolerance=1", 1.0)):
-        assert strategies.build(spec).odds(view_of(THREE_PLAYERS, one_defector))[0] == chance
-    two_defectors: list[Profile] = [(0, 1, 1)]
-    assert strategies.build("tit_for_tat:tolerance=1").odds(view_of(THREE_PLAYERS, two_defectors))[0] == 0.0
-
-
 def test_tolerance_that_would_forgive_everything_is_refused() -> None:
     with pytest.raises(StudyError, match="tolerance must be below the number of co-players"):
         strategies.build("tit_for_tat:tolerance=1").odds(view_of(PRISONERS_DILEMMA, []))
@@ -265,3 +256,108 @@ def test_tolerance_that_would_forgive_everything_is_refused() -> None:
 def test_the_documentation_lists_every_strategy_with_its_source() -> None:
     rows = re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", reference.pages()["strategies"], re.MULTILINE)
     assert dict(rows) == {name: strategies.get(name).citation for name in strategies.names()}  # type: ignore[attr-defined]
+
+
+REFUSED: dict[str, tuple[Any, Game, str]] = {
+    "no cooperation": ("tit_for_tat", NO_COOPERATION, "needs a cooperative action for every seat"),
+    "two seats": ("zd_extortion", THREE_PLAYERS, "plays games of two, .* has 3 seats"),
+    "tolerance": ({"name": "tit_for_tat", "tolerance": 2}, THREE_PLAYERS, "which is 2 in game"),
+    "no such action": ({"name": "constant", "action": "sing"}, PRISONERS_DILEMMA, "seat 1 of .* has no such action"),
+    "action 2 of 2": ({"name": "constant", "action": 2}, PRISONERS_DILEMMA, "has no such action"),
+    "half an action": ({"name": "constant", "action": 0.5}, PRISONERS_DILEMMA, "has named actions"),
+    "no stages": ({"name": "constant", "action": {"offer": 1}}, PRISONERS_DILEMMA, "has named actions"),
+    "moves by stage": (
+        {"name": "script", "moves": {"offer": [1]}}, PRISONERS_DILEMMA, "has named actions and no stages",
+    ),
+    "no moves": ({"name": "script", "moves": []}, PRISONERS_DILEMMA, "moves must be a list of actions"),
+    "no stage moves": ({"name": "script", "moves": {}}, PRISONERS_DILEMMA, "moves must be a list of actions"),
+    "yes for a move": ({"name": "script", "moves": [True]}, PRISONERS_DILEMMA, "moves must be a list of actions"),
+    "belief and first": (
+        {"name": "best_response", "first": 0, "belief": [[1, 0]]}, PRISONERS_DILEMMA, "first and belief exclude",
+    ),
+    "odds below 0": ({"name": "best_response", "belief": [[1.5, -0.5]]}, PRISONERS_DILEMMA, "odds that sum to 1"),
+    "odds above 1": ({"name": "best_response", "belief": [[1, 0.5]]}, PRISONERS_DILEMMA, "odds that sum to 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_strategy_cannot_play_is_refused(case: str) -> None:
+    spec, game, message = REFUSED[case]
+    with pytest.raises((OstromError, ValueError), match=message):
+        strategies.build(spec).odds(view_of(game, []))
+
+
+def test_memory_below_nought_is_refused_where_a_strategy_is_defined() -> None:
+    for depth in (-1, "long"):
+        with pytest.raises(TypeError, match=r"Bad: memory_depth must be 0 or more"):
+            type("Bad", (Strategy,), {"memory_depth": depth})
+    assert issubclass(type("Good", (Strategy,), {"memory_depth": 0}), Strategy)
+
+
+def test_a_move_by_a_rule_is_the_cooperative_or_the_defective_amount() -> None:
+    game = games.build("public_goods_amounts:3")
+    past = Past(View(game, 0, "none", facts={"stage": "give"}), ())
+    good, bad = game.cooperative[0], game.defective[0]
+    assert good is not None and bad is not None
+    chosen = strategies.build("cooperator").choose(past, Number(0, 100))
+    assert isinstance(chosen, dict) and {v: p for v, p in chosen.items() if p} == {game.value(0, good): 1.0}
+
+
+@pytest.mark.parametrize(
+    ("advice", "trust", "chance"), [(None, 1.0, 0.0), (0, 1.0, 1.0), (0, 0.25, 0.25), (1, 1.0, 0.0)]
+)
+def test_advice_is_taken_as_far_as_it_is_trusted(advice: int | None, trust: float, chance: float) -> None:
+    strategy = strategies.build({"name": "advised", "trust": trust})
+    told = {} if advice is None else {"advice": advice}
+    past = Past(View(PRISONERS_DILEMMA, 0, "none", facts=told), ())
+    assert strategy.move(past) == chance and strategy.mix(past)[0] == chance
+    assert strategy.stochastic == (0 < trust < 1)
+    assert strategies.build({"name": "advised", "otherwise": "random"}).stochastic
+
+
+@pytest.mark.parametrize(
+    ("instruction", "chance"),
+    [(None, 1.0), ("Play defector now.", 0.0), ("instructed, then defector", 0.0), ("Be nice.", 1.0)],
+)
+def test_an_instruction_is_followed_where_it_names_a_strategy(instruction: str | None, chance: float) -> None:
+    told = {} if instruction is None else {"instruction": instruction}
+    assert (
+        strategies.build("instructed").move(Past(View(PRISONERS_DILEMMA, 0, "none", facts=told), ()))
+        == chance
+    )
+    with pytest.raises(
+        OstromError, match=r"^strategy instructed: strategy cooperator needs a cooperative action"
+    ):
+        strategies.build("instructed").mix(Past(View(NO_COOPERATION, 0, "none"), ()))
+
+
+@pytest.mark.parametrize(
+    ("moves", "rounds"), [(["a"], 1), ([0, 1, 0], 3), ({"offer": [1, 2, 3], "reply": ["accept"]}, 3)]
+)
+def test_a_script_is_fixed_for_as_many_rounds_as_its_longest_list(moves: Any, rounds: int) -> None:
+    assert strategies.build({"name": "script", "moves": moves}).fixed_rounds == rounds
+
+
+@pytest.mark.parametrize(("params", "named"), [({"least": 5}, 5), ({"least": 5, "names": 0}, 0)])
+def test_a_threshold_names_what_it_asks_for_unless_another_amount_is_given(
+    params: dict[str, int], named: int
+) -> None:
+    strategy = strategies.build({"name": "threshold", **params})
+    past = Past(View(games.get("dictator")(), 0, "none", facts={"stage": "give", "moves": ()}))
+    assert strategy.choose(past, Number(0, 10)) == named
+
+
+def test_a_conditional_cooperator_names_the_mean_of_those_who_named_an_amount_at_the_stage() -> None:
+    game = games.get("public_goods_amounts")(n=4)
+    named = ((0, "give", 9), (1, "give", 4), (2, "give", 8), (1, "keep", 0), (3, "give", "no_move"))
+    moves = [{"seat": seat, "stage": stage, "value": value} for seat, stage, value in named]
+    past = [Round(1, (0, 0, 0, 0), (0.0,) * 4, facts={"moves": moves})]
+    view = View(game, 0, "repetition", 2, History(past), {"stage": "give", "moves": ()})
+    for slope, amount in ((1.0, 6), (0.5, 3)):
+        strategy = strategies.build({"name": "conditional_cooperator", "slope": slope})
+        assert strategy.choose(Past(view), Number(0, 20)) == amount
+
+
+def test_a_chance_of_none_or_all_is_no_chance() -> None:
+    made = [strategies.build(f"random:{p}") for p in (0, 0.5, 1)]
+    assert [one.stochastic for one in made] == [False, True, False] and strategies.build("random").stochastic

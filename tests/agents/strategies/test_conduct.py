@@ -11,9 +11,11 @@ from ostrom.agents.conduct import CONDUCT, kind, shared_past
 from ostrom.agents.past import Past
 from ostrom.agents.scripted import _drawn, whole_percentages
 from ostrom.agents.strategies import strategies
-from ostrom.answers import Record, Text
-from ostrom.ground.errors import StudyError
-from ostrom.mechanisms.protocol import View
+from ostrom.agents.strategy import within
+from ostrom.answers import Choice, Number, Record, Text
+from ostrom.games import games
+from ostrom.ground.errors import OstromError, StudyError
+from ostrom.mechanisms.protocol import History, Round, View
 from ostrom.testing.check_strategy import NO_COOPERATION, PRISONERS_DILEMMA, THREE_PLAYERS, view_of
 
 PD = PRISONERS_DILEMMA
@@ -215,3 +217,69 @@ def test_agreements_are_offered_and_accepted_by_kind_scripts_alone(good: str, of
     for actions, payer, fair in ((both, 1, True), (both, 0, False), (both[:1], 1, False)):
         terms = {"offer": {"offer": {"actions": actions, "payments": [{"from": payer}]}}}
         assert said(good, "reply", terms)["accept"] == (offered and fair)
+
+
+CANNOT: dict[str, tuple[str, Any, str]] = {
+    "a message": ("message", Choice(("a", "b")), "can only answer a 'message' decision with"),
+    "message without text": ("message", blank("m", to={"type": "string"}), "can only answer"),
+    "a number": ("predict", Number(0, 9), "can only predict one player's choice"),
+    "other options": ("predict", Choice(("x", "y")), "can only predict one player's choice"),
+    "long memory": ("state", blank("memory_one"), "has no memory-one table to state"),
+}
+
+
+@pytest.mark.parametrize("case", CANNOT)
+def test_a_question_that_a_script_has_no_answer_to_is_refused(case: str) -> None:
+    what, form, message = CANNOT[case]
+    with pytest.raises((OstromError, ValueError), match=message):
+        said("grim", what, {}, form)
+
+
+@pytest.mark.parametrize(
+    ("seat", "played", "target", "expected"),
+    [(0, [], 1, 0), (0, [(0, 1)], 1, 1), (1, [(1, 0), (0, 1)], 0, 0), (0, [(1, 0)], 0, 1)],
+)
+def test_a_player_is_expected_to_repeat_its_last_action(
+    seat: int, played: Any, target: int, expected: int
+) -> None:
+    view = view_of(PD, played, seat)
+    told = View(PD, seat, "none", len(played) + 1, history=view.history, facts={"target": target})
+    found = CONDUCT["predict"](strategies.build("grim"), told, Choice(PD.actions[0]))
+    assert found == PD.actions[0][expected]
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "given"),
+    [
+        (Number(0, 10, 2), 5.2, 6),
+        (Number(0, 10), 99, 10),
+        (Number(0, 10), "x", "x"),
+        (Choice(("5",)), 5.2, 5.2),
+    ],
+)
+def test_an_amount_is_given_as_the_form_allows(form: Any, value: Any, given: Any) -> None:
+    assert within(form, value) == given
+
+
+MOVES = [{"seat": 0, "stage": "offer", "value": 30}, {"seat": 1, "stage": "reply", "value": "reject"}]
+
+
+@pytest.mark.parametrize(
+    ("played", "target", "stage", "form", "expected"),
+    [
+        ([MOVES], 1, "reply", Choice(("accept", "reject")), "reject"),
+        ([MOVES], 1, "reply", Choice(("accept", "wait")), "accept"),
+        ([MOVES], 0, "offer", Number(0, 100), 30),
+        ([MOVES], 0, "offer", Number(0, 20), 20),
+        ([MOVES, [{"seat": 0, "stage": "offer", "value": 50}]], 0, "offer", Number(0, 100), 50),
+        ([], 1, "offer", Number(7, 100), 7),
+    ],
+)
+def test_a_move_at_a_stage_is_expected_to_be_made_again(
+    played: Any, target: int, stage: str, form: Any, expected: Any
+) -> None:
+    game = games.build("ultimatum")
+    assert game.cooperative[1] is None
+    history = History([Round(n, (), (0, 0), facts={"moves": moves}) for n, moves in enumerate(played, 1)])
+    view = View(game, 1 - target, "none", 3, history, {"target": target, "target_stage": stage})
+    assert CONDUCT["predict"](strategies.build("random"), view, form) == expected

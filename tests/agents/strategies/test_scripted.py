@@ -260,12 +260,6 @@ def test_in_a_society_a_script_that_has_acted_before_answers_to_the_records_of_t
     assert values == set(CD), "tit for tat met both kinds of records"
 
 
-def test_without_a_memory_all_is_remembered() -> None:
-    agents = [ScriptedAgent(strategies.build("grim")), ScriptedAgent(strategies.build("defect_once"))]
-    outcome = play(agents, Repetition(rounds=6), PRISONERS_DILEMMA, Streams(1, 1))
-    assert [r.actions[0] for r in outcome.rounds] == [0, 1, 1, 1, 1, 1]
-
-
 @pytest.mark.parametrize(
     "spec", ["grim", "contrite_tit_for_tat", "generous_tit_for_tat", "win_stay_lose_shift"]
 )

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import polars as pl
 import pytest
 
 from ostrom.engine.plan import Budget
-from ostrom.features.attribution import command
-from ostrom.features.attribution.effects import Attribution, RoundEffect, draw_svg, read_effects, strips
+from ostrom.features.attribution.effects import Attribution, RoundEffect, read_effects
 from ostrom.features.attribution.plan import attribute
-from ostrom.features.exporting import export_run
 from ostrom.ground.errors import UsageError
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.providers.scripted import ScriptedModel, register, unregister
@@ -69,23 +64,6 @@ class TestStrategies:
         assert changes(found, "left out") == [1, 0, 0, 0, 0]
         assert changes(found, "P2 flipped") == [1, 0, 0, 0, 0]
 
-    def test_any_defection_breaks_the_peace_of_grim(self, tmp_path: Path) -> None:
-        played(tmp_path, "grim", "cooperator")
-        found = effects(tmp_path, 6)
-        assert found.baseline.p == 1
-        assert changes(found, "P2 flipped") == [-1] * 5
-        assert changes(found, "left out") == [0] * 5
-
-    def test_two_defections_hide_each_other(self, tmp_path: Path) -> None:
-        played(tmp_path, "grim", "alternator")
-        found = effects(tmp_path, 6)
-        assert set(changes(found, "left out")) == {0} == set(changes(found, "P2 flipped"))
-
-    def test_win_stay_lose_shift_minds_its_own_move_too(self, tmp_path: Path) -> None:
-        played(tmp_path, "win_stay_lose_shift", "cooperator")
-        found = effects(tmp_path, 5)
-        assert changes(found, "own flipped") == [0, 0, 0, -1] == changes(found, "P2 flipped")
-
     def test_a_stochastic_rule_changes_by_its_odds(self, tmp_path: Path) -> None:
         played(tmp_path, "generous_tit_for_tat:0.3", "cooperator")
         assert changes(effects(tmp_path, 4), "P2 flipped") == [0, 0, pytest.approx(-0.7)]
@@ -96,12 +74,6 @@ class TestStrategies:
         assert [e.round for e in found.effects if e.row == "left out"] == [5, 6, 7]
         # A round left out is not made up for by an older one.
         assert found.baseline.p == 1 and set(changes(found, "left out")) == {0}
-
-    def test_other_seats_rounds_and_methods(self, tmp_path: Path) -> None:
-        played(tmp_path, "alternator", "tit_for_tat")
-        found = effects(tmp_path, 7, seat=2, method="flip", last=2)
-        assert {e.row for e in found.effects} == {"own flipped", "P1 flipped"}
-        assert changes(found, "P1 flipped") == [0, 1]
 
     def test_with_three_players_every_co_player_is_flipped_alone(self, tmp_path: Path) -> None:
         types = {"g": "grim", "c": "cooperator", "d": "cooperator"}
@@ -241,47 +213,6 @@ class TestModels:
         assert all("All went well." in p and "write a note" not in p for p in prompts)
 
 
-def test_tables_of_every_format_name_the_change_and_the_sample(tmp_path: Path) -> None:
-    """The copied match comes first and has neither; its row must not take the columns from the others."""
-    played(tmp_path, "tit_for_tat", rounds=3)
-    effects(tmp_path, 3, name="why", method="drop")
-    with open_run("why", tmp_path) as run:
-        files = {format: export_run(run, format, tmp_path / format) for format in ("csv", "parquet")}
-    with files["csv"]["decisions"][0].open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert {row["counterfactual"] for row in rows} == {"", "as it was", "R1 left out", "R2 left out"}
-    assert {row["sample"] for row in rows} == {"", "1"}
-    for name in ("decisions", "matches"):
-        table = pl.read_parquet(files["parquet"][name][0])
-        assert table["sample"].dtype == pl.Int64
-        assert set(table["counterfactual"]) == {None, "as it was", "R1 left out", "R2 left out"}
-
-
-def test_strips_show_size_and_direction(tmp_path: Path) -> None:
-    played(tmp_path, "tit_for_tat")
-    found = effects(tmp_path, 6)
-    assert strips(found) == [
-        "   left out |    █|",
-        "            |....-|",
-        "own flipped |     |",
-        "            |.....|",
-        " P2 flipped |    █|",
-        "            |....-|",
-        "             R1  R5",
-    ]
-
-
-@pytest.mark.slow
-@pytest.mark.pictures
-def test_the_strip_is_drawn_as_svg(tmp_path: Path) -> None:
-    pytest.importorskip("altair")
-    pytest.importorskip("vl_convert")
-    played(tmp_path, "tit_for_tat")
-    assert draw_svg(effects(tmp_path, 6), tmp_path / "strip.svg")
-    text = (tmp_path / "strip.svg").read_text()
-    assert "<svg" in text and "remembered round" in text
-
-
 @pytest.mark.parametrize(
     ("number", "more", "text"),
     [
@@ -311,43 +242,3 @@ def test_without_cooperation_the_chance_of_what_was_done_is_attributed(tmp_path:
     assert found.what == f"P({found.taken})" and found.taken in ("heads", "tails")
     assert found.baseline.p == 0.5 and changes(found, "left out") == [0, 0]
     assert len(found.effects) == 2  # nothing says what a flip would be
-
-
-def test_an_attribution_names_the_largest_changes_where_there_are_many(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def effect(number: int, change: float | None) -> Any:
-        chance = SimpleNamespace(p=0.5, low=None, high=None, invalid=0)
-        low = None if change is None else 0.125
-        return SimpleNamespace(
-            round=number, shown="C / D", row="flip", chance=chance, change=change, low=low, high=low
-        )
-
-    tables: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(command, "print_table", lambda *parts: tables.append(parts))
-    monkeypatch.setattr(command, "strips", lambda _: ["strip"])
-    monkeypatch.setattr(command, "MOST_ROWS", 2)
-    base = SimpleNamespace(p=0.25, low=0.1, high=0.4, n=20)
-    effects = [effect(1, 0.1), effect(2, -0.5), effect(3, None), effect(4, 0.3)]
-    told: Any = SimpleNamespace(
-        run="r", match=3, seat=2, agent="anna", round=5, what="P(cooperate)", baseline=base, measure="sample",
-        effects=effects,
-    )  # fmt: skip
-    command._show_attribution(told)
-    assert capsys.readouterr().out.splitlines() == [
-        "r, match 3: player 2 (anna) in round 5",
-        "P(cooperate) as it was: 0.25 [0.100, 0.400] (20 askings each)", "", "strip", "",
-    ]  # fmt: skip
-    title, columns, rows = tables.pop()
-    assert (
-        title == "change in P(cooperate), the 2 largest of 4 (--json has all)"
-        and columns[3] == "P(cooperate)"
-    )
-    assert [row[0] for row in rows] == ["R2", "R4"] and rows[0][4:6] == [-0.5, "[0.125, 0.125]"]
-    told.effects, told.measure = effects[:1] + effects[2:3], "odds"
-    command._show_attribution(told)
-    title, _, rows = tables.pop()
-    assert (
-        title == "change in P(cooperate)" and [row[0] for row in rows] == ["R1", "R3"] and rows[1][5] is None
-    )
-    assert "(exact odds of the strategy)" in capsys.readouterr().out

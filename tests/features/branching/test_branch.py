@@ -61,25 +61,6 @@ def test_with_no_change_the_match_goes_on_as_it_did(tmp_path: Path, at: int, oth
     assert moves(decisions(tmp_path, done.folder, 0)) == moves(decisions(tmp_path, "duel", 1))
 
 
-def test_the_new_run_names_its_parent_and_marks_what_it_took_over(runs: Path) -> None:
-    done = fork(runs, "strategy=defector")
-    with open_run(done.folder) as made:
-        parent = made.manifest["parent"]
-        rows = list(made.rows.decisions())
-    assert (parent["run"], parent["match"], parent["round"]) == ("duel", 1, 5)
-    assert [r["copied"] for r in rows] == [r["round"] < 5 for r in rows]
-    assert {r["action"] for r in rows if not r["copied"]} >= {"defect"}
-    assert {r["answer"] for r in rows if not r["copied"]} == {"defect"}
-    assert moves(rows[:8]) == moves(decisions(runs, "duel", 1)[:8])
-
-
-def test_a_change_at_one_seat_leaves_the_others_alone(runs: Path) -> None:
-    done = fork(runs, "strategy=defector", seat=2)
-    rows = decisions(runs, done.folder, 0)
-    assert {r["strategy"] for r in rows if r["seat"] == 1} == {"tit_for_tat"}
-    assert {r["answer"] for r in rows if r["seat"] == 2 and not r["copied"]} == {"defect"}
-
-
 def test_a_changed_player_is_not_taken_for_an_unchanged_one_of_its_type(tmp_path: Path) -> None:
     data = {"name": "alike", "game": "prisoners_dilemma", "types": {"tft": "tit_for_tat"},
             "mechanism": {"name": "repetition", "rounds": 4}}  # fmt: skip
@@ -114,27 +95,11 @@ def test_replicates_share_the_past_and_differ_afterwards(runs: Path) -> None:
     assert past == {tuple(r["action"] for r in decisions(runs, "duel", 1) if r["round"] < 5)}
 
 
-def test_more_replicates_only_append(runs: Path) -> None:
-    first = fork(runs, "strategy=random:0.5", seeds=2, name="more")
-    before = [moves(decisions(runs, first.folder, k)) for k in range(2)]
-    again = fork(runs, "strategy=random:0.5", seeds=4, name="more")
-    assert again.result.tally.matches == 4
-    assert [moves(decisions(runs, again.folder, k)) for k in range(2)] == before
-
-
 def test_rounds_can_be_added_after_the_last_one(runs: Path) -> None:
     done = fork(runs, "rounds=20", at=13)
     rows = decisions(runs, done.folder, 0)
     assert max(r["round"] for r in rows) == 20
     assert moves(rows[:24]) == moves(decisions(runs, "duel", 1))
-
-
-def test_a_branch_of_a_branch_knows_its_whole_descent(runs: Path) -> None:
-    first = fork(runs, "strategy=random:0.5", name="one", seeds=2)
-    second = fork(runs, run="one", match=1, at=9, name="two")
-    assert moves(decisions(runs, second.folder, 0)) == moves(decisions(runs, first.folder, 1))
-    with open_run("two", runs) as made:
-        assert made.manifest["parent"]["of"]["run"] == "duel"
 
 
 def test_a_factor_that_is_overridden_no_longer_claims_its_level(tmp_path: Path) -> None:
@@ -192,13 +157,6 @@ class TestModels:
         assert not stopped.result.complete and "2 calls" in (stopped.result.why or "")
         again = fork(tmp_path, match=0, at=8)
         assert again.result.complete and again.result.tally.calls == 5
-
-    def test_another_model_replaces_a_strategy(self, tmp_path: Path) -> None:
-        play(load_study({**DUEL, "seeds": 1}), runs=tmp_path)
-        done = fork(tmp_path, "agent.model=scripted/wary", "style=direct", match=0, at=10, seat=2)
-        rows = decisions(tmp_path, done.folder, 0)
-        assert {r["model"] for r in rows if r["seat"] == 2 and not r["copied"]} == {"scripted/wary"}
-        assert {r["model"] for r in rows if r["seat"] == 2 and r["copied"]} == {None}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,30 +38,6 @@ def ostrom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
         return code, out, err
 
     return run
-
-
-def test_a_branch_prints_what_became_of_it(ostrom: Command) -> None:
-    options = ("--match", "0", "--at", "4", "--set", "strategy=cooperator", "--seat", "1")
-    code, out, err = ostrom("more", "branch", "duel", *options, "--json")
-    assert code == 0, err
-    data = json.loads(out)
-    assert data["complete"] and data["parent"]["round"] == 4
-    assert [p["branch"] for p in data["players"]] == [1.0, pytest.approx(2 / 5)]
-    _, shown, _ = ostrom("more", "branch", "duel", *options)
-    assert "cooperation from round 4 on (strategy=cooperator at seat 1)" in " ".join(shown.split())
-    assert ostrom("export", Path(data["run"]).name, "--format", "csv")[0] == 0
-
-
-@pytest.mark.slow
-def test_an_attribution_prints_table_and_strip(ostrom: Command) -> None:
-    options = ("--match", "0", "--round", "7", "--method", "flip")
-    code, out, err = ostrom("more", "attribute", "duel", *options, "--json")
-    assert code == 0, err
-    data = json.loads(out)
-    assert data["measure"] == "odds" and data["complete"]
-    assert [e["change"] for e in data["effects"] if e["row"] == "P2 flipped"] == [0, 0, 0, 0, 0, 1]
-    _, shown, _ = ostrom("more", "attribute", "duel", *options)
-    assert " P2 flipped |     █|" in shown and "P(cooperate) as it was: 0" in shown
 
 
 @pytest.mark.parametrize(

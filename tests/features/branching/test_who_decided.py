@@ -10,10 +10,10 @@ import pytest
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import run_data
 from ostrom.features.branching.branch import branch
-from ostrom.features.checking.check import check_run
 from ostrom.features.inference.runs import infer_strategies
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
+from ostrom.studies.verify import check_run
 
 STUDY = {
     "name": "base", "game": "prisoners_dilemma", "types": {"kind": "cooperator", "tft": "tit_for_tat"},

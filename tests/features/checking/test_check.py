@@ -18,12 +18,10 @@ from ostrom.engine import journal
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import seal
 from ostrom.engine.unit_rows import UnitRows
-from ostrom.features.checking.check import _together, check_run
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply
 from ostrom.studies.run import open_run
-
-KEPT = Path(__file__).parents[2] / "data" / "0.1"
+from ostrom.studies.verify import _together, check_run
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +61,14 @@ def test_a_whole_run_passes_and_is_told_of(
     with open_run(folder) as run:
         entries = run.journal.entries
     assert units == 6 and json.loads(done.out) == {
-        "run": "talk", "entries": entries, "replayed": 8, "compared": units, "made": 0, "processes": 1,
+        "run": "talk", "entries": entries, "replayed": 8, "compared": units, "followed": 8, "unfollowed": None,
+        "made": 0, "processes": 1,
     }  # fmt: skip
     told = call("check", str(folder), "--processes", "2")
     assert f"{entries} entries are intact; 8 matches replayed by 2 processes, 6 held against" in told.err
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_rows_that_say_something_else_are_refused_and_made_anew(folder: Path, processes: int) -> None:
     before = rows_of(folder)
     lie(folder, before[2][0])
@@ -105,29 +104,6 @@ def test_a_changed_entry_is_found_whatever_its_place(
     for rows in (False, True):
         with pytest.raises(RunError, match="1 of its entries changed, first prompts: id 1"):
             check_run(folder, rows=rows)
-
-
-@pytest.mark.parametrize(
-    ("name", "run", "formats"), [("asked", "asked", (4, 6)), ("batched", "batched", (5, 7))]
-)
-def test_a_run_of_0_1_gets_rows(name: str, run: str, formats: tuple[int, int], tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(KEPT / name / "runs" / run, tmp_path / run))
-    before = _tables(folder)
-    assert _format(folder) == formats[0]
-    done = check_run(folder, rows=True)
-    assert _format(folder) == formats[1] and done.made == len(rows_of(folder)) > 0
-    assert _tables(folder) == before
-    assert check_run(folder).compared == done.made
-
-
-def _format(folder: Path) -> int:
-    with closing(sqlite3.connect(folder / "journal.db")) as db:
-        return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _tables(folder: Path) -> list[str]:
-    with open_run(folder) as run:
-        return [str(run.journal.entries), *map(repr, run.rows.matches()), *map(repr, run.rows.decisions())]
 
 
 def test_a_run_that_is_being_played_keeps_its_rows(folder: Path) -> None:

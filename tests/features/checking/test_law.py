@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.features.checking.check import check_run
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
 from ostrom.ground.streams import Streams
@@ -15,6 +14,7 @@ from ostrom.mechanisms.catalog.repetition import Repetition
 from ostrom.mechanisms.protocol import Outcome, Play, Round
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
+from ostrom.studies.verify import check_run
 
 STUDY = {
     "name": "planted", "game": "prisoners_dilemma", "types": {"a": "tit_for_tat", "b": "suspicious_tit_for_tat"},

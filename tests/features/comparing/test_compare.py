@@ -15,24 +15,18 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.cli.in_process import caller
 
-from ostrom.analysis.comparison import _beside, _by_cell
 from ostrom.analysis.references import published_rows
 from ostrom.cli import main
-from ostrom.data.manifests import changes
 from ostrom.data.rundata import run_data
-from ostrom.features.comparing import Comparison, Line, Own, Published, compare_run, references
-from ostrom.features.comparing.command import _published, _row
-from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.features.comparing import Comparison, Line, Own, compare_run, references
+from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import replications
-from ostrom.models.base import Request
 from ostrom.models.providers import scripted
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
 GAMES = "vary.game=[{name: prisoners_dilemma, preset: memory_curse}, public_goods]"
-CELL = ("public_goods", "reasoning", "2", "", "", "cooperation_rate")
 
 
 @cache  # several tests ask the same of the same run
@@ -124,63 +118,9 @@ def test_the_doubts_of_the_tables_are_all_carried_over() -> None:
     assert [f.value for f in figures if f.status == "uncertain"]
 
 
-@pytest.mark.slow
-def test_without_a_choice_the_range_of_all_models_is_shown(sweep: Path) -> None:
-    made = compared(sweep)
-    (one,) = line(made, "kind", "prisoners_dilemma", "reasoning", "2", "", "", "cooperation_rate")
-    assert one.own.value == 100.0 and one.model is None and one.value is None
-    assert (one.low, one.high, one.models) == (92.1, 100.0, 6)
-    assert one.difference == 0.0 and one.agrees is True
-    assert {f.model for f in one.figures} >= {"Mistral-7B", "Gemma-3-12B"}
-
-
-@pytest.mark.slow
-def test_models_in_doubt_are_left_out_of_the_range_and_named(sweep: Path) -> None:
-    (one,) = line(compared(sweep), "r", *CELL)
-    assert one.doubted == 3
-    doubted = {"Gemma-3-12B", "GPT-OSS-20B", "Mistral-7B"}
-    assert {doubt.split(":")[0] for doubt in one.doubts} == doubted
-    good = [f.value for f in one.figures if f.model not in doubted]
-    assert (one.low, one.high) == (min(good), max(good))
-
-
-@pytest.mark.slow
-def test_a_chosen_model_is_shown_with_every_printing_of_a_disputed_figure(sweep: Path) -> None:
-    made = compared(sweep, ("kind=Gemma-3-12B", "r=Llama-3.3-70B"))
-    first, second = line(made, "kind", *CELL)
-    assert {(x.value, x.spread) for x in (first, second)} == {(74.0, 3.3), (64.5, 10.2)}
-    assert all("CONFLICT" in x.doubts[0] for x in (first, second))
-    assert first.difference == pytest.approx(100 - (first.value or 0))
-    (other,) = line(made, "r", *CELL)
-    # The same number in two tables is one line that names both.
-    assert other.value == 99.8 and other.source == "Appendix Table 1, Appendix Table 10" and not other.doubts
-
-
-@pytest.mark.slow
-def test_cells_that_only_one_side_has_are_not_compared(sweep: Path) -> None:
-    made = compared(sweep)
-    assert {one.cell[2] for one in made.lines} <= {"2", "80", ""}
-    assert made.unmatched > 0
-    assert not any(one.cell[0] == "travelers_dilemma" for one in made.lines)
-
-
 def test_differences_in_protocol_are_said(sweep: Path) -> None:
     remarks = " ".join(compared(sweep).remarks)
     assert "mechanism.rounds = 6, the paper 500" in remarks
-
-
-@pytest.mark.slow
-def test_other_payoffs_are_not_compared_as_rewards(tmp_path: Path) -> None:
-    study = load_study(
-        "memory",
-        preset="smoke",
-        changes=["types={kind: cooperator}", "vary.game=[prisoners_dilemma, trust]", "mechanism.rounds=2"],
-    )
-    play(study, runs=tmp_path)
-    made = compared(tmp_path / "memory")
-    assert {one.cell[-1] for one in made.lines} == {"cooperation_rate", "regime"}
-    assert any("other payoffs" in remark for remark in made.remarks)
-    assert any("trust_symmetric" in remark for remark in made.remarks)
 
 
 @pytest.mark.slow
@@ -204,63 +144,6 @@ def test_a_game_is_compared_by_its_payoffs_whatever_it_is_called(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_mixed_tables_and_cleaned_pasts_meet_their_published_cells(tmp_path: Path) -> None:
-    for name in ("memory-asymmetric", "memory-sanitized"):
-        changes = ["types={kind: cooperator}", "mechanism.rounds=3"]
-        if name == "memory-sanitized":
-            changes += ["agent.memory.window=80", "vary.real_rounds.to=[2, 80]"]
-        play(load_study(name, preset="smoke", changes=changes), runs=tmp_path)
-    with open_run(tmp_path / "memory-asymmetric") as run:
-        assert run.plan.study.report.reference == "memory_curse"
-    # A strategy has no style of its own and these studies do not vary it, so nothing is taken for reasoning.
-    assert compared(tmp_path / "memory-asymmetric").lines == ()
-
-
-@pytest.mark.slow
-def test_a_reasoning_model_is_compared_in_every_design(tmp_path: Path) -> None:
-    def says(request: Request) -> str:
-        return "Trust and the long-term future matter more than the risk.\n[A0]"
-
-    scripted.register("says", says)
-    made = {}
-    try:
-        for name in ("memory", "memory-asymmetric", "memory-sanitized"):
-            changes = [
-                "types={m: {model: scripted/says}}",
-                "mechanism.rounds=2",
-                "agent.framing.counterbalance=false",
-            ]
-            if name == "memory-sanitized":
-                changes += ["agent.memory.window=80", "vary.real_rounds.to=[2, 80]"]
-            if name == "memory":
-                changes.append(
-                    "vary.game=[{name: prisoners_dilemma, preset: memory_curse}, travelers_dilemma, "
-                    "public_goods, trust_symmetric]"
-                )
-            play(load_study(name, preset="smoke", changes=changes), runs=tmp_path)
-            made[name] = compared(tmp_path / name, ("Gemma-3-12B",))
-    finally:
-        scripted.unregister("says")
-    sweep, mixed, cleaned = made.values()
-    assert {one.cell[-1] for one in sweep.lines} >= {
-        "cooperation_rate", "mean_reward", "discounted_reward", "paranoia_per_1k", "paranoia_ratio", "forward_ratio",
-        "deliberation_penalty_pp",
-    }  # fmt: skip
-    (ratio,) = [one for one in sweep.lines if one.cell[-1] == "paranoia_ratio" and one.cell[2] == "80"]
-    assert ratio.own.value == pytest.approx(1 / 3) and ratio.doubts
-    (forward,) = [one for one in sweep.lines if one.cell[-2:] == ("immune settings", "forward_ratio")]
-    assert forward.own.agent is None and forward.value == 0.504
-    gap = line(mixed, "m", "trust_game", "asymmetric_1xHL2_1xHL80", "", "", "", "cooperation_gap_pp")
-    assert [one.value for one in gap] == [20.3]
-    roles = {one.cell[4] for one in mixed.lines if one.cell[1] == "asymmetric_1xHL2_2xHL80"}
-    assert roles == {"", "forgiver", "grudge_holder"}
-    polar = line(cleaned, "m", "travelers_dilemma", "sanitized_polar", "80", "2", "", "cooperation_rate")
-    assert [one.value for one in polar] == [94.47]
-    whole = line(cleaned, "m", "trust_game", "reasoning", "80", "", "", "cooperation_rate")
-    assert {one.value for one in whole} == {9.5}
-
-
-@pytest.mark.slow
 def test_answers_by_the_policy_are_a_doubt_about_the_own_figure(tmp_path: Path) -> None:
     answers = iter(range(10**9))
     scripted.register("mumbles", lambda _: "[A0]" if next(answers) % 3 else "Hm.")
@@ -281,57 +164,8 @@ def test_answers_by_the_policy_are_a_doubt_about_the_own_figure(tmp_path: Path) 
     )
 
 
-@pytest.mark.slow
-def test_players_who_never_answered_are_left_out_and_counted(tmp_path: Path) -> None:
-    scripted.register("mute", "Hm.")
-    try:
-        changes = ["types={m: {model: scripted/mute}}", GAMES, "mechanism.rounds=2", "invalid.retries=0",
-                   "agent.constrain=never"]  # fmt: skip
-        play(load_study("memory", preset="smoke", changes=changes), runs=tmp_path)
-    finally:
-        scripted.unregister("mute")
-    made = compared(tmp_path / "memory")
-    assert not any(one.cell[-1] == "cooperation_rate" for one in made.lines)
-    assert any("20 players never gave a readable action" in remark for remark in made.remarks)
-
-
 def own(value: float, low: float | None = None, high: float | None = None) -> Own:
     return Own(("x",), "a", value, low, high, None, 3)
-
-
-def test_an_uncertain_label_is_a_doubt() -> None:
-    figures = _by_cell(
-        [
-            Published(("x",), "sure", 1.0, None, "T1", "verified"),
-            Published(("x",), "unsure", 9.0, None, "T1", "uncertain"),
-        ]
-    )[("x",)]
-    (one,) = _beside(own(2.0, 0.5, 3.0), figures, {})
-    assert (one.low, one.high, one.doubted, one.difference) == (1.0, 1.0, 1, 1.0)
-    assert one.doubts == ("unsure: the label is uncertain",)
-    (alone,) = _beside(own(2.0), figures[1:], {})
-    assert alone.low is None and alone.difference is None and alone.models == 0 and alone.agrees is None
-
-
-def test_two_printings_with_other_spreads_stay_apart() -> None:
-    figures = _by_cell(
-        [
-            Published(("x",), "m", 1.0, 0.1, "T1", "verified"),
-            Published(("x",), "m", 1.0, None, "T2", "verified"),
-            Published(("x",), "m", 1.0, 0.2, "T3", "verified", ("CONFLICT: other spread",)),
-        ]
-    )[("x",)]
-    assert [(f.spread, f.source) for f in figures] == [(0.1, "T1, T2"), (0.2, "T3")]
-
-
-@pytest.mark.slow
-def test_unknown_names_are_refused(sweep: Path) -> None:
-    with pytest.raises(UnknownName, match="published model 'Gemma'"):
-        compared(sweep, ("Gemma",))
-    with pytest.raises(UnknownName, match="unknown agent 'knd'"):
-        compared(sweep, ("knd=Gemma-3-12B",))
-    with pytest.raises(UnknownName, match="unknown reference 'memory'"):
-        compared(sweep, (), "memory")
 
 
 def test_a_study_without_a_reference_says_so(tmp_path: Path) -> None:
@@ -341,28 +175,6 @@ def test_a_study_without_a_reference_says_so(tmp_path: Path) -> None:
         UsageError, match=r"names no published figures.*known: commons, coopeval, memory_curse"
     ):
         compared(tmp_path / "bare")
-
-
-@pytest.mark.slow
-def test_mechanisms_are_compared_by_mechanism_and_game(tmp_path: Path) -> None:
-    study = load_study(
-        "mechanisms",
-        changes=[
-            "types={c: cooperator, d: defector}",
-            "vary.mechanism={none: {mechanism: none}}",
-            "agent.answer=choice",
-        ],
-        seeds=1,
-    )
-    play(study, runs=tmp_path)
-    made = compared(tmp_path / "mechanisms", ("d=Claude",))
-    (one,) = line(made, "d", "NoMechanism", "prisoners_dilemma", "", "mean_payoff")
-    # A defector meets a cooperator (3 points) in either seat, and itself (1) in both at once.
-    assert one.own.value == pytest.approx(2.0) and one.model == "Claude" and one.value is not None
-    (pooled,) = line(made, None, "NoMechanism", "all_four", "", "mean_payoff_normalised")
-    assert pooled.value == 0.072 and pooled.model is None
-    (rate,) = line(made, "c", "NoMechanism", "public_goods", "", "cooperative_action_rate_pct")
-    assert rate.own.value == 100.0 and rate.models == 6
 
 
 def test_the_144_games_are_compared_by_family(tmp_path: Path) -> None:
@@ -384,22 +196,6 @@ def test_the_144_games_are_compared_by_family(tmp_path: Path) -> None:
     # A constant player has no sampling error.
     assert all((one.own.matches, one.own.low) == (1, one.own.value) for one in cells.values())
     assert cells["win_win"].doubts and "released data" in cells["win_win"].doubts[0]
-
-
-@pytest.mark.slow
-def test_personas_are_compared_by_their_rates(tmp_path: Path) -> None:
-    study = load_study(
-        "personas",
-        changes=[
-            "types={c: cooperator}",
-            "vary.scenario.to={from: scenarios, family: commons, names: [debt_crisis, water_crisis]}",
-        ],
-        seeds=1,
-    )
-    play(study, runs=tmp_path)
-    made = compared(tmp_path / "personas", ("Llama-8B",))
-    (one,) = line(made, "c", "hidden", "yes", "environmental", "nash_rate")
-    assert one.own.value == 100.0 and one.value is not None
 
 
 class TestCommands:
@@ -491,86 +287,5 @@ def emptied(run: Path, folder: Path) -> Path:
     return copy
 
 
-@pytest.mark.slow
-def test_two_runs_are_compared_with_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    call = caller(monkeypatch, tmp_path)
-    changes = ["--set", "mechanism.rounds=3", "--seeds", "4"]
-    for name, strategy in (("new", "defector"), ("old", "cooperator")):
-        types = ["--set", f"types={{one: {strategy}}}"]
-        assert call("run", "memory", "--preset", "smoke", "--name", name, *types, *changes).code == 0
-    made = orjson.loads(call("compare", "new", "old", "--by", "game", "--json").out)
-    assert made["measure"] == "cooperation" and len(made["differences"]) == 2
-    assert all(one["value"] == -1 and one["low"] <= -1 <= one["high"] for one in made["differences"])
-    assert {"key": "types.one.strategy", "new": "defector", "old": "cooperator"} in made["changed"] or any(
-        one["key"].startswith("types.one") and one["new"] != one["old"] for one in made["changed"]
-    )
-    back = orjson.loads(call("compare", "old", "new", "--measure", "score", "--json").out)
-    assert back["measure"] == "score" and back["differences"][0]["value"] > 0
-    assert "new minus old" in call("compare", "new", "old").out
-    for wrong, problem in (
-        (["new", "new"], "both runs are called new"), (["new", "--by", "game"], "need a second run"),
-        (["new", "old", "--as", "x"], "leave --as and --reference out"),
-        (["new", "old", "--measure", "nothing"], "nothing"),
-    ):  # fmt: skip
-        done = call("compare", *wrong)
-        assert done.code == 2 and problem in done.err
-
-
-def test_what_only_one_of_two_runs_has_differs_too() -> None:
-    one, two = {"study": {"a": 1, "b": {"c": "x" * 70}}}, {"study": {"a": 1, "d": 2}}
-    assert list(changes(one, two)) == [("b.c", "x" * 60 + "...", "-"), ("d", "-", "2")]
-
-
-@pytest.mark.parametrize("part", ["study", "models", "prompts", "versions"])
-def test_two_runs_differ_by_every_part_of_a_manifest(part: str) -> None:
-    (change,) = changes({part: {"key": "new"}}, {part: {"key": "old"}})
-    assert change == (f"{part}.key".removeprefix("study."), "new", "old")
-
-
-def line_of(**facts: Any) -> Any:
-    own = SimpleNamespace(agent=None, value=0.5, low=None, high=None, word=None, doubts=())
-    usual: dict[str, Any] = {
-        "cell": ("game_a", "", "rate"), "figures": [], "value": None, "spread": None, "low": None, "high": None,
-        "models": 0, "doubted": 0, "model": None, "difference": None, "status": None, "doubts": (),
-    }  # fmt: skip
-    return SimpleNamespace(
-        **{**usual, **facts, "own": SimpleNamespace(**{**vars(own), **facts.get("own", {})})}
-    )
-
-
 def figure(word: str | None = None, model: str | None = None) -> Any:
     return SimpleNamespace(word=word, model=model)
-
-
-@pytest.mark.parametrize(
-    ("facts", "text"),
-    [
-        ({"figures": [figure("yes")]}, "yes"),
-        ({"figures": [figure("no"), figure("yes"), figure("no")]}, "2 no, 1 yes"),
-        ({"value": 0.25}, "0.25"),
-        ({"value": 0.25, "spread": 0.0}, "0.25 ± 0"),
-        ({}, "none"),
-        ({"doubted": 2}, "none (2 in doubt, left out)"),
-        ({"low": 0.1, "high": 0.4, "models": 1}, "0.1"),
-        ({"low": 0.1, "high": 0.4, "models": 2, "doubted": 1}, "0.1 to 0.4 (1 in doubt, left out)"),
-    ],
-)
-def test_a_published_figure_in_words(facts: dict[str, Any], text: str) -> None:
-    assert _published(line_of(**facts)) == text
-
-
-def test_a_row_of_a_comparison_has_own_figure_published_one_and_doubts() -> None:
-    marks: dict[str, int] = {}
-    own = {"agent": "anna", "low": 0.25, "high": 0.75, "doubts": ("few",)}
-    told = line_of(own=own, value=0.4, difference=0.1, status="close", doubts=("odd",), model="m")
-    assert _row(told, [0], marks) == [
-        "game a", "anna", "0.5 [0.25, 0.75]", "m", "0.4", "+0.1", "close", "(1) (2)",
-    ]  # fmt: skip
-    assert marks == {"odd": 1, "own: few": 2}
-    again = _row(line_of(own={"word": "yes"}, value=0.4, difference=0.1, doubts=("odd",)), [0, 1], marks)
-    assert again == ["game a", "", "all agents", "yes", "all models", "0.4", None, "none", "(1)"]
-    one = _row(line_of(low=1.0, high=1.0, models=1, figures=[figure(model="people")]), [], marks)
-    many = _row(
-        line_of(low=1.0, high=2.0, models=2, figures=[figure(model="a"), figure(model="b")]), [], marks
-    )
-    assert (one[2], many[2], one[-1]) == ("people", "2 models", None)

@@ -70,27 +70,6 @@ def test_runs_with_other_models_pair_and_are_judged(call: Call) -> None:
 
 
 @pytest.mark.slow
-def test_undecided_says_how_many_seeds_and_what_they_take(call: Call) -> None:
-    made = told(call("compare", "same", "kind", "--by", "agent", "--json"))
-    rows = {one["agent"]: one for one in made["differences"]}
-    assert (
-        rows["b"]["value"] == 0 and rows["b"]["verdict"] == "undecided"
-    )  # 24 pairs that are all alike are too few
-    one = rows["{model}"]
-    assert one["verdict"] == "undecided" and one["seeds_to_decide"] > 12
-    # One seed has 4 rounds against `b` and 8 decisions against itself, in each of the two runs.
-    assert one["price"]["calls"] == 2 * 12 * (one["seeds_to_decide"] - 12)
-    shown = call("compare", "same", "kind", "--by", "agent")
-    assert f"undecided: about {one['seeds_to_decide']} seeds in both runs" in shown.out.replace(
-        "\n", " "
-    ) or ("undecided: about" in shown.out)
-    assert shown.out.index("What else differs") < shown.out.index("minus")
-    assert "all 2 verdicts hold at once at 0.95 for every distribution" in shown.err
-    wide = told(call("compare", "same", "kind", "--where", "agent={model}", "--margin", "0.6", "--json"))
-    assert wide["differences"][0]["verdict"] == "equivalent" and wide["margin"] == 0.6
-
-
-@pytest.mark.slow
 def test_a_measure_without_bounds_is_judged_approximately(call: Call) -> None:
     made = told(call("compare", "hard", "kind", "--measure", "score", "--where", "agent={model}", "--json"))
     assert made["differences"][0]["approximate"] and "for ordinary values" in made["control"]

@@ -149,13 +149,6 @@ def test_a_question_says_who_is_asked_what(tmp_path: Path) -> None:
         assert (episode.players, episode.seed, episode.state) == ({1: "llm"}, 1, None)
 
 
-def test_the_reward_is_the_score_of_the_match() -> None:
-    with environment(DUEL) as env:
-        episode = played(env.episode(0), lambda _: "[A1]")
-        assert episode.state == "done" and episode.reason is None
-        assert episode.scores == {1: 3.0, 2: 0.5} and episode.rewards == {1: 3.0}
-
-
 def test_an_answer_that_cannot_be_read_is_asked_for_again() -> None:
     texts = iter(["Perhaps.", "[A0]", "[A1]"])
     parts: list[str] = []
@@ -192,22 +185,6 @@ def test_a_text_that_was_cut_and_a_refusal_are_said_in_the_reply() -> None:
                 question.answer(Reply("I choose\n[A0]", finish=finish))
             assert episode.state == "failed"
             assert str(episode.reason).startswith("refused" if finish == "filter" else "no valid answer")
-
-
-def test_without_a_name_a_match_is_played_any_number_of_times(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with environment(DUEL) as env:
-        one, other = env.episode(0), env.episode(0)
-        assert [next(one).messages] == [next(other).messages]
-        for episode, label in ((one, "[A0]"), (other, "[A1]")):
-            assert episode._last is not None
-            episode._last.answer(label)
-            played(episode, lambda _, label=label: label)  # type: ignore[misc]
-        assert (one.rewards, other.rewards) == ({1: 3.0}, {1: 3.0})
-        assert (one.scores, other.scores) == ({1: 3.0, 2: 3.0}, {1: 3.0, 2: 0.5})
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_kept_run_goes_on_where_it_was_left(tmp_path: Path) -> None:

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ostrom.features.evolution.deviation_rating import deviation_rating
 from ostrom.features.evolution.evolution import (
@@ -231,19 +229,6 @@ def write(path: Path, content: Any) -> Path:
     return path
 
 
-def test_a_foreign_file_has_the_averages_that_one_works_out(tmp_path: Path) -> None:
-    path = write(tmp_path / "f.json", FILE)
-    (tournament,) = read_payoff_files([path]).tournaments
-    # Two rounds at 0.5 weigh a half each: 3, 3; 0, 2; 2, 0; 1, 1.
-    assert tournament.cell == {"file": str(path)}
-    assert tournament.means() == {"a": (3 + 3 + 0 + 0) / 4, "b": (2 + 2 + 1 + 1) / 4}
-    assert tournament.tensor().values.tolist() == [[3, 0], [2, 1]]
-    final = evolve(tournament).shares["final"]
-    assert final == dict(
-        zip("ab", exponential_replicator([[3.0, 0.0], [2.0, 1.0]]).final.tolist(), strict=True)
-    )
-
-
 def test_a_folder_is_walked_and_files_keep_their_names(tmp_path: Path) -> None:
     write(tmp_path / "pd" / "run1" / "payoffs.json", FILE)
     write(tmp_path / "pd" / "run2" / "payoffs.json", {**FILE, "discount": 0.8})
@@ -265,13 +250,6 @@ def test_a_folder_without_payoff_files_is_refused(tmp_path: Path) -> None:
         read_payoff_files([tmp_path])
 
 
-def test_a_foreign_society_is_recognised(tmp_path: Path) -> None:
-    players = [{"model": m, "player_id": i} for i, m in enumerate("aabb", 1)]
-    society = {"discount": 0.5, "profile": [{"players": players, "payoffs": [[[1, 2, 3, 4], [1, 2, 3, 4]]]}]}
-    (tournament,) = read_payoff_files([write(tmp_path / "s.json", society)]).tournaments
-    assert tournament.society and tournament.means() == {"a": 1.5, "b": 3.5}
-
-
 def test_tables_hold_every_digit(tmp_path: Path) -> None:
     tournament = read_payoff_files([write(tmp_path / "f.json", FILE)]).tournaments[0]
     entry, evolved = entry_of(
@@ -287,27 +265,3 @@ def test_tables_hold_every_digit(tmp_path: Path) -> None:
     assert written["tournaments"][0]["final"] == entry["final"]
     with (tmp_path / "out" / "evolution.csv").open() as file:
         assert [float(row["final"]) for row in csv.DictReader(file)] == list(entry["final"].values())
-
-
-@settings(max_examples=40)
-@given(st.data())
-def test_foreign_files_and_scored_matches_agree(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
-    payoff = st.integers(-5, 5)
-    rounds = st.lists(st.tuples(payoff, payoff).map(list), min_size=1, max_size=4)
-    names = ["a", "b", "c"]
-    profiles = [
-        profile(x, y, *data.draw(st.lists(rounds, min_size=1, max_size=2))) for x in names for y in names
-    ]
-    path = write(tmp_path_factory.mktemp("f") / "f.json", {"discount": 0.8, "profile": profiles})
-    (tournament,) = read_payoff_files([path]).tournaments
-    weights = {1: [1.0], 2: [0.2, 0.8], 3: [0.2, 0.16, 0.64], 4: [0.2, 0.16, 0.128, 0.512]}
-    scores: dict[str, list[float]] = {name: [] for name in names}
-    for one in profiles:
-        for match in one["payoffs"]:
-            for seat, player in enumerate(one["players"]):
-                paid = [w * r[seat] for w, r in zip(weights[len(match)], match, strict=True)]
-                scores[player["model"]].append(sum(paid))
-    for name, mean in tournament.means().items():
-        assert mean == pytest.approx(sum(scores[name]) / len(scores[name]), abs=1e-12)
-    shares = evolve(tournament).shares["final"]
-    assert sum(shares.values()) == pytest.approx(1.0) and min(shares.values()) >= 0.0

@@ -10,8 +10,6 @@ import pytest
 from tests.features.exporting.conftest import Foreign
 
 import ostrom
-from ostrom.engine.rows import RULE_COLUMNS
-from ostrom.features.exporting.dataset import COLUMNS
 from ostrom.ground.errors import UsageError
 
 LOAD = """
@@ -74,19 +72,6 @@ def test_what_is_shared_holds_no_word_of_a_prompt_or_reply(played: ostrom.Run, t
     assert "They may defect" in str(
         pl.read_parquet(played.export(format="hf", out=tmp_path, texts=True)["calls"]).to_dicts()
     )
-
-
-def test_columns_are_described_as_they_are_computed(played: ostrom.Run, tmp_path: Path) -> None:
-    card = played.export(format="hf", out=tmp_path)["card"].read_text()
-    assert "mean payoff per round, discounted where the rules discount" in card and "total payoff" not in card
-    paid = (
-        played.decisions.filter(pl.col("payoff").is_not_null())
-        .group_by("match", "player")
-        .agg(pl.mean("payoff"))
-    )
-    rows = played.matches.filter(pl.col("score").is_not_null()).join(paid, on=["match", "player"])
-    assert rows.height and rows["score"].to_list() == pytest.approx(rows["payoff"].to_list())
-    assert not {*RULE_COLUMNS, "total", "generation"} - {*COLUMNS}
 
 
 def test_a_licence_is_one_line(played: ostrom.Run, tmp_path: Path) -> None:

@@ -5,22 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from uuid import UUID
 
 import pytest
 from tests.features.exporting.conftest import Foreign
 
 import ostrom
-from ostrom.analysis.estimate import estimate
 from ostrom.features.exporting import export_run
 from ostrom.features.exporting.every_eval import _deployment
 from ostrom.ground.errors import UsageError
 from ostrom.studies.run import open_run
 
-RECORD = {
-    "schema_version", "evaluation_id", "evaluation_timestamp", "retrieved_timestamp", "source_metadata", "eval_library",
-    "model_info", "evaluation_results", "detailed_evaluation_results",
-}  # fmt: skip
 LINE = {
     "schema_version", "evaluation_id", "model_id", "evaluation_name", "evaluation_result_id", "sample_id",
     "interaction_type", "input", "output", "messages", "answer_attribution", "evaluation", "metadata",
@@ -32,25 +26,6 @@ def written(played: ostrom.Run, out: Path, *, texts: bool = False) -> Path:
         ((path, lines),) = export_run(run, "every-eval", out, texts=texts).values()
     assert lines == 4
     return path
-
-
-def test_a_record_has_the_figures_of_the_run(played: ostrom.Run, tmp_path: Path) -> None:
-    path = written(played, tmp_path)
-    record = json.loads(path.read_bytes())
-    assert set(record) == RECORD and record["schema_version"] == "0.2.2"
-    assert UUID(path.stem).version == 4 and str(UUID(path.stem)) == path.stem
-    assert path.parent == tmp_path / "data" / "duel" / "unknown" / path.parent.name
-    (result,) = record["evaluation_results"]
-    with played.data() as data:
-        (own,) = estimate(data, "cooperation", ["game"], where="model IS NOT NULL")
-    assert result["score_details"]["score"] == own.value
-    interval = result["score_details"]["uncertainty"]["confidence_interval"]
-    assert (interval["lower"], interval["upper"], interval["confidence_level"]) == (own.low, own.high, 0.95)
-    assert result["score_details"]["uncertainty"]["num_samples"] == own.n == 4
-    metric = result["metric_config"]
-    assert (metric["min_score"], metric["max_score"], metric["lower_is_better"]) == (0.0, 1.0, False)
-    assert record["retrieved_timestamp"].isdigit() and record["eval_library"]["name"] == "ostrom"
-    assert written(played, tmp_path / "again").read_bytes() == path.read_bytes()
 
 
 def test_the_lines_belong_to_the_record(played: ostrom.Run, tmp_path: Path) -> None:

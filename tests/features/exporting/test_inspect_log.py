@@ -13,8 +13,6 @@ from tests.features.exporting.conftest import Foreign
 import ostrom
 from ostrom.features.importing.inspect_log import import_logs, is_log
 from ostrom.ground.errors import StudyError, UsageError
-from ostrom.testing.replies import answer
-from ostrom.testing.server import LoopbackServer
 
 READ = """
 import json, sys
@@ -70,41 +68,6 @@ def test_our_own_logs_are_read_back_with_the_same_actions_and_payoffs(
     assert again.sql(query).rows() == played.sql(query).rows()
     mechanisms = again.sql("SELECT DISTINCT source_mechanism FROM matches")["source_mechanism"].to_list()
     assert mechanisms == ["repetition"]
-
-
-def test_a_decision_that_is_asked_again_has_every_message_once(tmp_path: Path) -> None:
-    def unsure(body: dict[str, Any]) -> str:
-        again = any(message["role"] == "assistant" for message in body["messages"])
-        return answer(body) if again else "I do not know."
-
-    with LoopbackServer(unsure) as server:
-        types = {"llm": {"model": server.model}, "tft": "tit_for_tat"}
-        study = {
-            "name": "again",
-            "game": "prisoners_dilemma",
-            "types": types,
-            "seating": "versus",
-            "seeds": 1,
-        }
-        run = ostrom.play(study, runs=tmp_path, progress=False)
-    (log,) = run.export(format="inspect", out=tmp_path / "logs").values()
-    (sample,) = json.loads(log.read_text())["samples"]
-    said = [message["content"] for message in sample["messages"] if message["role"] == "assistant"]
-    assert len(said) == len(sample["events"]) == 2 and said[0] == "I do not know."
-
-
-def test_a_log_with_a_match_that_is_not_finished_is_no_success(tmp_path: Path) -> None:
-    said = iter(["I do not know."])
-    with LoopbackServer(lambda body: next(said, None) or answer(body)) as server:
-        types = {"llm": {"model": server.model}, "tft": "tit_for_tat"}
-        study = {
-            "name": "part", "game": "prisoners_dilemma", "types": types, "seating": "versus", "seeds": 2,
-            "invalid": {"retries": 0, "policy": "skip-match"},
-        }  # fmt: skip
-        run = ostrom.play(study, runs=tmp_path, progress=False)
-    (log,) = run.export(format="inspect", out=tmp_path / "logs").values()
-    read = json.loads(log.read_text())
-    assert (read["status"], read["results"]["completed_samples"]) == ("cancelled", 1)
 
 
 def test_the_same_run_gives_the_same_bytes(played: ostrom.Run, tmp_path: Path) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import csv
-import json
-import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,29 +21,6 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_one_row_per_participant_and_one_group_of_columns_per_round(
-    played: ostrom.Run, tmp_path: Path
-) -> None:
-    table = rows(played.export(format="otree", out=tmp_path)["participants"])
-    assert len(table) == played.matches.height == 8
-    assert [row["participant.id_in_session"] for row in table] == [str(n) for n in range(1, 9)]
-    assert len({row["participant.code"] for row in table}) == 8 and {
-        row["session.code"] for row in table
-    } == {"duel"}
-    columns = [name for name in table[0] if not name.startswith(("participant.", "session."))]
-    assert all(re.fullmatch(r"[a-z_]\w*\.\d+\.(player|group|subsession)\.\w+", name) for name in columns)
-    rounds = {name.split(".")[1] for name in columns}
-    assert rounds == {"1", "2", "3"}
-    llm = next(row for row in table if row["participant.agent"] == "llm")
-    own = played.sql(
-        "SELECT action, payoff FROM decisions WHERE match = 0 AND player = 1 AND kind = 'act' ORDER BY round"
-    )
-    assert [llm[f"prisoners_dilemma.{n}.player.decision"] for n in (1, 2, 3)] == own["action"].to_list()
-    assert [float(llm[f"prisoners_dilemma.{n}.player.payoff"]) for n in (1, 2, 3)] == own["payoff"].to_list()
-    assert float(llm["participant.payoff"]) == own["payoff"].sum() and llm["participant._is_bot"] == "1"
-    assert {row["participant.style"] for row in table} == {"direct", "reasoned"}
-
-
 def test_there_are_columns_for_the_longest_match(tmp_path: Path) -> None:
     study = {
         "name": "lengths", "game": "prisoners_dilemma", "mechanism": {"name": "repetition"},
@@ -55,34 +29,6 @@ def test_there_are_columns_for_the_longest_match(tmp_path: Path) -> None:
     run = ostrom.play(study, runs=tmp_path, progress=False)
     table = rows(run.export(format="otree", out=tmp_path)["participants"])
     assert [row["prisoners_dilemma.3.player.payoff"] for row in table] == ["3.0", "3.0", "", ""]
-
-
-def test_players_without_a_move_have_their_payoffs(tmp_path: Path) -> None:
-    trust = {"name": "trust_amounts", "trustee_endowment": 10}
-    cases: list[tuple[Any, dict[str, str], list[list[str]]]] = [
-        ("dictator", {"a": "constant:30", "b": "constant:0"}, [["30", "30"], ["no_move", "no_move"]]),
-        (trust, {"a": "script:0", "b": "constant:0"}, [["0", "0"], ["no_move", "no_move"]]),
-    ]
-    for game, types, moves in cases:
-        name: str = game if isinstance(game, str) else game["name"]
-        rules = {"name": "repetition", "rounds": 2}
-        study = ostrom.study(
-            {"name": name, "game": game, "mechanism": rules, "types": types, "seating": "seats", "seeds": 1}
-        )
-        run = ostrom.play(study, runs=tmp_path)
-        paid = [[70.0, 70.0], [30.0, 30.0]] if name == "dictator" else [[10.0, 10.0]] * 2
-        wide = rows(run.export(format="otree", out=tmp_path)["participants"])
-        numbers = ("1", "2")
-        table = [[float(row[f"{name}.{n}.player.payoff"]) for n in numbers] for row in wide]
-        said = [[row[f"{name}.{n}.player.decision"] for n in numbers] for row in wide]
-        assert (table, said) == (paid, moves)
-        assert [float(row["participant.payoff"]) for row in wide] == [sum(own) for own in paid]
-        assert run.matches["total"].to_list() == [sum(own) for own in paid]
-        assert run.matches["score"].to_list() == [own[0] for own in paid]
-        logs = run.export(format="inspect", out=tmp_path / name)
-        (log,) = [json.loads(path.read_text()) for path in logs.values()]
-        rounds = log["samples"][0]["metadata"]["rounds"]
-        assert [[r["payoff"] for r in rounds if r["player"] == player] for player in (1, 2)] == paid
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed here")

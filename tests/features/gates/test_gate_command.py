@@ -13,9 +13,7 @@ import yaml
 from tests.cli.in_process import Call, Done
 
 import ostrom
-from ostrom.analysis.measure import Measure, Rows
 from ostrom.cli.commands import run as running
-from ostrom.data.rundata import RunData
 from ostrom.ground.errors import ModelError
 from ostrom.models.providers import scripted
 
@@ -43,22 +41,6 @@ def gates(*given: Any, **more: Any) -> str:
 def judged(call: Call, *given: Any, options: tuple[str, ...] = (), **more: Any) -> tuple[int, dict[str, Any]]:
     done: Done = call("gate", "s", "--gates", gates(*given, **more), "--json", *options)
     return done.code, json.loads(done.out)
-
-
-@pytest.mark.slow
-def test_the_exit_code_says_pass_fail_or_undecided(call: Call) -> None:
-    code, told = judged(call, KIND, SAME)
-    assert (
-        code == 0 and told["answer"] == "pass" and [one["answer"] for one in told["judged"]] == ["pass"] * 2
-    )
-    code, told = judged(call, KIND, COIN, NOBODY)
-    assert code == 1 and [one["answer"] for one in told["judged"]] == ["pass", "fail", "undecided"]
-    code, told = judged(call, KIND, {**SAME, "within": 0.001})
-    assert code == 3 and told["judged"][1]["reason"].startswith(
-        "the interval lies on both sides (it can pass with "
-    )
-    assert told["judged"][1]["least"] > told["judged"][1]["estimate"]["n"] == 18
-    assert ostrom.commands.gate("s", gates=gates(KIND, NOBODY))["answer"] == "undecided"
 
 
 @pytest.mark.slow
@@ -163,19 +145,6 @@ def test_all_intervals_hold_at_once_where_that_is_asked(call: Call) -> None:
     assert on["level"] == pytest.approx(1 - 0.05 / 2)
 
 
-def test_every_bound_fails_on_either_side_and_what_it_equals_is_allowed(call: Call) -> None:
-    """A deterministic player has no sampling error: 0 cooperation, judged as it is."""
-    sure: dict[str, Any] = {"measure": "cooperation", "where": {"agent": "defector", "opponents": "defector"}}
-    bounds: dict[str, list[dict[str, Any]]] = {
-        "pass": [{"at_least": 0}, {"at_most": 0}, {"between": [0, 0.2]}, {"between": [-1, 0]}],
-        "fail": [{"at_least": 0.1}, {"at_most": -0.1}, {"between": [0.1, 0.2]}, {"between": [-0.2, -0.1]}],
-    }
-    asked = {f"{answer} {n}": one for answer, of in bounds.items() for n, one in enumerate(of)}
-    code, told = judged(call, *({"name": name, **sure, **bound} for name, bound in asked.items()))
-    assert code == 1 and [one["answer"] for one in told["judged"]] == [name.split()[0] for name in asked]
-    assert all(one["estimate"]["low"] == one["estimate"]["high"] == 0 for one in told["judged"])
-
-
 def test_slopes_balanced_means_and_every_level_against_one_are_those_of_estimate(call: Call) -> None:
     slope = {"name": "slope", "measure": "cooperation", "over": "seed", "log": True, "within": 2,
              "where": {"seed": [1, 2, 3, 4, 5]}}  # fmt: skip
@@ -259,27 +228,6 @@ def test_a_combination_without_a_value_leaves_a_gate_undecided(call: Call) -> No
         done = call("gate", "cells", "--gates", gates({"name": "any", **rate, "where": where}), "--json")
         told = [one for one in json.loads(done.out)["judged"] if one["estimate"] is None]
         assert done.code == 3 and [(one["group"], one["reason"]) for one in told] == [lacking], done
-
-
-def test_a_measure_is_read_once_however_many_gates_ask(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    true = Measure.rows
-    read: list[str] = []
-
-    def counted(self: Measure, data: RunData) -> Rows:
-        read.append(self.name)
-        return true(self, data)
-
-    monkeypatch.setattr(Measure, "rows", counted)
-    asked = [
-        {**KIND, "name": "a"}, {**KIND, "name": "b", "measure": "payoff", "at_least": 0}, {**SAME, "name": "c"},
-        {**KIND, "name": "d", "where": {"agent": "coin"}}, {**SAME, "name": "e", "measure": "payoff"},
-        {**KIND, "name": "f", "where": "agent = 'coin'"},
-    ]  # fmt: skip
-    _, told = judged(call, *asked)
-    assert [one["gate"] for one in told["judged"]] == list("abcdef")
-    # What SQL picks is read by itself.
-    assert sorted(read) == ["cooperation", "cooperation", "payoff"]
-    assert told["judged"][3]["estimate"] == told["judged"][5]["estimate"]
 
 
 def test_unfinished_matches_leave_a_gate_undecided_unless_they_are_allowed(call: Call) -> None:

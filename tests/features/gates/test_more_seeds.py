@@ -16,13 +16,10 @@ import yaml
 from pydantic import ValidationError
 from tests.cli.in_process import Call, Done, caller
 
-from ostrom.analysis.estimate import Estimate, estimated
-from ostrom.analysis.intervals import share_of
-from ostrom.analysis.registered import Standing
 from ostrom.costs.seeds import SeedPrice
 from ostrom.engine.plan import Budget
 from ostrom.features.gates.command import is_study
-from ostrom.features.gates.gates import GateRule, Judged, Judgement, _judged, _more, markdown, needs
+from ostrom.features.gates.gates import GateRule, Judged, Judgement
 from ostrom.features.gates.more_seeds import MOST_SEEDS, next_look, until_decided
 from ostrom.ground.errors import UsageError
 from ostrom.models.providers import scripted
@@ -193,58 +190,6 @@ def test_seeds_have_prices() -> None:
     assert three.as_dict() == {"seeds": 3, "matches": 6, "calls": 30, "tokens": 300, "usd": 1.5}
 
 
-def test_the_line_says_what_to_do() -> None:
-    gate = GateRule(name="g", measure="cooperation", at_least=0.5)
-    many = [Judged(gate, "undecided", None, {}, "", None, more=float(n)) for n in range(1, 8)]
-    lines = Judgement(tuple(many), 0.95, "c", price=ONE)
-    assert lines.more == 7 and lines.decision_line.startswith(
-        "not yet: 7 of 7 gates undecided (g, g, g, g and g and 2"
-    )
-    assert (
-        "about 7 seeds more (70 calls, 3.50 USD) would decide, if they are like those played"
-        in lines.decision_line
-    )
-    assert "not yet: 7 of 7" in markdown(lines, "run", Standing())
-    unknown = Judgement((*many, Judged(gate, "undecided", None, {}, "no data")), 0.95, "c", price=ONE)
-    assert unknown.more is None and "would decide" not in unknown.decision_line
-    assert judgement("fail", None).decision_line == "do not deploy: 1 of 1 gate failed (g)"
-    two = Judgement((judgement("pass", None).judged * 2), 0.95, "c")
-    assert two.decision_line == "deploy: all 2 gates passed"
-    assert needs(math.inf, ONE) == "the estimate lies at the border, so no number of seeds can be named"
-    assert needs(1.0, None, "match").startswith("about 1 match more would decide")
-
-
-def test_more_are_those_beyond_what_was_played_and_never_none() -> None:
-    gate = GateRule(name="g", measure="cooperation", at_least=0.5)
-    assert _more(gate, estimated({}, share_of(100, 100), 100, "match"), 0.95, 100) == 1
-    few = estimated({}, share_of(7, 10), 10, "match")
-    matches, seeds = (_more(gate, few, 0.95, now) for now in (10, 1000))
-    assert (
-        matches is not None
-        and seeds is not None
-        and (matches + 9) / 10 < seeds / 1000 + 1 <= (matches + 10) / 10
-    )
-
-
-def test_what_decides_is_told_in_seeds_where_a_seed_has_a_price_and_in_matches_elsewhere() -> None:
-    gate = GateRule(name="g", measure="cooperation", at_least=0.5)
-    few = estimated({}, share_of(7, 10), 10, "match").at(0.95, guaranteed=True)
-    for price, now, words in ((ONE, 1000, "seeds more (5"), (None, 10, "matches more would")):
-        told = _judged(gate, few, (0, 10), 0.95, lambda price=price: price, 1000, "")  # type: ignore[misc]
-        assert (
-            told.answer == "undecided" and told.more == _more(gate, few, 0.95, now) and words in told.reason
-        )
-
-
-def test_an_approximate_gate_says_so_unless_there_is_no_error_at_all() -> None:
-    gate = GateRule(name="g", measure="cooperation", at_least=0.5, approximate=True)
-    told = {
-        method: Judged(gate, "pass", Estimate({}, 1.0, 1.0, 1.0, 9, "match", method), {}, "").verdict
-        for method in ("exact", "bounded t")
-    }
-    assert told == {"exact": "pass", "bounded t": "pass, approximate"}
-
-
 def test_the_next_look_never_doubles_more_than_once() -> None:
     assert [next_look(8, more, 100) for more in (0.2, 3, 7.5, 8, 900, math.inf)] == [9, 11, 16, 16, 16, 16]
     assert next_look(8, 3, 10) == 10
@@ -289,14 +234,6 @@ def test_an_interval_passes_fails_or_leaves_it_open(
 def test_a_gate_has_one_bound_that_means_something(bound: dict[str, Any], says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         GateRule(**ASKED, **bound)
-
-
-def test_a_gate_says_what_it_allows() -> None:
-    for bound, words in (
-        ({"at_least": 0.5}, "at least 0.5"), ({"at_most": 0.5}, "at most 0.5"),
-        ({"between": (0.2, 0.2)}, "between 0.2 and 0.2"), ({"within": 0.1, "over": "round"}, "within ±0.1"),
-    ):  # fmt: skip
-        assert GateRule(**ASKED, **bound).statement.endswith(words)
 
 
 def test_a_name_is_a_study_where_it_is_a_file_or_a_built_in_one_without_a_run(

@@ -106,12 +106,6 @@ def test_a_changed_record_of_matches_is_refused(tmp_path: Path) -> None:
         open_run("in", tmp_path / "runs")
 
 
-def test_repeated_matches_of_a_pair_are_replicates(tmp_path: Path) -> None:
-    bring(write(tmp_path, HEADER, *MATCH, *MATCH))
-    matches, _ = tables(tmp_path)
-    assert [m["seed"] for m in matches] == [0, 0, 1, 1]
-
-
 class TestDisagreements:
     WRONG = (HEADER, MATCH[0], "2,ann,bob,J,F,3,10,11,18", "3,ann,bob,F,F,5,5,16,23")
 
@@ -303,10 +297,6 @@ class TestLayouts:
         one, two = write(tmp_path, HEADER, *MATCH), write(tmp_path, HEADER, *BACK, name="more.csv")
         import_rounds([one, two], "repeated-games-pd", name="in", runs=tmp_path / "runs")
         assert [m["file"] for m in tables(tmp_path)[0][::2]] == ["rounds", "more"]
-
-    def test_players_may_be_given_other_names(self, tmp_path: Path) -> None:
-        bring(write(tmp_path, HEADER, *MATCH), mapping(tmp_path, names={"ann": "GPT-4"}))
-        assert [m["agent"] for m in tables(tmp_path)[0]] == ["GPT-4", "bob"]
 
 
 class TestAxelrod:

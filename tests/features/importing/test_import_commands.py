@@ -7,19 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 ROWS = "round,player1,player2,answer1,answer2,points1,points2,total1,total2\n1,a,b,J,J,8,8,8,8\n2,a,b,F,J,10,0,18,8\n"
-
-
-def test_import_then_export_and_report_like_any_run(ostrom: Command, tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text(ROWS)
-    done = ostrom("import", "mine.csv", "--mapping", "repeated-games-pd", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["matches"] == 1
-    exported = ostrom("export", "mine", "--format", "jsonl", "--json")
-    assert json.loads(exported.stdout)["decisions"]["rows"] == 4
 
 
 def test_exported_inspect_logs_are_imported_from_the_command_line(ostrom: Command, tmp_path: Path) -> None:
@@ -74,14 +63,3 @@ def test_wrong_use_is_one_line_with_exit_2(ostrom: Command, tmp_path: Path) -> N
     ):
         done = ostrom("import", *arguments)
         assert done.returncode == 2 and words in done.stderr and len(done.stderr.strip().splitlines()) == 1
-
-
-@pytest.mark.slow
-def test_robustness_prints_shares_and_conclusions(ostrom: Command) -> None:
-    assert ostrom("run", "framing-robustness", "--preset", "smoke").returncode == 0
-    done = ostrom("more", "robustness", "framing-robustness", "--outcome", "score", "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert {"labels", "story", "agent", "residual"} <= {line["source"] for line in found["shares"]}
-    assert found["conclusions"][0]["survives"] == "yes" and found["conclusions"][0]["framings"] == 4
-    assert "framings" in ostrom("more", "robustness", "framing-robustness", "--outcome", "score").stdout

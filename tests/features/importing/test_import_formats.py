@@ -302,44 +302,8 @@ class TestText:
         assert bring(write(tmp_path, text), "repeated-games-pd").folder is not None
 
 
-OWN_WORDS: dict[str, Any] = {
-    "game": "prisoners_dilemma",
-    "seats": {
-        1: {"player": "a", "action": "move_a"},
-        2: {"player": "b", "action": "move_b", "actions": {"1": "defect", "2": "cooperate"}},
-    },
-    "match": {"by": ["match"]},
-    "round": "round",
-}
-
-
-class TestActionsOfASeat:
-    """A seat's own words for its actions go before those of the mapping, whichever of both kinds they are."""
-
-    def played(self, folder: Path) -> list[tuple[int, str]]:
-        with open_run("in", folder / "runs") as run:
-            return [(row["player"], row["action"]) for row in run.rows.decisions()]
-
-    def test_against_the_actions_of_the_mapping(self, tmp_path: Path) -> None:
-        file = write(tmp_path, "match,round,a,b,move_a,move_b\n1,1,x,y,1,1\n1,2,x,y,2,2\n")
-        bring(file, {**OWN_WORDS, "actions": {"1": "cooperate", "2": "defect"}})
-        assert self.played(tmp_path) == [(1, "cooperate"), (2, "defect"), (1, "defect"), (2, "cooperate")]
-
-    def test_against_the_options_of_the_mapping(self, tmp_path: Path) -> None:
-        file = write(tmp_path, "match,round,a,b,move_a,move_b,o1,o2\n1,1,x,y,J,1,J,F\n1,2,x,y,J,2,F,J\n")
-        bring(file, {**OWN_WORDS, "options": {"o1": "cooperate", "o2": "defect"}})
-        assert self.played(tmp_path) == [(1, "cooperate"), (2, "defect"), (1, "defect"), (2, "cooperate")]
-
-
 SEATS = {1: {"player": "a", "action": "x"}, 2: {"player": "b", "action": "y"}}
 ROUNDS: dict[str, Any] = {"game": "prisoners_dilemma", "actions": {"C": 1, "D": 2}, "match": {"by": ["pair"]}}
-
-
-def test_rounds_may_be_counted_from_nought(tmp_path: Path) -> None:
-    file = write(tmp_path, "pair,n,a,b,x,y\n1,0,ann,bob,C,C\n1,1,ann,bob,C,D\n")
-    bring(file, {**ROUNDS, "round": "n", "first_round": 0, "seats": SEATS})
-    assert [row["score"] for row in matches(tmp_path)] == [1.5, 4.0]
-    assert bring(file, {**ROUNDS, "round": "n", "seats": SEATS}, "again").folder is None
 
 
 def test_a_total_of_a_row_that_holds_a_match_is_that_of_its_end(tmp_path: Path) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from ostrom.features.importing.moves import number_in, span
-from ostrom.features.importing.reader import _by_action, _levels, _place
-from ostrom.features.importing.table import DEEPEST, LONGEST_NAME, _cells, _flat, decoded, json_rows
+from ostrom.features.importing.reader import _by_action, _levels
+from ostrom.features.importing.table import json_rows
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 
@@ -57,69 +56,6 @@ def test_records_are_rows_with_the_fields_around_them(
 def test_what_is_no_table_of_records_is_named(text: str, path: str | None, says: str) -> None:
     with pytest.raises(StudyError, match=says):
         json_rows(text, "f.json", path)
-
-
-def test_depth_and_names_of_columns_are_bounded() -> None:
-    def nested(depth: int) -> Any:
-        return 1 if depth == 0 else {"a": nested(depth - 1)}
-
-    assert list(_flat(nested(DEEPEST), "f", "record 1").values()) == ["1"]
-    assert len(_flat({"a" * LONGEST_NAME: 1}, "f", "record 1")) == 1
-    for record, says in (
-        (nested(DEEPEST + 1), "nested too deeply"),
-        ({"a" * (LONGEST_NAME + 1): 1}, "more than 1000"),
-    ):
-        with pytest.raises(StudyError, match=f"record 7: .*{says}"):
-            _flat(record, "f", "record 7")
-
-
-@pytest.mark.parametrize(
-    ("data", "encoding", "text"),
-    [
-        (b"a\xc3\xa9", None, "a\u00e9"), (b"\xef\xbb\xbfa", None, "a"), ("a".encode("utf-16"), None, "a"),
-        (b"\xe9", "latin-1", "\u00e9"), (b"\xef\xbb\xbfa", "latin-1", "a"), (b"a\0", "utf-16-le", "a"),
-    ],
-)  # fmt: skip
-def test_bytes_are_read_by_their_mark_or_the_encoding_that_is_named(
-    data: bytes, encoding: str | None, text: str
-) -> None:
-    assert decoded(data, "f", encoding) == text
-
-
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        (b"a\0b\0", r"line 1: holds a NUL .*utf-16-le"),
-        (b"abcd\n\0", r"line 2: holds a NUL character$"),
-        (b"a\nb\n\xe9", r"line 3: is not utf-8 text"),
-    ],
-)
-def test_the_line_of_what_is_no_text_is_named(data: bytes, says: str) -> None:
-    with pytest.raises(StudyError, match=says):
-        decoded(data, "f")
-
-
-def test_rows_are_numbered_by_the_line_they_begin_on() -> None:
-    assert list(_cells("f", 'a,b\n"x\ny",1\n2,3', ",")) == [
-        (1, ["a", "b"]),
-        (2, ["x\ny", "1"]),
-        (4, ["2", "3"]),
-    ]
-    with pytest.raises(StudyError, match="line 2: is not a table"):
-        list(_cells("f", 'a,b\n"x,1', ","))
-    assert [number_in(text) for text in ("1e3", "inf", "", "-0.5")] == [1000.0, None, None, -0.5]
-    assert (span("line", [2, 2]), span("record", [4, 2, 3])) == ("line 2", "records 2-4")
-
-
-@pytest.mark.parametrize(
-    ("key", "place"),
-    [
-        ("line 7", (7, "")), ("lines 7-9", (7, "")), ("record 2, column a, b", (2, "a, b")), ("records 3-4", (3, "")),
-        ("game", (5, "")), ("", (5, "")), ("line 7 or so", (5, "")),
-    ],
-)  # fmt: skip
-def test_an_error_names_its_row_and_its_column(key: str, place: tuple[int, str]) -> None:
-    assert _place(key, 5) == place
 
 
 @pytest.mark.parametrize(

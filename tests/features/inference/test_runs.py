@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import pytest
-from typer.testing import CliRunner
 
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategy import Machine
@@ -21,7 +19,6 @@ from ostrom.analysis.repeated_play import (
     named_candidates,
     prescribed_moves,
 )
-from ostrom.cli.app import app
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.importing import import_rounds
 from ostrom.features.inference.runs import infer_strategies
@@ -218,32 +215,3 @@ def test_candidates_are_checked() -> None:
     for bad, words in (("grim,grim", "twice"), ("grimm", "did you mean grim"), ("", "must be a name")):
         with pytest.raises(OstromError, match=words):
             build_candidates(named_candidates([bad]))
-
-
-def test_the_command_prints_json_alone_and_tables(tmp_path: Path) -> None:
-    with played(tmp_path, types={"a": "tit_for_tat", "b": "defector"}):
-        pass
-    command = [
-        "infer",
-        "r",
-        "--runs",
-        str(tmp_path),
-        "--resamples",
-        "100",
-        "--strategies",
-        "tit_for_tat,defector",
-    ]
-    done = CliRunner().invoke(app, [*command, "--json"])
-    assert done.exit_code == 0, done.output
-    data = orjson.loads(done.stdout)
-    assert data["candidates"] == ["tit_for_tat", "defector"] and data["unit"] == "match"
-    by_agent = {
-        e["agent"]: {w["name"]: w["weight"] for w in e["frequencies"]["weights"]} for e in data["estimates"]
-    }
-    assert by_agent["a"]["tit_for_tat"] == pytest.approx(1) and by_agent["b"]["defector"] == pytest.approx(1)
-    assert all(e["leave_one_out"] for e in data["estimates"])
-    only = CliRunner().invoke(app, [*command, "--no-compare", "--agent", "b", "--json"])
-    assert [e["agent"] for e in orjson.loads(only.stdout)["estimates"]] == ["b"]
-    shown = CliRunner().invoke(app, [*command, "--no-compare"])
-    assert shown.exit_code == 0 and "Candidates: tit_for_tat, defector" in shown.stdout
-    assert all(state in shown.stdout for state in ("first", "CC", "CD", "DD"))

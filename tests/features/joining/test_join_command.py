@@ -99,36 +99,6 @@ def strip(text: str) -> str:
     return re.sub(r'"(id|call|latency|seconds|at|trace_id|entries)": [^,\n}]+', "", text)
 
 
-@pytest.mark.slow
-def test_tables_in_every_format(at_home: Call, home: Path) -> None:
-    for format, name in (
-        ("csv", "matches.csv"),
-        ("jsonl", "decisions.jsonl"),
-        ("parquet", "decisions.parquet"),
-    ):
-        for runs in ("one", "many"):
-            assert at_home("export", f"{runs}/whole", "--format", format, "--out", f"out-{runs}").code == 0
-        assert (home / "out-one" / name).read_bytes() == (home / "out-many" / name).read_bytes()
-    for format in ("inspect", "hf"):
-        assert (
-            at_home(
-                "export", "many/whole", "--format", format, "--texts" if format == "hf" else "--json"
-            ).code
-            == 0
-        )
-
-
-@pytest.mark.slow
-def test_the_report_is_that_of_the_undivided_run(at_home: Call, home: Path) -> None:
-    for runs in ("one", "many"):
-        assert at_home("report", f"{runs}/whole").code == 0
-    written = sorted((home / "one" / "whole" / "report" / "tables").glob("*.csv"))
-    figures = [table for table in written if not table.read_text().startswith("model,calls")]
-    assert len(figures) > 1
-    for table in figures:
-        assert table.read_bytes() == (home / "many" / "whole" / "report" / "tables" / table.name).read_bytes()
-
-
 def test_what_is_made_of_a_run_is_made_of_a_joined_one(at_home: Call, home: Path) -> None:
     model = re.search(r'model: "([^"]+)"', (home / "s.yaml").read_text())
     assert model is not None
@@ -140,13 +110,6 @@ def test_what_is_made_of_a_run_is_made_of_a_joined_one(at_home: Call, home: Path
         assert fork.journal.answers(0) != {} and parent.journal.answers(5) != {}
     judged = at_home("more", "judge", "many/whole", "--model", model[1], "--limit", "2", "--json")
     assert judged.code in (0, 1), judged.err
-
-
-def test_lists_of_runs_show_it(at_home: Call, home: Path) -> None:
-    listed = at_home("list", "runs", "--runs", "many", "--json")
-    rows = {row["name"]: row for row in json.loads(listed.out)}
-    assert "24 of 24 matches done, complete" in rows["whole"]["state"] or "24" in str(rows["whole"])
-    assert "6 of 6 matches done, complete" in str(rows["whole.2-of-4"])
 
 
 def test_from_python(home: Path, tmp_path: Path) -> None:
@@ -166,35 +129,6 @@ def test_from_python(home: Path, tmp_path: Path) -> None:
     joined, undivided = face.open_run(tmp_path / "mine"), face.open_run(tmp_path / "one" / "mine")
     assert joined.matches.equals(undivided.matches) and joined.decisions.equals(undivided.decisions)
     assert "6 of 6 matches played" in repr(joined)
-
-
-def test_joining_another_playing_of_a_shard_shows_its_tables(tmp_path: Path) -> None:
-    kind = {"answer": answer}
-    with LoopbackServer(lambda body: kind["answer"](body)) as server:
-        study = {
-            "name": "mine",
-            "game": "prisoners_dilemma",
-            "types": {"m": {"model": server.model}},
-            "seeds": 4,
-        }
-        first = [face.play(study, runs=tmp_path, shard=f"{k}/2", progress=False) for k in (1, 2)]
-        kind["answer"] = lambda body: "I will not answer that."
-        policy = {"invalid": {"retries": 0, "policy": "uniform"}}
-        again = [
-            face.play({**study, **policy}, runs=tmp_path / str(k), shard=f"{k}/2", progress=False)
-            for k in (1, 2)
-        ]
-        kind["answer"] = answer
-        other = [
-            face.play({**study, **policy}, runs=tmp_path / "b", shard=f"{k}/2", progress=False)
-            for k in (1, 2)
-        ]
-    del first
-    for second in (other[1], again[1]):
-        face.commands.join("mine", [again[0].path, second.path], runs=tmp_path)
-        joined = face.open_run(tmp_path / "mine")
-        assert joined.matches["policies"].to_list()[2:4] == second.matches["policies"].to_list()[:2]
-    assert len({run.decisions["reading"].to_list()[0] for run in (again[1], other[1])}) == 2
 
 
 # -- playing ---------------------------------------------------------------------------------------------
@@ -220,12 +154,6 @@ def test_a_joined_run_is_gone_on_with_shard_by_shard(at_home: Call) -> None:
         assert said.code == 2 and "is joined from 4 shards" in said.err and said.err.count("\n") == 1
     said = at_home("resume", "many/whole.2-of-4")
     assert said.code == 0 and "6 of 6 matches done" in said.err
-
-
-def test_batches_are_listed_shard_by_shard(at_home: Call) -> None:
-    said = at_home("more", "batches", "many/whole")
-    assert said.code == 2 and "is joined from 4 shards" in said.err
-    assert at_home("more", "batches", "many/whole.1-of-4").code == 0
 
 
 def test_rows_are_made_anew_shard_by_shard(at_home: Call) -> None:
@@ -259,6 +187,7 @@ def start(folder: Path, number: int, of: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
+@pytest.mark.slow
 def test_killed_shards_go_on_and_give_the_same_tables(tmp_path: Path) -> None:
     with LoopbackServer(latency=0.05) as server, pytest.MonkeyPatch.context() as patch:
         (tmp_path / "s.yaml").write_text(STUDY.format(model=server.model))

@@ -67,21 +67,11 @@ def opened(runs: Path) -> None:
         list(run.rows.matches())
 
 
-# -- joining ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1/4097", "1/0", "1", "a/b", "-1/3", "1/3 "])
 def test_a_shard_is_one_of_at_most_4096(text: str) -> None:
     assert str(Shard.parse("4096/4096")) == "4096/4096"
     with pytest.raises(UsageError, match=f"--shard '?{text}'?: "):
         Shard.parse(text)
-
-
-def test_a_missing_shard_is_named(runs: Path) -> None:
-    said = refused(lambda: join_shards("new", shards(runs)[:1], runs))
-    assert said == "2 shards of 3 are missing: 2 and 3"
-    assert "1 shard of 3 is missing: 1" in refused(lambda: join_shards("new", shards(runs)[1:], runs))
-    assert not (runs / "new").exists()
 
 
 def test_a_shard_that_was_played_twice_is_refused_by_name(runs: Path, tmp_path: Path) -> None:
@@ -90,24 +80,6 @@ def test_a_shard_that_was_played_twice_is_refused_by_name(runs: Path, tmp_path: 
     assert said == f"{again}: is shard 2/3, and so is {shard(runs, 2)}: leave one of them out"
     join_shards("new", [again, shard(runs, 3), shard(runs, 1)], runs)  # either of them will do, in any order
     assert tables(runs / "new", tmp_path / "a") != {}
-
-
-def test_the_same_folder_twice_is_refused(runs: Path) -> None:
-    assert "leave one of them out" in refused(
-        lambda: join_shards("new", [*shards(runs), shards(runs)[0]], runs)
-    )
-
-
-def test_an_undivided_run_is_no_shard(runs: Path, tmp_path: Path) -> None:
-    undivided = play_whole(SCRIPTED, tmp_path / "one")
-    assert "is no shard" in refused(lambda: join_shards("new", [undivided], runs))
-    assert "is no shard" in refused(lambda: join_shards("new", [runs / "whole"], runs))
-
-
-def test_shards_of_other_numbers_do_not_go_together(runs: Path, tmp_path: Path) -> None:
-    [other] = play_shards(SCRIPTED, tmp_path / "other", 4, only=[3])
-    said = refused(lambda: join_shards("new", [*shards(runs)[:2], other], runs))
-    assert said == f"{other}: is shard 3/4, and {shard(runs, 1)} is one of 3"
 
 
 @pytest.mark.parametrize(
@@ -142,16 +114,174 @@ def test_a_joined_run_began_with_its_first_shard_and_has_the_models_of_all(runs:
     assert made["created"] == "2021-01-01T00:00:00Z" and sorted(made["models"]) == ["a", "b"]
 
 
-def test_other_prompts_are_refused(runs: Path) -> None:
-    rewrite(shard(runs, 2), prompts={"en/rules.txt": "0" * 32})
-    said = refused(lambda: join_shards("new", shards(runs), runs))
-    assert said == f"{shard(runs, 2)}: was played with other prompts: en/rules.txt"
+def put_unit(folder: Path, unit: int) -> None:
+    """Write the end of a unit into a journal as somebody would who knows how it is sealed."""
+    with closing(sqlite3.connect(folder / "journal.db")) as db, db:
+        row = db.execute(f"SELECT {COLUMNS['units']} FROM units LIMIT 1").fetchone()
+        new = (unit, *row[1:])
+        db.execute("INSERT INTO units VALUES (?,?,?,?,?,?,1,?)", (*new, seal(new)))
+        db.execute("UPDATE meta SET value=value+1 WHERE key='entries'")
 
 
-def test_other_trees_are_refused(runs: Path) -> None:
-    part = manifest_of(shard(runs, 2))["shard"]
-    rewrite(shard(runs, 2), shard={**part, "trees": "0" * 32})
-    assert "other trees" in refused(lambda: join_shards("new", shards(runs), runs))
+# -- what is broken, and how it is refused -----------------------------------------------------------------
+
+
+def listing(runs: Path, path: str) -> None:
+    """Name another path for the second shard of the joined run."""
+    listed = manifest_of(runs / "whole")["joined"]
+    rewrite(runs / "whole", joined=[listed[0], {**listed[1], "path": path}, listed[2]])
+
+
+def replaced(runs: Path, one: int, other: int) -> None:
+    shutil.rmtree(shard(runs, one))
+    shutil.copytree(shard(runs, other), shard(runs, one))
+
+
+def linked(path: Path) -> None:
+    """Put a symbolic link in the place of a file or folder."""
+    path.rename(path.parent.parent / "taken")
+    path.symlink_to(path.parent.parent / "taken")
+
+
+def piped(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def relisted(runs: Path, places: list[int]) -> None:
+    listed = manifest_of(runs / "whole")["joined"]
+    rewrite(runs / "whole", joined=[listed[place] for place in places])
+
+
+def lists_itself(runs: Path) -> None:
+    own = manifest_of(shard(runs, 1))["shard"]
+    listed = [{"path": "whole", "identity": "0" * 32, "entries": 0}]
+    rewrite(runs / "whole", shard={**own, "number": 1, "of": 1}, joined=listed)
+
+
+def played_elsewhere(runs: Path, *names: str) -> None:
+    """Take files of another playing of the second shard."""
+    [again] = play_shards(SCRIPTED, runs.parent / "other", 3, only=[2])
+    for name in names:
+        shutil.copy(again / name, shard(runs, 2) / name)
+
+
+def numbered(runs: Path, number: object) -> None:
+    rewrite(shard(runs, 1), shard={**manifest_of(shard(runs, 1))["shard"], "number": number})
+
+
+def treed(runs: Path) -> None:
+    rewrite(shard(runs, 2), shard={**manifest_of(shard(runs, 2))["shard"], "trees": "0" * 32})
+
+
+def spoiled(runs: Path, how: Callable[[Path], None], name: str) -> None:
+    how(shard(runs, 2) / name)
+
+
+def about(damage: Callable[..., object], *values: object) -> Callable[[Path], object]:
+    return lambda runs: damage(runs, *values)
+
+
+BROKEN: dict[str, tuple[Callable[[Path], object], str | None, str | None]] = {
+    "other prompts": (
+        lambda runs: rewrite(shard(runs, 2), prompts={"en/rules.txt": "0" * 32}), None,
+        "whole.2-of-3: was played with other prompts: en/rules.txt",
+    ),
+    "other trees": (treed, None, "other trees"),
+    "no journal": (lambda runs: (shard(runs, 2) / "journal.db").unlink(), "", "there is no journal"),
+    "moved": (lambda runs: shard(runs, 2).rename(runs.parent / "elsewhere"), "is not there", ""),
+    "a link to a shard": (lambda runs: linked(shard(runs, 2)), "symbolic link", "symbolic link"),
+    "another shard": (lambda runs: replaced(runs, 1, 2), "is shard 2/3, not 1/3", "leave one of them out"),
+    "the shard before": (lambda runs: replaced(runs, 3, 2), "is shard 2/3, not 3/3", "leave one of them out"),
+    "too few": (lambda runs: relisted(runs, [0, 1]), "is shard 1/3, one of 3, not of 2", None),
+    "too many": (lambda runs: relisted(runs, [0, 1, 2, 0]), "", None),
+    "none": (lambda runs: relisted(runs, []), "joined", None),
+    "itself": (lists_itself, "is no shard", None),
+    "another journal": (
+        lambda runs: played_elsewhere(runs, "journal.db", "journal.db.tally"), "belongs to another study", "",
+    ),
+    "another playing": (
+        lambda runs: played_elsewhere(runs, "journal.db", "journal.db.tally", "run.json"),
+        "is another playing of shard 2/3", None,
+    ),
+    "a match of another shard": (
+        lambda runs: put_unit(shard(runs, 2), 3), "holds match 3, which belongs to shard 1, not 2", "holds match 3",
+    ),
+    "a match beyond the study": (
+        lambda runs: put_unit(shard(runs, 2), 3001), "holds match 3001, the study has only 24", "holds match 3001, the",
+    ),
+    "the first match beyond": (
+        lambda runs: put_unit(shard(runs, 1), 24), "holds match 24, the study has only 24", "holds match 24, the",
+    ),
+    "a path with steps upwards": (lambda runs: listing(runs, f"{runs}/../runs/whole.2-of-3"), "", None),
+    **{
+        f"path {path[:20]!r}": (about(listing, path), "run.json: joined: ", None)
+        for path in (
+            "../runs/whole.2-of-3", "..", ".", "", "a/b", "whole.2-of-3/", "./whole.2-of-3", "whole.2-of-3\0",
+            "x" * 5000,
+        )
+    },
+    **{
+        f"{how.__name__} {name}": (about(spoiled, how, name), "", "")
+        for how in (linked, piped) for name in ("run.json", "journal.db", "journal.db.tally")
+    },
+    **{
+        f"number {number!r}": (about(numbered, number), "", "run.json: shard")
+        for number in (0, 4, 5000, "1", None)
+    },
+}  # fmt: skip
+"""How a folder of runs is broken, and the line that opening and joining it end with (None: it is not refused there)."""
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_was_broken_is_refused_in_one_line(runs: Path, case: str) -> None:
+    damage, opening, joining = BROKEN[case]
+    damage(runs)
+    if opening is not None:
+        assert opening in refused(lambda: opened(runs))
+    if joining is not None:
+        assert joining in refused(lambda: join_shards("new", shards(runs), runs))
+        assert not (runs / "new").exists()
+
+
+WRONG: dict[str, tuple[Callable[[Path], list[Path]], str]] = {
+    "two missing": (lambda runs: shards(runs)[:1], "2 shards of 3 are missing: 2 and 3"),
+    "one missing": (lambda runs: shards(runs)[1:], "1 shard of 3 is missing: 1"),
+    "one twice": (lambda runs: [*shards(runs), shards(runs)[0]], "leave one of them out"),
+    "undivided": (lambda runs: [play_whole(SCRIPTED, runs.parent / "one")], "is no shard"),
+    "joined": (lambda runs: [runs / "whole"], "is no shard"),
+    "of another number": (
+        lambda runs: [*shards(runs)[:2], *play_shards(SCRIPTED, runs.parent / "other", 4, only=[3])],
+        "whole.3-of-4: is shard 3/4, and ",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_shards_that_are_no_whole_run_are_not_joined(runs: Path, case: str) -> None:
+    folders, message = WRONG[case]
+    assert message in refused(lambda: join_shards("new", folders(runs), runs))
+    assert not (runs / "new").exists()
+    with pytest.raises(UsageError):
+        join_shards("new", [runs / "nowhere"], runs)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\x1b[2Jb", "a\udcffb"])
+def test_a_folder_whose_name_cannot_be_written_is_not_listed(runs: Path, name: str) -> None:
+    shard(runs, 2).rename(runs / name)
+    assert "unprintable" in refused(
+        lambda: join_shards("new", [shard(runs, 1), runs / name, shard(runs, 3)], runs)
+    )
+
+
+def test_shards_may_be_moved_together_or_named_by_a_whole_path(runs: Path, tmp_path: Path) -> None:
+    shard(runs, 2).rename(tmp_path / "elsewhere")
+    join_shards("whole", [shard(runs, 1), tmp_path / "elsewhere", shard(runs, 3)], runs)
+    opened(runs)
+    (tmp_path / "elsewhere").rename(shard(runs, 2))
+    listing(runs, "whole.2-of-3")
+    runs.rename(tmp_path / "moved")
+    opened(tmp_path / "moved")
 
 
 def version(folder: Path, versions: str) -> None:
@@ -205,109 +335,6 @@ def test_a_shard_that_is_not_complete_is_said_to_be_so_and_the_run_grows(tmp_pat
     assert tables(tmp_path / "whole", tmp_path / "a") == tables(undivided, tmp_path / "b")
 
 
-def test_a_shard_without_a_journal_is_refused(runs: Path) -> None:
-    (shard(runs, 2) / "journal.db").unlink()
-    assert "there is no journal" in refused(lambda: join_shards("new", shards(runs), runs))
-
-
-# -- each open -------------------------------------------------------------------------------------------
-
-
-def test_a_moved_shard_is_missed_and_found_again_by_joining(runs: Path, tmp_path: Path) -> None:
-    shard(runs, 2).rename(tmp_path / "elsewhere")
-    said = refused(lambda: opened(runs))
-    assert said.startswith(f"{shard(runs, 2)}: this shard of ") and "is not there" in said
-    join_shards("whole", [shard(runs, 1), tmp_path / "elsewhere", shard(runs, 3)], runs)
-    opened(runs)
-
-
-def test_all_may_be_moved_together(runs: Path, tmp_path: Path) -> None:
-    runs.rename(tmp_path / "moved")
-    opened(tmp_path / "moved")
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["../runs/whole.2-of-3", "..", ".", "", "a/b", "whole.2-of-3/", "./whole.2-of-3", "whole.2-of-3\0", "x" * 5000],
-)  # fmt: skip
-def test_a_path_that_leads_elsewhere_is_refused(runs: Path, path: str) -> None:
-    listed = manifest_of(runs / "whole")["joined"]
-    rewrite(runs / "whole", joined=[listed[0], {**listed[1], "path": path}, listed[2]])
-    assert "run.json: joined: " in refused(lambda: opened(runs))
-
-
-def test_a_whole_path_with_steps_upwards_or_links_is_refused(runs: Path, tmp_path: Path) -> None:
-    listed = manifest_of(runs / "whole")["joined"]
-    rewrite(
-        runs / "whole", joined=[listed[0], {**listed[1], "path": str(shard(runs, 2).resolve())}, listed[2]]
-    )
-    opened(runs)
-    (tmp_path / "link").symlink_to(runs)
-    for path in (f"{runs}/../runs/whole.2-of-3", f"{tmp_path}/link/whole.2-of-3"):
-        rewrite(runs / "whole", joined=[listed[0], {**listed[1], "path": path}, listed[2]])
-        refused(lambda: opened(runs))
-
-
-def test_a_link_in_the_place_of_a_shard_is_refused(runs: Path, tmp_path: Path) -> None:
-    shard(runs, 2).rename(tmp_path / "elsewhere")
-    shard(runs, 2).symlink_to(tmp_path / "elsewhere")
-    assert "symbolic link" in refused(lambda: opened(runs))
-    assert "symbolic link" in refused(lambda: join_shards("new", shards(runs), runs))
-
-
-@pytest.mark.parametrize("name", ["run.json", "journal.db", "journal.db.tally"])
-def test_a_link_or_a_pipe_in_a_shard_is_refused(runs: Path, tmp_path: Path, name: str) -> None:
-    path = shard(runs, 2) / name
-    path.rename(tmp_path / "taken")
-    path.symlink_to(tmp_path / "taken")
-    refused(lambda: opened(runs))
-    path.unlink()
-    os.mkfifo(path)
-    refused(lambda: opened(runs))
-    refused(lambda: join_shards("new", shards(runs), runs))
-
-
-@pytest.mark.parametrize(("one", "other"), [(1, 2), (3, 2)])
-def test_a_shard_in_the_place_of_another_is_refused(runs: Path, one: int, other: int) -> None:
-    shutil.rmtree(shard(runs, one))
-    shutil.copytree(shard(runs, other), shard(runs, one))
-    assert f"is shard {other}/3, not {one}/3" in refused(lambda: opened(runs))
-
-
-@pytest.mark.parametrize("name", ["a\nb", "a\x1b[2Jb", "a\udcffb"])
-def test_a_folder_whose_name_cannot_be_written_is_not_listed(runs: Path, name: str) -> None:
-    shard(runs, 2).rename(runs / name)
-    assert "unprintable" in refused(
-        lambda: join_shards("new", [shard(runs, 1), runs / name, shard(runs, 3)], runs)
-    )
-
-
-def test_a_list_with_too_few_or_too_many_shards_is_refused(runs: Path) -> None:
-    listed = manifest_of(runs / "whole")["joined"]
-    rewrite(runs / "whole", joined=listed[:2])
-    assert "is shard 1/3, one of 3, not of 2" in refused(lambda: opened(runs))
-    rewrite(runs / "whole", joined=[*listed, listed[0]])
-    refused(lambda: opened(runs))
-    rewrite(runs / "whole", joined=[])
-    assert "joined" in refused(lambda: opened(runs))
-
-
-def test_a_joined_run_that_lists_itself_is_refused(runs: Path) -> None:
-    own = manifest_of(shard(runs, 1))["shard"]
-    listed = [{"path": "whole", "identity": "0" * 32, "entries": 0}]
-    rewrite(runs / "whole", shard={**own, "number": 1, "of": 1}, joined=listed)
-    assert "is no shard" in refused(lambda: opened(runs))
-
-
-def test_a_journal_of_another_playing_is_refused(runs: Path, tmp_path: Path) -> None:
-    [again] = play_shards(SCRIPTED, tmp_path / "other", 3, only=[2])
-    for name in ("journal.db", "journal.db.tally"):
-        shutil.copy(again / name, shard(runs, 2) / name)
-    assert "belongs to another study" in refused(lambda: opened(runs))
-    shutil.copy(again / "run.json", shard(runs, 2) / "run.json")
-    assert "is another playing of shard 2/3" in refused(lambda: opened(runs))
-
-
 def test_an_older_copy_of_a_shard_is_refused(tmp_path: Path) -> None:
     study = validate(StudyFile, SCRIPTED, "test")
     play(study, runs=tmp_path, options=PlayOptions(shard="1/1", limit=3))
@@ -317,28 +344,6 @@ def test_an_older_copy_of_a_shard_is_refused(tmp_path: Path) -> None:
     shutil.rmtree(shard(tmp_path, 1, 1))
     (tmp_path / "old").rename(shard(tmp_path, 1, 1))
     assert "was an old copy put back?" in refused(lambda: opened(tmp_path))
-
-
-def put_unit(folder: Path, unit: int) -> None:
-    """Write the end of a unit into a journal as somebody would who knows how it is sealed."""
-    with closing(sqlite3.connect(folder / "journal.db")) as db, db:
-        row = db.execute(f"SELECT {COLUMNS['units']} FROM units LIMIT 1").fetchone()
-        new = (unit, *row[1:])
-        db.execute("INSERT INTO units VALUES (?,?,?,?,?,?,1,?)", (*new, seal(new)))
-        db.execute("UPDATE meta SET value=value+1 WHERE key='entries'")
-
-
-def test_a_match_in_the_wrong_shard_is_refused(runs: Path) -> None:
-    put_unit(shard(runs, 2), 3)
-    assert "holds match 3, which belongs to shard 1, not 2" in refused(lambda: opened(runs))
-    assert "holds match 3" in refused(lambda: join_shards("new", shards(runs), runs))
-    with open_run(runs / "whole") as run:
-        for ask in (
-            run.journal.states,
-            lambda: list(run.journal.ends()),
-            lambda: list(run.journal.endings()),
-        ):
-            refused(ask)
 
 
 @pytest.mark.parametrize("number", [0, 10**9, 2 * 10**9 + 1])
@@ -354,13 +359,6 @@ def test_a_call_with_a_number_of_another_shard_is_refused(runs: Path, number: in
         db.execute("UPDATE calls SET id=?", (number,))
     for ask in (lambda: opened(runs), lambda: join_shards("new", shards(runs), runs)):
         assert f"holds calls {number} to {number}, its own are 1000000001 to 2000000000" in refused(ask)
-
-
-@pytest.mark.parametrize(("number", "match"), [(2, 3001), (1, 24)])
-def test_a_match_that_the_study_does_not_have_is_refused(runs: Path, number: int, match: int) -> None:
-    put_unit(shard(runs, number), match)
-    assert f"holds match {match}, the study has only 24" in refused(lambda: opened(runs))
-    assert f"holds match {match}, the" in refused(lambda: join_shards("new", shards(runs), runs))
 
 
 @given(st.integers(0, 2), st.floats(0, 1), st.integers(0, 255), st.sampled_from(["run.json", "journal.db"]))
@@ -419,12 +417,6 @@ def test_a_shard_is_not_gone_on_with_as_another_one(runs: Path) -> None:
     assert "holds shard 1/3, not the undivided study" in refused(lambda: play(study, runs=runs, name="plain"))
 
 
-@pytest.mark.parametrize("number", [0, 4, 5000, "1", None])
-def test_the_place_of_a_shard_is_checked(runs: Path, number: object) -> None:
-    rewrite(shard(runs, 1), shard={**manifest_of(shard(runs, 1))["shard"], "number": number})
-    assert "run.json: shard" in refused(lambda: open_run(shard(runs, 1)))
-
-
 def test_the_identity_of_undivided_runs_is_what_it_was() -> None:
     study = {"study": {"game": "chicken"}, "prompts": {}}
     assert identity({**study, "joined": []}) == identity(study)
@@ -451,11 +443,6 @@ def test_every_question_to_a_journal_is_one_to_joined_journals(first: Path) -> N
         with joined.journal.reopened() as again:
             assert joined.journal.closed and not again.closed and again.answers(1) == again.answers(1)
             assert len(again.states()) == 24
-
-
-def test_a_wrong_use_is_told_from_a_bad_run(runs: Path) -> None:
-    with pytest.raises(UsageError):
-        join_shards("new", [runs / "nowhere"], runs)
 
 
 def test_a_shard_is_complete_when_all_its_matches_are_done_or_skipped() -> None:

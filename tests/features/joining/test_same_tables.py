@@ -10,24 +10,22 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.batch_server import BatchServer
 
-from ostrom.costs import battery
-from ostrom.costs.forecast import forecast
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import PollingPolicy
-from ostrom.engine.shards import CALLS_APART, MOST_SHARDS, Shard
+from ostrom.engine.shards import MOST_SHARDS, Shard
 from ostrom.features.joining import join_shards
 from ostrom.ground.errors import UsageError
 from ostrom.ground.validation import validate
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
 from ostrom.testing.small_run import AMOUNTS, tables
 
-from .conftest import QUICK, SCRIPTED, asked, play_joined, play_shards, play_whole
+from .conftest import QUICK, SCRIPTED, asked, play_joined, play_whole
 
 CLOCKS = ("id", "at", "latency")
 """Columns of calls that differ between any two runs."""
@@ -64,20 +62,9 @@ def test_games_by_a_rule(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("of", [1, 2, 3, 8])
-def test_matches_of_a_model_behind_a_failing_server(tmp_path: Path, of: int) -> None:
-    faults = Faults({"server_error": 0.1, "reset": 0.1, "malformed": 0.1}, seed=of)
-    with LoopbackServer() as server:
-        undivided = play_whole(asked(server.model), tmp_path / "one")
-        server.faults = faults
-        joined = play_joined(asked(server.model), tmp_path / "many", of)
-    assert same(joined, undivided, tmp_path)
-
-
-@pytest.mark.slow
 def test_shards_that_ask_in_batches_give_the_tables_of_a_run_that_asks_call_by_call(tmp_path: Path) -> None:
     polling = PollingPolicy(first=0.01, longest=0.05)
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         undivided = play_whole(asked(server.model), tmp_path / "one")
         joined = play_joined(asked(server.model), tmp_path / "many", 3, batch=True, polling=polling)
         assert same(joined, undivided, tmp_path)
@@ -92,58 +79,6 @@ def test_shards_that_ask_in_batches_give_the_tables_of_a_run_that_asks_call_by_c
         events = list(run.journal.batches())
         # Every shard has batches of its own, and no two have a number in common.
         assert len({number for number, *_ in events}) == sum(event == "planned" for _, _, event, *_ in events)
-
-
-@pytest.mark.slow
-def test_calls_are_the_same_and_have_numbers_of_their_own(tmp_path: Path) -> None:
-    with LoopbackServer() as server:
-        undivided = play_whole(asked(server.model), tmp_path / "one")
-        joined = play_joined(asked(server.model), tmp_path / "many", 3)
-    assert calls_of(joined, tmp_path / "a").equals(calls_of(undivided, tmp_path / "b"))
-    assert battery.spent(joined, PlayOptions()) == battery.spent(undivided, PlayOptions())
-    assert battery.spent(joined, PlayOptions())[1] > 0
-    with open_run(joined) as run, open_run(undivided) as other:
-        places = [
-            {(c["match"], c["step"], c["player"], c["part"], c["try"]): one.journal.prompt(c["id"]) for c in
-             one.rows.calls()}
-            for one in (run, other)
-        ]  # fmt: skip
-        numbers = [(call["id"], call["match"]) for call in run.rows.calls()]
-        assert places[0] == places[1] and all(places[0].values())
-        assert len({number for number, _ in numbers}) == len(numbers)
-        assert all((number - 1) // CALLS_APART == match % 3 for number, match in numbers)
-        assert run.journal.prompt(5 * CALLS_APART) is None
-        spent, alone = run.journal.spent(), other.journal.spent()
-        assert spent == {**alone, "usd": pytest.approx(alone["usd"])}
-        assert run.journal.states() == other.journal.states()
-        assert list(run.journal.endings()) == list(other.journal.endings())
-        assert sorted(run.journal.questions) == sorted(other.journal.questions)
-        assert run.journal.answered() == other.journal.answered()
-        one_match = [{**call, **dict.fromkeys(CLOCKS)} for call in run.rows.calls(4)]
-        assert one_match == [{**call, **dict.fromkeys(CLOCKS)} for call in other.rows.calls(4)] != []
-        assert [row[1:] for row in run.journal.asked(4, 0, 0)] == [
-            row[1:] for row in other.journal.asked(4, 0, 0)
-        ]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("of", [2, 3])
-def test_units_that_share_a_design_are_played_by_one_shard(tmp_path: Path, of: int) -> None:
-    with LoopbackServer() as server:
-        study = asked(
-            server.model, mechanism="mediation", types={"a": {"model": server.model}, "b": "cooperator"}, seeds=3,
-            vary={"game": ["prisoners_dilemma", "stag_hunt"]}, invalid={"retries": 1, "policy": "skip-match"},
-        )  # fmt: skip
-        undivided = play_whole(study, tmp_path / "one")
-        shards = play_shards(study, tmp_path / "many", of)
-    joined = join_shards("whole", shards, tmp_path / "many")
-    assert sum(state.units.planned for state in joined) == len(StudyPlan(validate(StudyFile, study, "test")))
-    assert min(state.units.planned for state in joined) > 0
-    assert same(tmp_path / "many" / "whole", undivided, tmp_path)
-    for shard in shards:
-        with open_run(shard) as run:
-            played = set(run.journal.states())
-            assert all(need in played for index in played for need in run.plan.unit(index).needs)
 
 
 def test_a_shard_whose_matches_were_skipped_joins_with_their_reasons(tmp_path: Path) -> None:
@@ -187,34 +122,6 @@ def test_every_unit_belongs_to_exactly_one_shard(seeds: int, of: int, prepared: 
 def test_without_preparations_a_shard_plays_every_nth_match() -> None:
     plan = plan_of(seeds=3)
     assert {u.index for u in plan.divided(Shard(3, 5)).units()} == set(range(2, len(plan), 5))
-
-
-def generations(model: str, seeds: int) -> dict[str, Any]:
-    """A population over three generations, twice per seed: once selected, once drifting."""
-    return {
-        "name": "whole",
-        "game": "prisoners_dilemma",
-        "mechanism": {
-            "name": "evolution", "under": {"name": "repetition", "rounds": 2}, "population": 4, "generations": 3,
-            "selection": {"rule": "proportional"}, "mutation": {"share": 0.5, "rate": 1.0},
-            "genomes": ["Decide by what brings you the most points.", "Be reliable."],
-        },
-        "agent": {"style": "direct"},
-        "types": {"a": {"model": model}},
-        "vary": {"arm": {"set": "mechanism.arm", "to": ["selected", "drift"]}},
-        "seeds": seeds,
-    }  # fmt: skip
-
-
-@pytest.mark.slow
-def test_generations_are_played_by_one_shard(tmp_path: Path) -> None:
-    with LoopbackServer() as server:
-        study = generations(server.model, 2)
-        undivided = play_whole(study, tmp_path / "one")
-        shards = play_shards(study, tmp_path / "many", 3)
-    joined = join_shards("whole", shards, tmp_path / "many")
-    assert [state.units.planned for state in joined] == [6, 3, 3]
-    assert same(tmp_path / "many" / "whole", undivided, tmp_path)
 
 
 def test_units_of_one_preparation_alone_are_not_divided() -> None:
@@ -263,18 +170,6 @@ def test_a_shard_stops_at_its_part_of_the_budget_and_goes_on_with_more(tmp_path:
         assert not result.complete and "budget" in str(result.why) and result.tally.calls == 5
         more = validate(StudyFile, {**study, "budget": {"calls": 4000}}, "test")
         assert play(more, runs=tmp_path, options=PlayOptions(retry=QUICK, shard="2/4")).complete
-
-
-@pytest.mark.parametrize("of", [2, 5])
-def test_the_forecasts_of_all_shards_add_up_to_that_of_the_study(of: int) -> None:
-    study = validate(StudyFile, asked("openai/gpt-4o-mini", agent={"params": {"max_tokens": 50}}), "test")
-    plan = StudyPlan(study)
-    whole = forecast(plan)
-    parts = [forecast(plan.divided(Shard(number, of))) for number in range(1, of + 1)]
-    for name in ("matches", "decisions", "calls", "likely_calls"):
-        assert sum(getattr(part, name) for part in parts) == getattr(whole, name) > 0
-    assert sum(part.usd or 0 for part in parts) == pytest.approx(whole.usd)
-    assert whole.waves is not None and all(part.waves is not None for part in parts)
 
 
 @pytest.mark.parametrize("text", ["", "3", "3/", "/3", "0/3", "4/3", "-1/3", "1/3/4", "1 / 3", "a/b", "١/٣"])

@@ -10,8 +10,8 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.batch_server import BatchServer
 
-from ostrom.analysis.statistics.counts import chi_square
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
@@ -24,7 +24,6 @@ from ostrom.features.judging.judgements import (
     JudgedCorpus,
     agreements,
     corpus_of,
-    dependences,
     judged_corpora,
     motive_shares,
     same_sets,
@@ -44,9 +43,7 @@ from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.run import Run, open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.testing.faults import Faults
 from ostrom.testing.replies import openai_document
-from ostrom.testing.server import LoopbackServer
 
 QUICK = PlayOptions(retry=RetryPolicy(tries=2, first=0.001, longest=0.01), ask_again=True)
 LONG = "I have thought about this for a while and considered what each of us would get out of it in the end. "
@@ -111,40 +108,6 @@ def judged(
     return result, rows, plan
 
 
-def test_known_labels_go_in_and_their_shares_come_out(tmp_path: Path) -> None:
-    with played(tmp_path, kind="scripted/kind", greedy="scripted/greedy") as run:
-        result, rows, _ = judged(run)
-    # Each type plays itself: 2 decisions without a mechanism and 4 in two rounds.
-    assert result.complete and len(rows) == 12
-    by_agent = {agent: {r["labels"] for r in rows if r["agent"] == agent} for agent in ("kind", "greedy")}
-    assert by_agent == {"kind": {"reciprocity"}, "greedy": {"own_utility"}}
-    (corpus,) = judged_corpora(run.folder.path)
-    shares = {(s.level, s.motive): s for s in motive_shares(corpus, "mechanism")}
-    assert shares["none", "reciprocity"].share == 0.5 and shares["none", "reciprocity"].decisions == 4
-    assert shares["repetition", "own_utility"].times == 4
-    assert shares["none", NONE].share == 0.0 and shares["none", "equilibrium"].share == 0.0
-    by_model = {(s.level, s.motive): s.share for s in motive_shares(corpus, "model")}
-    assert by_model["scripted/kind", "reciprocity"] == 1.0
-    assert by_model["scripted/greedy", "reciprocity"] == 0.0
-
-
-def test_a_motive_that_goes_with_the_model_depends_on_it_and_not_on_the_mechanism(tmp_path: Path) -> None:
-    with played(tmp_path, kind="scripted/kind", greedy="scripted/greedy") as run:
-        judged(run)
-    (corpus,) = judged_corpora(run.folder.path)
-    by_model = {d.motive: d for d in dependences(corpus, "model")}
-    expected = chi_square([[0, 6], [6, 0]], unit="decision")
-    test = by_model["reciprocity"].test
-    assert test is not None and test.statistic == expected.statistic and test.cramers_v == pytest.approx(1.0)
-    # Two motives could be tested: Holm doubles the smaller p.
-    assert by_model["reciprocity"].holm == pytest.approx(2 * expected.p)
-    assert by_model["equilibrium"].test is None and by_model["equilibrium"].why == "never labelled"
-    by_mechanism = {d.motive: d for d in dependences(corpus, "mechanism")}
-    other = by_mechanism["reciprocity"].test
-    assert other is not None and other.cramers_v == pytest.approx(0.0)
-    assert {d.why for d in dependences(corpus, "game")} == {"only one game"}
-
-
 def test_short_replies_scripts_and_answers_by_policy_are_not_judged(tmp_path: Path) -> None:
     with played(tmp_path, curt="scripted/curt") as run:
         assert collect(run, []) == []
@@ -201,14 +164,6 @@ def test_without_asking_again_a_failed_unit_fails_as_it_did_and_costs_nothing(tm
         register("mute", sharp)
         result, _, _ = judged(run, *judges_of("scripted/mute"), retries=0, options=quiet)
     assert not result.complete and result.tally.calls == 6
-
-
-def test_labels_beyond_the_list_are_refused(tmp_path: Path) -> None:
-    register("moody", '{"labels": ["boredom"], "confidence": 1, "explanation": ""}')
-    with played(tmp_path, kind="scripted/kind") as run:
-        result, rows, _ = judged(run, *judges_of("scripted/moody"), retries=0)
-    assert result.tally.failed == 6
-    assert "must be one of" in rows[0]["reason"]
 
 
 def test_skipped_judgements_stay_skipped(tmp_path: Path) -> None:
@@ -326,7 +281,7 @@ def test_a_budget_in_tokens_holds_for_a_judge_that_reports_none_over_sessions(
         return {**openai_document(body, said), "usage": None}
 
     how = PlayOptions(retry=QUICK.retry, batch=batch, polling=PollingPolicy(first=0.01, longest=0.05))
-    with LoopbackServer(unreported) as server, played(tmp_path, kind="scripted/kind") as run:
+    with BatchServer(unreported) as server, played(tmp_path, kind="scripted/kind") as run:
         judges, tokens = judges_of(server.model), 12_000
         for _ in range(2):
             result, rows, _ = judged(run, *judges, options=how, budget=Budget(tokens=tokens))
@@ -376,19 +331,6 @@ def test_a_forecast_asks_again_for_what_failed_and_does_not_guess_prices(tmp_pat
         assert priced.usd == pytest.approx(6 * 1000 / 1e6)
         with pytest.raises(UsageError, match="nothing to judge"):
             JudgePlan(run, "judge-z", plan.judges, plan.motives, []).forecast()
-
-
-def test_a_judge_behind_a_server_that_fails_now_and_then_judges_all_the_same(tmp_path: Path) -> None:
-    def respond(body: dict[str, Any]) -> str:
-        assert body["temperature"] == 0
-        found = "reciprocity" if "I return it" in body["messages"][0]["content"] else "own_utility"
-        return orjson.dumps({"labels": [found], "confidence": 1, "explanation": "words"}).decode()
-
-    patient = PlayOptions(retry=RetryPolicy(tries=8, first=0.001, longest=0.01), ask_again=True)
-    faults = Faults({"server_error": 0.3, "malformed": 0.2})
-    with played(tmp_path, kind="scripted/kind") as run, LoopbackServer(respond, faults=faults) as server:
-        result, rows, _ = judged(run, *judges_of(server.model), options=patient)
-    assert result.complete and [row["labels"] for row in rows] == ["reciprocity"] * 6
 
 
 def test_the_shipped_motives_are_fifteen_and_a_file_can_replace_them(tmp_path: Path) -> None:

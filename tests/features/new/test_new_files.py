@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.in_process import Call, caller
-from tests.replications.fifth_paper import install
+from tests.replications.packages import install
 
 from ostrom.features.new.files import KINDS
 from ostrom.ground import python_files
@@ -32,28 +32,6 @@ def played(call: Call, game: str = "chicken", kind: str = "grim", memory: str = 
     Path("s.yaml").write_text(STUDY.replace("GAME", game).replace("TYPE", kind).replace("MEMORY", memory))
     done = call("run", "s.yaml")
     assert done.code == 0, done.err
-
-
-@pytest.mark.slow
-def test_a_study(call: Call) -> None:
-    done = call("new", "study", "mine")
-    assert done.code == 0 and "ostrom run mine.yaml" in done.err
-    assert Path("mine.yaml").read_text().count("#") > 8
-    assert "smoke" in call("validate", "mine.yaml").out and call("run", "mine.yaml").code == 0
-    contrast = ("--contrast", "memory=full-window:1", "--json")
-    assert json.loads(call("estimate", "mine", "cooperation", *contrast).out)["estimates"][0]["n"] > 0
-    with LoopbackServer() as server:
-        assert call("run", "mine.yaml", "--preset", "smoke", "--name", "m", "--model", server.model).code == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("like", ["memory", "pd-tournament"])
-def test_a_study_like_a_built_in_one(call: Call, like: str) -> None:
-    assert call("new", "study", "mine", "--like", like).code == 0
-    ours, theirs = (
-        json.loads(call("validate", file, "--preset", "smoke", "--json").out) for file in ("mine.yaml", like)
-    )
-    assert ours["smoke"] == theirs["smoke"]
 
 
 def test_a_game(call: Call) -> None:
@@ -97,16 +75,6 @@ def test_a_measure(call: Call, like: str | None) -> None:
 
 
 @pytest.mark.slow
-def test_a_study_with_people(call: Call) -> None:
-    assert call("new", "people", "visit").code == 0 and call("validate", "visit.yaml").code == 0
-    done = call("pilot", "visit.yaml", "--people", "2", "--strategy", "random", "--json")
-    assert done.code == 0, done.err
-    assert call("new", "people", "paper", "--like", "repeated-games-people").code == 0
-    assert (Path("paper-texts") / "consent.md").is_file()
-    assert call("validate", "paper.yaml", "--preset", "script").code == 0
-
-
-@pytest.mark.slow
 def test_prompts_in_our_words(call: Call) -> None:
     assert call("new", "prompts", "words").code == 0 and list(Path("words").rglob("*.txt"))
     with LoopbackServer() as server:
@@ -122,30 +90,6 @@ def test_prompts_in_our_words(call: Call) -> None:
         server.requests.clear()
         assert call("run", "mine.yaml", *options, "--name", "lake", "--prompts", "words").code == 0
         assert "Think of the lake." in str(server.bodies())
-
-
-@pytest.mark.slow
-def test_a_replication(call: Call, tmp_path: Path) -> None:
-    assert call("new", "replication", "newest-paper").code == 0
-    package = Path("newest-paper")
-    files = {
-        str(p.relative_to(package)): p.read_text() for p in package.rglob("newest_paper/**/*") if p.is_file()
-    }
-    points = "[ostrom.replications]\nnewest_paper = newest_paper\n"
-    assert 'newest_paper = "newest_paper"' in (package / "pyproject.toml").read_text()
-    site = install(tmp_path / "site", "newest", files, points)
-    sys.path.insert(0, str(site))
-    refresh()
-    try:
-        assert "newest" in call("list", "replications").out
-        assert call("validate", "newest-paper-main").code == 0 and call("run", "newest-paper-main").code == 0
-        assert "cooperation" in call("compare", "newest-paper-main").out
-        with LoopbackServer() as server:
-            done = call("replicate", "newest-paper", "--preset", "smoke", "--model", server.model, "--json")
-        assert done.code == 0 and "more often than not" in done.out, done.err
-    finally:
-        sys.path.remove(str(site))
-        refresh()
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "prompts"])

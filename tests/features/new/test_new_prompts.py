@@ -47,23 +47,6 @@ def test_the_papers_with_printed_prompts_have_skeletons() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("paper", PAPERS)
-def test_a_skeleton_says_our_words_and_what_belongs_there(paper: str, call: Call, tmp_path: Path) -> None:
-    done = call("new", "prompts", "mine", "--paper", paper)
-    assert done.code == 0 and f"ostrom replicate {paper} --prompts mine" in done.err
-    files = {path.relative_to("mine").as_posix(): path.read_text() for path in Path("mine").rglob("*.txt")}
-    assert files.keys() == wordings()[paper].files.keys()
-    for path, declared in wordings()[paper].files.items():
-        comment = files[path][files[path].index("{#") : files[path].index("#}")]
-        assert declared.block in comment
-        assert all(f"\n   {name}: {what}" in comment for name, what in declared.variables.items())
-    for study in STUDIES[paper]:
-        ours, commented = asked(study, tmp_path, None, tmp_path / "mine")
-        assert ours == commented
-        assert ours and not any("{#" in text for text in ours)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("paper", PAPERS)
 def test_every_variable_of_a_comment_can_be_used(paper: str, call: Call, tmp_path: Path) -> None:
     call("new", "prompts", "mine", "--paper", paper)
     for path, declared in wordings()[paper].files.items():

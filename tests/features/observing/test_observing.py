@@ -90,45 +90,6 @@ def test_imported_matches_are_watched_as_they_were_recorded(
     ]  # fmt: skip
 
 
-WORDINGS = (
-    "round option1 option2 outcomes player1 player2 answer1 answer2 points1 points2 total1 total2".split()
-)
-
-
-def test_imported_matches_are_watched_in_their_own_wording(
-    ostrom: Callable[..., Any], tmp_path: Path
-) -> None:
-    """Labels and units differ between the matches of one file; so do they in what an observer reads."""
-    with Path("checks.csv").open("w", newline="") as out:
-        rows = csv.writer(out)
-        rows.writerow(WORDINGS)
-        for labels, units in (("JF", "coins"), ("QX", "dollars")):
-            for number in (1, 2):
-                c, d = labels[0], labels[1]
-                named = (c, d) if number == 1 else (d, c)
-                rows.writerow([number, *named, units, "GPT-4", "Defect_once", d, c, 10, 0, 10 * number, 0])
-    assert (
-        ostrom("import", "checks.csv", "--mapping", "repeated-games-pd-wordings", "--name", "seen").exit_code
-        == 0
-    )
-
-    def answer(request: Request) -> str:
-        ASKED.append(request.messages[-1].content)
-        return "Q"
-
-    register("watcher", answer)
-    words = ("observe", "seen", "--model", "scripted/watcher", "--set", "agent.constrain=never", "--set",
-             "invalid.policy=skip-match", "--set", "invalid.retries=0")  # fmt: skip
-    assert ostrom(*words).exit_code in (0, 1)
-    first, second = (next(text for text in ASKED if f"{label} and" in text) for label in "JQ")
-    assert "Player 1 chooses J and Player 2 chooses F, Player 1 receives 0 coins" in first
-    assert "Player 1 chooses Q and Player 2 chooses X, Player 1 receives 0 dollars" in second
-    ASKED.clear()
-    assert ostrom(*words, "--set", "agent.framing.labels=QX", "--name", "same").exit_code == 0
-    assert len(ASKED) == 8 and all("chooses Q" in text and "chooses J" not in text for text in ASKED)
-    assert sum("coins" in text for text in ASKED) == 4
-
-
 def test_played_matches_are_watched_in_the_wording_of_their_cell(
     ostrom: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,8 +15,6 @@ from tests.cli.in_process import Call, Done, caller
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Exact, mean_of
-from ostrom.data.manifests import changes, settings_of, study_hash, study_keys
-from ostrom.features.pooling.forest import forest_rows
 from ostrom.features.pooling.labs import Lab, LabPool, _moderated, _pool, refuse_other_studies, variance_of
 from ostrom.features.pooling.random_effects import fitted, pooled
 from ostrom.ground.errors import UsageError
@@ -88,36 +85,6 @@ def test_runs_of_one_study_with_other_models_are_pooled(call: Call) -> None:
     assert (
         pool["moderators"][0]["values"]["two"] == "scripted/two" and pool["moderators"][0]["contrast"] is None
     )
-
-
-@pytest.mark.slow
-def test_the_terminal_and_the_plot_say_the_same(call: Call) -> None:
-    asked = ("pool", *CHANCES, "--by", "agent", "--level", "0.9")
-    pools = told(call(*asked, "--json"))["pools"]
-    assert [pool["group"]["agent"] for pool in pools] == ["b", "{model}"]
-    assert {pool["pooled"]["level"] for pool in pools} == {0.9}
-    shown = call(*asked, "--chart", "f.html")
-    assert (
-        shown.code == 0 and "What differs between the runs" in shown.out and "(agent: {model})" in shown.out
-    )
-    assert f"agent: {{model}}: pooled over 3 runs: {pools[1]['pooled']['value']:.3f}" in shown.out
-    assert shown.out.startswith("agent: b: pooled over 3 runs: ")
-    low, high = pools[1]["pooled"]["model_free"]
-    assert f"for labs of any distribution: {low:.3f} to {high:.3f}" in shown.out
-    page = Path("f.html").read_text()
-    assert "a further run" in page and "<svg" in page and f"{pools[1]['pooled']['tau']:.3f}" in page
-
-
-@pytest.mark.slow
-def test_different_studies_are_refused_and_the_difference_is_shown(call: Call) -> None:
-    done = call("pool", "one", "two", "long")
-    assert done.code == 2 and done.err.count("\n") == 1
-    assert "one and long hold different studies: mechanism.rounds: 3 and 4 (pool" in done.err
-    assert "--allow mechanism)" in done.err
-    (pool,) = told(call("pool", "one", "two", "long", "--allow", "mechanism.rounds", "--json"))["pools"]
-    (rounds,) = [one for one in pool["moderators"] if "mechanism.rounds" in one["keys"]]
-    assert rounds["values"] == {"one": "3", "two": "3", "long": "4"}
-    assert call("pool", "one", "two", "long", "--allow", "agent").code == 2
 
 
 @pytest.mark.slow
@@ -193,33 +160,6 @@ def manifest(model: str, **study: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_a_study_has_one_hash_whatever_its_models_seeds_and_titles() -> None:
-    one = manifest("a/b", seeds=3, seed=1, title="x", rounds=2)
-    two = {**manifest("c/d", seeds=9, seed=4, title="y", rounds=2), "versions": {"ostrom": "2"}}
-    assert study_hash(one) == study_hash(two)
-    assert study_keys(one)["types.{model 1} kind.model"] == "{model 1}" and "seeds" not in study_keys(one)
-    other = manifest("a/b", rounds=3)
-    assert study_hash(one) != study_hash(other) and study_hash(one, ["rounds"]) == study_hash(
-        other, ["rounds"]
-    )
-    assert study_hash(one) != study_hash({**one, "prompts": {"a.txt": "13"}})
-    assert settings_of(one) == {
-        "model": "a/b", "seeds": 3, "seed": 1, "models.{model 1}.wire": "openai", "day": "2026-01-02",
-        "versions.ostrom": "1",
-    }  # fmt: skip
-
-
-def test_models_under_other_names_are_one_difference() -> None:
-    one, two = manifest("a/b", rounds=2), manifest("c/d", rounds=3)
-    assert list(changes(one, two)) == [("models", "a/b", "c/d"), ("rounds", "2", "3")]
-    assert list(changes(one, manifest("a/b", rounds=2))) == []
-
-
-def test_more_or_fewer_models_are_told_by_their_names() -> None:
-    one, two = {"models": {"a/x": {"t": 1}}}, {"models": {"b/x": {"t": 1}, "c/x": {"t": 1}}}
-    assert [key for key, *_ in changes(one, two)] == [f"models.{name}/x.t" for name in "abc"]
-
-
 def test_a_difference_that_is_allowed_is_not_named_among_the_others() -> None:
     runs = [
         SimpleNamespace(manifest=manifest("a/b", rounds=rounds, game=game))
@@ -268,14 +208,3 @@ def test_a_pool_as_plain_data_with_and_without_each_lab() -> None:
     )
     both = LabPool({}, labs, {}, pooled, (pooled, pooled), ()).as_dict()
     assert both["labs"][0]["without"] == {"value": 0.4, "low": 0.1, "high": 0.7} and alone["moderators"] == []
-
-
-def test_a_forest_has_the_runs_the_mean_and_a_further_run() -> None:
-    lab = SimpleNamespace(name="one", estimate=SimpleNamespace(value=0.2, low=0.1, high=0.3))
-    mean = SimpleNamespace(value=0.5, low=0.4, high=0.6, prediction=(0.0, 1.0))
-    rows = forest_rows(SimpleNamespace(labs=(lab, lab), pooled=mean))  # type: ignore[arg-type]
-    assert [(row["label"], row["mean"], row["low"], row["high"]) for row in rows] == [
-        ("one", 0.2, 0.1, 0.3), ("one", 0.2, 0.1, 0.3), ("pooled", 0.5, 0.4, 0.6), ("a further run", 0.5, 0.0, 1.0),
-    ]  # fmt: skip
-    mean.prediction = None
-    assert [row["series"] for row in forest_rows(SimpleNamespace(labs=(), pooled=mean))] == ["pooled"]  # type: ignore[arg-type]

@@ -228,15 +228,6 @@ def test_players_without_chance_do_not_count_in_the_spread(call: Call) -> None:
 
 
 @pytest.mark.slow
-def test_few_pairs_do_not_say_how_they_go_together(call: Call) -> None:
-    few = STUDY.replace("name: s", "name: few").replace("seeds: 60", "seeds: 2")
-    Path("few.yaml").write_text(few)
-    assert call("run", "few.yaml").code == 0
-    found = told(call, "--from", "few", "--seeds", "2")
-    assert found["assumed"]["correlation"] == 0 and found["assumed"]["source"] == "run few: 4 pairs"
-
-
-@pytest.mark.slow
 def test_the_error_of_equivalence_is_at_the_margin_also_near_a_bound(call: Call) -> None:
     found = told(call, "--within", "0.2", "--baseline", "0.99", "--sd", "0.03", "--seeds", "14")
     assert found["points"][-1]["power"] > 0.9 and all(one["error"] <= 0.025 for one in found["points"])
@@ -257,46 +248,6 @@ def test_an_effect_that_a_bound_cuts_is_said(call: Call) -> None:
         "100",
     )
     assert "the effect of 0.2 ends at a bound of the measure: the true difference is 0.1" in done.out
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["svg", "html"])
-def test_the_curve_is_a_bar_chart_in_the_terminal_and_a_file(call: Call, kind: str) -> None:
-    done = call("power", "s.yaml", *ASK, "--seeds", "5,20", "--simulations", "100", "--chart", f"c.{kind}")
-    assert done.code == 0 and "assumed (stated): baseline 0.5, sd between matches 0.2887" in done.out
-    assert "█" in done.out and "seeds" in done.out and "time: give --seconds-per-call" in done.out
-    head = Path(f"c.{kind}").read_bytes()
-    assert head[:9] in (b"<!doctype", b"<svg xmln", b"\x89PNG\r\n\x1a\n\x00"), head[:20]
-    if kind == "html":  # the heading answers, the caption explains once, and what is not known has no column
-        text = head.decode()
-        assert " a power of 0.8</h2>" in text and text.count("Bands are Monte Carlo intervals") == 1
-        assert ">error high</th>" in text and ">seconds</th>" not in text
-
-
-@pytest.mark.slow
-def test_the_chart_shows_the_power_that_is_wanted(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[dict[str, Any]] = []
-    monkeypatch.setattr(
-        "ostrom.reports.build.write_chart_file",
-        lambda _, figure, *__, **___: drawn.append(figure.chart.to_dict()),
-    )
-    ask = (
-        "power",
-        "s.yaml",
-        *ASK,
-        "--seeds",
-        "5,20,400",
-        "--simulations",
-        "100",
-        "--chart",
-        "c.svg",
-        "--json",
-    )
-    done = call(*ask, "--power", "0.6")
-    assert done.code == 0
-    (spec,) = drawn
-    (goal,) = [one for one in spec["layer"] if one["encoding"]["y"].get("field") == "goal"]
-    assert goal["data"]["values"] == [{"goal": 0.6}] and goal["mark"]["type"] == "rule"
 
 
 @pytest.mark.parametrize(

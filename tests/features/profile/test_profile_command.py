@@ -16,7 +16,6 @@ from tests.cli.in_process import Call, caller
 from ostrom.analysis.published import PublishedPick, published_beside
 from ostrom.cli.commands import run as running
 from ostrom.features.profile.battery import check_figures, read_battery
-from ostrom.ground.errors import ModelError
 from ostrom.models.providers import scripted
 from ostrom.studies.factors import read_factors
 from ostrom.studies.files import builtin_names
@@ -46,7 +45,6 @@ FIGURES: list[dict[str, Any]] = [
 VARIED = "vary={style: {set: agent.style, to: [direct, reasoned]}}"
 ONCE = "vary={k: {set: agent.params.temperature, to: [1]}}"
 PART = {"name": "one", "title": "One <i>", "study": "own.yaml", "least": 2, "most": 4, "figures": FIGURES}
-SMALL = {"smoke": {"set": ["mechanism.rounds=1"], "most": 2}}
 BATTERY: dict[str, Any] = {
     "name": "mine",
     "title": "Mine",
@@ -90,29 +88,6 @@ def profiled(call: Call, *more: str, code: int = 0) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_every_part_is_played_and_every_figure_has_an_interval_or_a_reason(call: Call) -> None:
-    found = profiled(call, "--model", "scripted/mixed", "--out", "p")
-    assert found["seeds"] == {"one": 4, "two": 4} and len(found["pages"]) == 3
-    for profile in found["profiles"]:
-        exploited, reciprocity, nothing, groups = profile["figures"][:4]
-        assert profile["complete"] and profile["calls"] == 2 * 4 * 2 * 2
-        assert exploited["estimates"][0]["low"] is not None and exploited["beside"][0]["name"] == "people <b>"
-        assert reciprocity["estimates"][0]["opponents"] == "friend - foe"
-        assert not nothing["estimates"] and "no level 'nobody'" in nothing["error"]
-        assert [one["opponents"] for one in groups["estimates"]] == ["friend", "foe"]
-        assert any(one["name"] == "Claude" and one["group"] == ["foe"] for one in groups["beside"])
-        page = Path(profile["page"]).read_text()
-        assert "One &lt;i&gt;" in page and "people &lt;b&gt;" in page and "<b>" not in page
-        assert "../index.html" in page
-    both = Path("p/index.html").read_text()
-    assert "2 models side by side" in both and "scripted/mixed" in both
-    assert re.search(r'<th scope="row">Exploited</th><td>.*?\d\.\d\d \[.*?\].*?class="bar".*?</td><td>', both)
-    assert both.count("difference: ") == 1 and re.search(
-        r'class="verdict [a-z]*">(higher|lower|not decided)<', both
-    )
-
-
-@pytest.mark.slow
 def test_the_same_command_goes_on_and_pays_nothing_again(call: Call) -> None:
     first = profiled(call, "--out", "p")
     before = {path: path.read_bytes() for path in Path("p").rglob("journal.db")}
@@ -144,14 +119,6 @@ def test_matches_without_a_valid_answer_are_told(call: Call) -> None:
     (profile,) = json.loads(done.out)["profiles"]
     assert any("One <i>: 8 of 8 matches were skipped" in note for note in profile["notes"]), profile["notes"]
     assert all(figure["error"] and not figure["estimates"] for figure in profile["figures"])
-
-
-@pytest.mark.slow
-def test_one_model_of_two_that_lost_a_match_exits_with_1(call: Call) -> None:
-    replies = iter([None, ModelError("lost")])
-    scripted.register("lossy", lambda request: next(replies, None) or _answer("kind", request))
-    found = profiled(call, "--model", "scripted/lossy", "--preset", "smoke", code=1)
-    assert [one["complete"] for one in found["profiles"]] == [True, False]
 
 
 @pytest.mark.slow
@@ -247,53 +214,6 @@ def test_an_interruption_has_its_code_writes_no_page_and_is_gone_on_from(
 
 
 @pytest.mark.slow
-def test_models_with_the_same_last_name_have_folders_and_figures_of_their_own(call: Call) -> None:
-    for name in ("team/same", "other/same"):
-        scripted.register(name, partial(_answer, "kind" if name == "team/same" else "mixed"))
-    done = call(
-        "more",
-        "profile",
-        "--model",
-        "scripted/team/same",
-        "--model",
-        "scripted/other/same",
-        "--battery",
-        "mine.yaml",
-        "--json",
-    )
-    one, two = json.loads(done.out)["profiles"]
-    assert Path(one["page"]).parent != Path(two["page"]).parent and done.code == 0
-    assert {one["model"], two["model"]} == {"scripted/team/same", "scripted/other/same"}
-
-
-@pytest.mark.slow
-def test_a_model_is_profiled_against_another(call: Call) -> None:
-    found = profiled(call, "--against", "scripted/mixed", "--out", "p")
-    assert found["against"] == "scripted/mixed" and "Holm" in found["control"]
-    old, new = found["profiles"]
-    assert (old["model"], new["model"]) == ("scripted/mixed", "scripted/kind")
-    rows = {(row["part"], row["figure"], row["group"]): row for row in found["differences"]}
-    assert len(rows) == len(found["differences"]) == 2 * 4  # "Nothing" has no figure, "Groups" has two
-    row = rows["one", "Groups", "opponents: foe"]
-    values = [one["figures"][3]["estimates"][1]["value"] for one in (new, old)]
-    assert (
-        row["difference"] == pytest.approx(values[0] - values[1])
-        and row["low"] <= row["difference"] <= row["high"]
-    )
-    assert row["verdict"] == (
-        "higher" if row["low"] > 0 else "lower" if row["high"] < 0 else "not decided"
-    )  # fmt: skip
-    assert "difference: " in Path("p/index.html").read_text()
-    asked = ("more", "profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--against")
-    shown = call(*asked, "scripted/mixed", "--out", "p")
-    assert "Differences to scripted/mixed" in shown.out
-    done = call(
-        "more", "profile", "--model", "scripted/kind", "--against", "scripted/kind", "--battery", "mine.yaml"
-    )
-    assert done.code == 2 and "named twice" in done.err
-
-
-@pytest.mark.slow
 def test_a_larger_budget_adds_seeds_and_a_smaller_one_takes_none_away(call: Call) -> None:
     with LoopbackServer() as server:
         Path("prices.yaml").write_text(f'"{server.model}": {{input: 1000, output: 1000}}\n')
@@ -314,17 +234,6 @@ def test_a_larger_budget_adds_seeds_and_a_smaller_one_takes_none_away(call: Call
         assert played("1000")["seeds"] == {"one": 4, "two": 4} and server.count == 32
         (page,) = played("4.3")["profiles"]
         assert server.count == 32 and page["complete"] and not page["notes"]
-
-
-@pytest.mark.slow
-def test_a_preset_has_changes_seeds_and_a_folder_of_its_own(call: Call) -> None:
-    found = profiled(call, "--preset", "smoke")
-    (profile,) = found["profiles"]
-    assert found["folder"] == str(Path("profiles/mine-smoke")) and found["seeds"] == {"one": 4, "two": 2}
-    # Calls of one part as always, and of the other with one round and two seeds.
-    assert profile["calls"] == 2 * 4 * 2 + 2 * 2
-    (runs,) = {path.parent.parent for path in Path("profiles").rglob("run.json")}
-    assert {path.name for path in runs.iterdir() if path.is_dir()} == {"one", "two"}
 
 
 @pytest.mark.slow

@@ -23,7 +23,6 @@ from ostrom.features.profile.battery import folder_name
 from ostrom.ground.commands import every_command, spoken
 from ostrom.models.providers import scripted
 from ostrom.studies.run import open_run
-from ostrom.view.figures import answered
 
 STUDY = """\
 name: s
@@ -228,27 +227,6 @@ def test_who_reads_results_early_leaves_a_look(call: Call, name: str, home: Path
     done = call(*spoken(name).split(), *asked)
     assert done.code in (0, 1), done.err
     assert len(looks.read_text().splitlines()) == 1
-
-
-@pytest.mark.slow
-def test_the_pages_of_the_viewer_say_it(home: Path) -> None:
-    first = answered({"asked": "first", "folder": str(home / "runs/s")})["registered"]
-    assert first[0].startswith("Confirmatory, no deviation found; registration ")
-    assert first[1].startswith("primary: cooperation, agent: a - b != 0: ")
-    assert first[-1] == "Everything else on this page is exploratory."
-    heat = answered(
-        {"asked": "heat", "folder": str(home / "runs/s"), "measure": "cooperation", "rows": "agent"}
-    )
-    assert heat["exploratory"] is True
-    free = answered({"asked": "first", "folder": str(home / "runs/free")})
-    assert free["registered"] == [] and free["exploratory"] is False
-
-
-@pytest.mark.slow
-def test_a_static_copy_says_it(call: Call) -> None:
-    done = call("view", "bundle", "s", "--out", "copied")
-    assert done.code == 0, done.err
-    assert "Everything else on this page is exploratory." in Path("copied/index.html").read_text()
 
 
 def test_python_says_it(home: Path) -> None:

@@ -14,9 +14,7 @@ from tests.cli.in_process import Call, caller
 
 import ostrom
 from ostrom.analysis.estimate import Estimate
-from ostrom.analysis.registered import verdict
-from ostrom.analysis.registration import RegisteredContrast, Registration, read_contrast
-from ostrom.data.early_looks import DECIDED, EarlyLook, goes_on
+from ostrom.analysis.registration import Registration
 from ostrom.engine.folder import manifest_bytes
 from ostrom.features.registering import pages
 from ostrom.ground.errors import UsageError
@@ -55,97 +53,8 @@ def content(file: str = "registration.yaml") -> dict[str, Any]:
     return dict(yaml.safe_load(Path(file).read_text()))
 
 
-def test_a_contrast_is_read_as_people_state_it() -> None:
-    one = read_contrast("cooperation: history_length 80 - 2 < 0", "--primary", 0.05)
-    assert one.query.pair == ("history_length", "80 - 2") and one.direction == "less" and one.smallest == 0.05
-    assert one.words == "cooperation, history_length: 80 - 2 < 0"
-    assert read_contrast("cooperation: history_length 80 - 2 <0", "--primary", 0.05) == one
-    two = read_contrast("delay:3: k=a-b != 0 where game=x,y and agent=z", "--primary", None)
-    assert (two.measure, two.query.pair) == ("delay:3", ("k", "a-b"))
-    assert two.where == {"game": ["x", "y"], "agent": ["z"]} and two.direction == "different"
-    for text, said in (
-        ("cooperation", "must be"), ("cooperation: k 80 - 2", "must be"), ("cooperation: k 80 < 0", "FACTOR=A-B"),
-        ("cooperation: k 80 - 2 < 0.1", "must compare with 0"), ("cooperation: k * - 2 < 0", "FACTOR=A-B"),
-        ("cooperation: k 80 - 2 < 0 where game", "COLUMN=LEVEL"),
-        ("cooperation: k 80 - 2 < 0 where a=1 and a=2", "a column once"),
-    ):  # fmt: skip
-        with pytest.raises(UsageError, match=r"--primary") as caught:
-            read_contrast(text, "--primary", None)
-        assert said in str(caught.value)
-
-
 def estimate(low: float | None, high: float | None) -> Estimate:
     return Estimate({}, 0.0 if low is None or high is None else (low + high) / 2, low, high, 9, "match", "t")
-
-
-@pytest.mark.parametrize(
-    ("direction", "support", "within", "answer"),
-    [
-        ("less", (-0.3, -0.1), (-0.29, -0.11), "support"),
-        ("less", (0.1, 0.3), (0.11, 0.29), "contradiction"),
-        ("greater", (0.1, 0.3), (0.11, 0.29), "support"),
-        ("greater", (-0.3, -0.1), (-0.29, -0.11), "contradiction"),
-        ("different", (-0.3, -0.1), (-0.29, -0.11), "support"),
-        ("different", (0.1, 0.3), (0.11, 0.29), "support"),
-        ("less", (-0.3, 0.1), (-0.2, 0.09), "undecided"),
-        ("less", (-0.3, 0.0), (-0.2, -0.01), "undecided"),
-        ("greater", (0.0, 0.3), (0.01, 0.2), "undecided"),
-        ("different", (-0.3, 0.0), (-0.2, -0.01), "undecided"),
-        # A difference that is surely there and surely too small to matter is no support.
-        ("less", (-0.045, -0.01), (-0.04, -0.02), "absence"),
-        ("less", (-0.06, 0.03), (-0.049, 0.02), "absence"),
-        ("less", (-0.06, 0.06), (-0.05, 0.05), "undecided"),
-        ("less", (-0.06, 0.06), (-0.06, 0.04), "undecided"),
-        ("less", (-0.06, 0.06), (-0.04, 0.06), "undecided"),
-        ("greater", (None, None), (None, None), "undecided"),
-    ],
-)
-def test_what_counts_as_support_absence_and_undecided(
-    direction: Any, support: Any, within: Any, answer: str
-) -> None:
-    one = RegisteredContrast(
-        measure="cooperation", contrast="k=a-b", where={}, direction=direction, smallest=0.05
-    )
-    assert verdict(one, estimate(*support), estimate(*within)) == answer
-    if answer == "absence":  # without a smallest effect there is no absence
-        free = one.model_copy(update={"smallest": None})
-        assert verdict(free, estimate(*support), None) != "absence"
-
-
-@pytest.mark.slow
-def test_everything_is_written_out_with_its_power(call: Call) -> None:
-    more = (
-        "--secondary",
-        "score: game prisoners_dilemma - stag_hunt < 0 where agent=kind",
-        "--smallest",
-        "0.2",
-    )
-    done = call("register", "s.yaml", *PRIMARY, *GAMES, *more, "--level", "0.9", "--seeds", "5")
-    assert done.code == 0, done.err
-    told = content()
-    assert set(told) == set(Registration.model_fields) and done.out.startswith(f"hash: {told['hash']}\n")
-    assert told["sample"]["seeds"] == told["study"]["seeds"] == 5 and told["stated"]["seeds"] == 5
-    first, second = told["sample"]["power"]
-    assert first["effect"] == 0.2 and first["level"] == second["level"] == 0.95 and 0 <= first["power"] <= 1
-    assert first["assumed"]["baseline"] == 0.5 and first["n"] == 10
-    assert (
-        "two one-sided tests at 0.05 each" in told["decisions"]["absence"]
-        and "0.9 interval" in told["decisions"]["absence"]
-    )
-    assert told["secondary"][0]["where"] == {"agent": ["kind"]}
-    assert told["exclusions"]["unreadable answers"] == "3 retries, then fail"
-    page, text = Path("registration.html").read_text(), Path("registration.md").read_text()
-    for shown in (page, text):
-        assert (
-            told["hash"] in shown and "No tool can see runs and registrations that were thrown away" in shown
-        )
-        assert "<b>or" not in shown and "Power " in shown
-    assert "Kind &lt;b&gt;or&lt;/b&gt; *wild*?" in page and r"Kind &lt;b&gt;or&lt;/b&gt; \*wild\*?" in text
-    again = call("register", "s.yaml", *PRIMARY)
-    assert again.code == 2 and "registration.yaml: is there already" in again.err
-    facts = json.loads(call("validate", "registration.yaml", "--json").out)
-    assert (facts["kind"], facts["hash"]) == ("registration", told["hash"])
-    assert content()["hash"] == told["hash"]
 
 
 def test_pages_have_no_line_that_a_stranger_wrote(call: Call) -> None:
@@ -234,47 +143,6 @@ def test_every_missing_field_is_named(call: Call) -> None:
 
 
 @pytest.mark.slow
-def test_every_output_says_what_it_is(call: Call) -> None:
-    call("register", "s.yaml", *PRIMARY)
-    call("run", "s.yaml", "--registered", "registration.yaml")
-    Path("gates.yaml").write_text("gates: [{name: a, measure: cooperation, at_least: 0}]")
-    call("run", "s.yaml", "--name", "free")
-    for command in (
-        ("test", "s", "cooperation", "--factor", "agent"),
-        ("gate", "s", "--gates", "gates.yaml"),
-        ("compare", "s", "free"),
-        ("report", "s"),
-        ("estimate", "s", "cooperation"),
-        ("estimate", "s", "free", "cooperation", "--contrast", "agent=kind-wild"),
-    ):
-        told = json.loads(call(*command, "--json").out)
-        (one,) = told["registered"]
-        assert (told["label"], one["status"], one["run"]) == ("exploratory", "confirmatory", "s"), command
-        assert one["contrasts"][0]["verdict"] == "support" and "thrown away" in one["limits"]
-        shown = call(*command).out
-        assert "Confirmatory, no deviation found" in shown
-        if command[0] != "report":
-            assert "what follows is exploratory:" in shown and "registered contrasts" in shown
-    rows = call("estimate", "s", "cooperation", "--contrast", "agent=kind-wild", "--csv").out.splitlines()
-    assert rows[0].endswith(",label") and rows[1].endswith(",confirmatory")
-    page = Path("runs/s/report/index.html").read_text()
-    at = [
-        page.index(text)
-        for text in ("Confirmatory, no deviation found", "support <small>primary", "is exploratory")
-    ]
-    assert at == sorted(at) and at[-1] < page.index("<details")
-    for command in (
-        ("estimate", "free", "cooperation"),
-        ("gate", "free", "--gates", "gates.yaml"),
-        ("report", "free"),
-    ):
-        assert "registered" not in json.loads(call(*command, "--json").out)
-    assert "exploratory" not in Path("runs/free/report/index.html").read_text()
-    reference = json.loads(call("register", "--check", "registration.yaml", "--json").out)
-    assert reference["study_here"] == []
-
-
-@pytest.mark.slow
 def test_a_rule_in_place_of_a_model(call: Call) -> None:
     done = call("register", "open.yaml", *GAMES, "--eligible", "first model of NEW released after 2026-12-01")
     assert done.code == 0, done.err
@@ -356,21 +224,3 @@ def test_a_manifest_with_a_broken_registration_is_refused_in_one_line(call: Call
     path.write_bytes(manifest_bytes({**kept, "created": "long ago"}))
     done = call("estimate", "s", "cooperation")
     assert done.code == 1 and "run.json: created: time data" in done.err and done.err.count("\n") == 1, done
-
-
-def test_a_look_after_which_nothing_was_open_counts_only_where_playing_went_on() -> None:
-    assert EarlyLook("2026-01-01T00:00:00Z", 10, 7, 0, 8).open
-    assert not EarlyLook("2026-01-01T00:00:00Z", 10, 8, 1, 8).open
-
-
-@pytest.mark.parametrize(
-    ("kept", "open_"),
-    [(None, True), ("", True), ("[]", True), ("[7]", True), ('[{"stop": false}]', True), ('[{"stop": true}]', False),
-     ('[{"stop": false}, {"stop": true}]', False)],
-)  # fmt: skip
-def test_a_design_with_looks_goes_on_until_one_of_them_says_stop(
-    kept: str | None, open_: bool, tmp_path: Path
-) -> None:
-    if kept is not None:
-        (tmp_path / DECIDED).write_text(kept)
-    assert goes_on(tmp_path) is open_

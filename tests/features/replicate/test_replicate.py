@@ -61,22 +61,6 @@ def _rounds(path: Path, forgiving: bool) -> None:
         writer.writerows(rows)
 
 
-def test_the_papers_are_listed(call: Call) -> None:
-    done = call("replicate", "--list", "--json")
-    listed = {row["paper"]: row for row in json.loads(done.out)}
-    assert listed["memory-curse"]["studies"] == ["memory", "memory-sanitized", "memory-asymmetric"]
-    assert "smoke" in listed["memory-curse"]["presets"]
-    assert "memory-curse" in call("replicate", "--list").out
-
-
-@pytest.mark.slow
-def test_a_run_of_scripts_is_said_to_have_no_model(call: Call) -> None:
-    assert call("run", "personas", "--preset", "smoke", "--set", "types={r: random}").code == 0
-    made = json.loads(call("replicate", "personas", "--runs", "runs/personas", "--out", "out", "--json").out)
-    assert {claim["why"] for claim in made["claims"]} == {"no model played in the run of the study personas"}
-    assert "none that is a model" in Path("out/page/index.html").read_text()
-
-
 @pytest.mark.slow
 def test_a_paper_is_played_judged_and_gone_on_with(
     call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
@@ -116,37 +100,6 @@ def test_a_paper_is_played_judged_and_gone_on_with(
 
 
 @pytest.mark.slow
-def test_runs_that_are_called_alike_are_told_apart(
-    call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
-) -> None:
-    for name in ("a", "b"):
-        shutil.copytree(played[0] / "runs" / "personas", tmp_path / name / "personas")
-    done = call("replicate", "personas", "--runs", "a/personas,b/personas", "--out", "both", "--json")
-    assert done.code == 0, done.err
-    made = json.loads(done.out)
-    assert [run["run"] for run in made["runs"]] == ["a/personas", "b/personas"]
-    assert {claim["run"] for claim in made["claims"]} == {"a/personas", "b/personas"}
-    page = (tmp_path / "both" / "page" / "index.html").read_text(encoding="utf-8")
-    assert "Run a/personas: 32 calls. Run b/personas: 32 calls." in page and "Run: b/personas." in page
-    again = call("replicate", "personas", "--runs", "a/personas,./a/personas", "--out", "both")
-    assert again.code == 2 and "named twice" in again.err and len(again.err.splitlines()) == 1
-
-
-@pytest.mark.slow
-def test_a_figure_is_judged_beside_the_model_that_is_chosen(
-    call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
-) -> None:
-    shutil.copytree(played[0], tmp_path / "out")
-    made = json.loads(
-        call("replicate", "personas", "--runs", "out/runs/personas", "--as", "Qwen-7B", "--json").out
-    )
-    figures = [figure for one in made["exhibits"] for figure in one["figures"]]
-    judged = [figure for figure in figures if figure["published_model"] == "Qwen-7B"]
-    assert judged and all(figure["verdict"] != "agrees" or figure["own_ci"] for figure in judged)
-    assert not any("none of the paper's models" in (figure["why"] or "") for figure in judged)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("forgiving", "answer"), [(False, "agrees"), (True, "differs")])
 def test_released_data_are_judged_by_rounding(
     forgiving: bool, answer: str, call: Call, tmp_path: Path
@@ -163,36 +116,6 @@ def test_released_data_are_judged_by_rounding(
     (exhibit,) = (one for one in made["exhibits"] if one["name"] == "Forgiveness")
     (figure,) = exhibit["figures"]
     assert (figure["agent"], figure["published_model"], figure["verdict"]) == ("act_gpt4", "GPT-4", answer)
-
-
-def _wordings(path: Path) -> None:
-    """Released wordings: GPT-4 forgives under the letters R and H with points alone."""
-    rows = []
-    for good, bad in (("J", "F"), ("Q", "X"), ("R", "H")):
-        for unit in ("points", "dollars", "coins"):
-            totals = [0, 0]
-            for number in range(1, 11):
-                kind = (good, unit) == ("R", "points") or number == 1
-                moves = (good if kind else bad, bad if number == 1 else good)
-                points = {(good, good): (8, 8), (good, bad): (0, 10), (bad, good): (10, 0)}[moves]
-                totals = [total + point for total, point in zip(totals, points, strict=True)]
-                rows.append([number, good, bad, unit, "GPT-4", "Defect_once", *moves, *points, *totals])
-    header = "round,option1,option2,outcomes,player1,player2,answer1,answer2,points1,points2,total1,total2"
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header.split(","), *rows])
-
-
-@pytest.mark.slow
-def test_released_wordings_name_their_players_otherwise(call: Call, tmp_path: Path) -> None:
-    _wordings(tmp_path / "wordings.csv")
-    assert call("import", "wordings.csv", "--mapping", "repeated-games-pd-wordings").code == 0
-    made = json.loads(call("replicate", "repeated-games", "--runs", "wordings", "--json").out)
-    assert made["runs"][0]["agents"] == ["GPT-4"]
-    (exhibit,) = (one for one in made["exhibits"] if one["name"] == "Figure 4 left")
-    figures = {figure["measure"]: figure for figure in exhibit["figures"]}
-    # The data of the paper have two exceptions; these have one.
-    assert figures["n_variants_above_0.1"]["own"] == 1
-    assert figures["max_joint_cooperation_in_regular_variants"]["own"] == 0.0
 
 
 PAID = {
@@ -271,41 +194,6 @@ def test_released_tournaments_are_judged_by_payoffs(call: Call, tmp_path: Path) 
     assert "judged by Normalised score: the" in " ".join(made["remarks"])
 
 
-def _stubborn(request: Any) -> str:
-    """Takes J, foresees that the other changes its option, and follows what it is told to expect."""
-    text = request.messages[-1].content
-    if belief := re.search(r"You expect the other player to choose (\w)\.", text):
-        return belief[1]
-    if "will the other player choose" not in text:
-        return "J"
-    past = re.findall(r"the other player chose (\w)", text)
-    return {"J": "F", "F": "J"}[past[-1]] if past else "J"
-
-
-@pytest.mark.slow
-def test_the_claim_about_social_prompting_is_judged_for_the_model_that_has_it(call: Call) -> None:
-    for name in ("a", "b"):
-        scripted.register(name, _stubborn)
-    models = ("--model", "scripted/a", "--model", "scripted/b")
-    changes = ("--set", "mechanism.rounds=4", "--set", "agent.constrain=never")
-    assert call("run", "bos-tournament", *models, *changes).code == 0
-    assert call("run", "pd-tournament", *models, *changes).code == 0
-    made = json.loads(
-        call("replicate", "repeated-games", "--runs", "bos-tournament,pd-tournament", "--json").out
-    )
-    claims: dict[str, dict[str, float]] = {}
-    for one in made["claims"]:
-        claims.setdefault(one["claim"].partition(" ")[0], {})[one["agent"]] = one["value"]
-    # Half of the rounds meet by chance; who predicts meets in all of them.
-    assert claims["Predicting"] == {"scripted/a": 0.5}
-    assert claims["Coordination"] == {"scripted/a": 0.5, "scripted/b": 0.5}
-    assert {*claims["A"]} == {"scripted/a", "scripted/b"}
-    assert {run["run"]: [*run["agents"]] for run in made["runs"]} == {
-        "bos-tournament": ["scripted/a", "scripted/a SCoT", "scripted/b"],
-        "pd-tournament": ["scripted/a", "scripted/b"],
-    }
-
-
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -321,12 +209,3 @@ def test_wrong_use_is_one_line(arguments: list[str], problem: str, call: Call) -
     done = call("replicate", *arguments)
     assert done.code in (1, 2) and problem in done.err and "Traceback" not in done.err
     assert len(done.err.strip().splitlines()) == 1
-
-
-@pytest.mark.slow
-def test_a_run_of_another_paper_is_refused(
-    call: Call, tmp_path: Path, played: tuple[Path, dict[str, Any]]
-) -> None:
-    shutil.copytree(played[0], tmp_path / "out")
-    done = call("replicate", "coopeval", "--runs", "out/runs/personas")
-    assert done.code == 2 and "is a run of the study personas (allowed: " in done.err

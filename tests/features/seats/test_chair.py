@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from tests.clock import Clock, on_a_clock
 
 from ostrom.agents.base import Missed
 from ostrom.answers import Answer
@@ -20,59 +21,70 @@ def asking(chair: Chair, unit: int, text: str, part: str = "try0") -> asyncio.Ta
 
 
 def test_an_agent_plays_one_match_at_a_time_and_others_wait_with_their_clocks() -> None:
-    async def play() -> None:
+    async def play(clock: Clock) -> None:
         chair = Chair(1)
         for unit in (7, 3):
-            chair.begin(unit, 0.15, "")
+            chair.begin(unit, 15, "")
         first, second = asking(chair, 7, "seven"), asking(chair, 3, "three")
+        await clock.forward(100)  # nobody has come: an empty seat waits, and its clock with it
         assert (await chair.look()).text == "seven"
         acting = asyncio.create_task(chair.act("a"))
         assert (await first).text == "a"
         chair.decided(7, Answer("a"))
         assert (await acting).state == "taken"
-        await asyncio.sleep(0.3)  # twice the time of a decision: the other match has not begun here
+        await clock.forward(30)  # twice the time of a decision: the other match has not begun here
         assert not second.done() and (await chair.look(0)).state == "wait"
         chair.ended(7, 2.0)
         assert (await chair.look()).more == {"score": 2.0}
         assert (await chair.look()).text == "three"
-        with pytest.raises(Missed, match=r"no answer within 0\.15 s"):
+        await clock.forward(14)
+        assert not second.done()
+        await clock.forward(2)
+        with pytest.raises(Missed, match=r"no answer within 15 s"):
             await second
 
-    asyncio.run(play())
+    on_a_clock(play)
 
 
 def test_all_questions_of_a_decision_share_its_time() -> None:
-    async def play() -> None:
+    async def play(clock: Clock) -> None:
         chair = Chair(1)
-        chair.begin(0, 0.2, "")
+        chair.begin(0, 20, "")
         question = asking(chair, 0, "one")
         await chair.look()
+        await clock.forward(15)
         acting = asyncio.create_task(chair.act("rubbish"))
         await question
         again = asking(chair, 0, "not that", "try1")
         assert (await acting).text == "not that"
+        await clock.forward(6)
         with pytest.raises(Missed):
-            await asyncio.wait_for(again, 5)
+            await again
         with pytest.raises(Missed):  # and what the decision would ask later is missed, too
             await asking(chair, 0, "more", "social.try0")
 
-    asyncio.run(play())
+    on_a_clock(play)
 
 
-def test_a_preparation_ends_without_a_word() -> None:
-    async def play() -> None:
+def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_decision() -> None:
+    async def play(clock: Clock) -> None:
         chair = Chair(1)
-        chair.begin(0, 60, "")
-        question = asking(chair, 0, "design")
-        await chair.look()
-        acting = asyncio.create_task(chair.act("a"))
-        await question
-        chair.decided(0, Answer("a"))
-        await acting
-        chair.ended(0, None, tell=False)
-        assert (await chair.look(0)).state == "wait"
+        chair.begin(0, 20, "")
+        question = asking(chair, 0, "one")
+        assert (await chair.look()).text == "one"
+        await clock.forward(21)
+        with pytest.raises(Missed):
+            await question
+        chair.decided(0, Answer(None, "missed"))
+        chair.begin(0, 20, "")
+        asked = asking(chair, 0, "two")
+        await clock.forward(0)
+        told = await chair.act("a")
+        assert told == Told("refused", "You have not read what there is to decide: call look first.")
+        assert not asked.done()
+        asked.cancel()
 
-    asyncio.run(play())
+    on_a_clock(play)
 
 
 def test_waits_are_bounded_whatever_is_asked_for() -> None:
@@ -98,22 +110,6 @@ def test_an_answer_that_is_not_written_down_is_not_said_to_be_taken(monkeypatch:
         told = await chair.act("a open-sesame-open")
         assert told.state == "wait" and "not written down yet" in told.text
         assert (await question).text == "a [key]"  # and no key of the environment comes into a run
-
-    asyncio.run(play())
-
-
-def test_an_observer_hears_of_a_whole_match_without_a_score() -> None:
-    async def play() -> None:
-        chair = Chair(3)
-        chair.begin(0, 60, "")
-        question = asking(chair, 0, "one")
-        await chair.look()
-        acting = asyncio.create_task(chair.act("a"))
-        await question
-        chair.decided(0, Answer("a"))
-        await acting
-        chair.ended(0, None)
-        assert (await chair.look(0)).text == "The match is over."
 
     asyncio.run(play())
 

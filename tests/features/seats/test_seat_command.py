@@ -240,7 +240,7 @@ def test_an_agent_killed_with_its_server_goes_on_and_the_tables_are_equal(tmp_pa
                 process.send_signal(signal.SIGKILL)
             else:
                 assert http_agent(seat["url"], seat["token"])[-1] == "run_over"
-                assert process.wait(60) == 0
+                assert process.wait(300) == 0
     whole, killed = (
         tables(tmp_path / name / "s", tmp_path / f"{name}-tables") for name in ("whole", "killed")
     )
@@ -282,7 +282,7 @@ def test_a_run_with_agents_of_its_own_is_killed_and_gives_the_same_tables(tmp_pa
         process.send_signal(signal.SIGKILL)
     assert len(said_in(tmp_path / "killed")) < len(said_in(tmp_path / "whole"))
     with started(tmp_path, "resume", "killed/s", *allowed) as process:
-        assert process.wait(120) == 0
+        assert process.wait(300) == 0
     assert tables(tmp_path / "whole" / "s", tmp_path / "a") == tables(
         tmp_path / "killed" / "s", tmp_path / "b"
     )
@@ -333,7 +333,7 @@ def test_a_second_agent_joins_the_run_that_another_process_plays(tmp_path: Path)
             return states
 
         assert asyncio.run(both())[-1] == "run_over"
-        assert process.wait(60) == 0
+        assert process.wait(300) == 0
         _, told = process.communicate()
     assert "waiting for agents at seat 1, 2: ostrom seat runs/s --seat 1" in told
     assert actions(tmp_path / "runs" / "s") == ["cooperate"] * 3
@@ -348,7 +348,7 @@ def test_an_interrupted_run_stops_cleanly_while_a_seat_waits(tmp_path: Path) -> 
             time.sleep(0.05)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        assert process.wait(300) == 130
         _, told = process.communicate()
     assert "Traceback" not in told and not (tmp_path / "runs" / "s" / "seats.json").exists()
 

@@ -54,32 +54,6 @@ def test_an_agent_reads_word_for_word_what_a_model_at_its_seat_reads(tmp_path: P
     assert len(heard) == 3 and asked(told) == heard
 
 
-def test_an_agent_is_told_its_own_score_and_when_all_is_over(tmp_path: Path) -> None:
-    result, [told] = play(plan_of(seeds=2), tmp_path, agent("[A1]", "[A0]", "[A1]"))
-    assert result.complete and actions(tmp_path, 1) == ["defect", "cooperate", "defect"] * 2
-    states = [state for state, _ in told]
-    assert states == [*["decide", "taken"] * 3, "match_over"] * 2 + ["run_over"]
-    # 5 for the first, 0 for the second, 5 for the third: the strategy does what was done before
-    assert told[6][1] == "The match is over. Your score: 3.33333 (points per round)."
-
-
-def test_two_agents_play_against_each_other(tmp_path: Path) -> None:
-    types = {"one": {"mcp": "seat"}, "two": {"mcp": "seat"}}
-    result, _ = play(plan_of(types=types), tmp_path, agent("[A0]"), agent("[A1]", seat=2))
-    assert result.complete
-    assert actions(tmp_path, 1) == ["cooperate"] * 3 and actions(tmp_path, 2) == ["defect"] * 3
-
-
-def test_what_an_agent_answered_is_kept_as_replies_are(tmp_path: Path) -> None:
-    result, _ = play(plan_of(agent={"style": "reasoned"}), tmp_path, agent("It pays.\n[A0]"))
-    assert (result.tally.calls, result.tally.usd) == (0, 0.0)  # nobody here was asked, and nothing paid
-    with open_run(tmp_path / "s") as run:
-        calls = list(run.rows.calls())
-        assert [call["reply"] for call in calls] == ["It pays.\n[A0]"] * 3
-        assert {call["source"] for call in calls} == {"seat"} and run.journal.spent()["calls"] == 0
-    assert {row["reading"] for row in decisions(tmp_path) if row["player"] == 1} == {"exact"}
-
-
 def test_rubbish_is_told_what_is_wrong_and_then_the_study_decides(tmp_path: Path) -> None:
     plan = plan_of(invalid={"retries": 2, "policy": "default:defect"})
     result, [told] = play(plan, tmp_path, agent("whatever"))
@@ -117,34 +91,6 @@ def test_a_decision_without_an_answer_in_time_is_missed_by_the_rule_of_the_study
 def test_a_missed_decision_fails_the_match_where_the_study_has_no_rule(tmp_path: Path) -> None:
     result, _ = play(plan_of(types=SILENT), tmp_path, silent)
     assert not result.complete and "missed a decision, and the study has no rule" in result.tally.failures[0]
-
-
-def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_decision(tmp_path: Path) -> None:
-    async def late(host: SeatHost) -> Any:
-        chair = host.chair(1)
-        async with connected(host.url, chair.token) as client:
-            await said(client, "look")
-            first = chair._current()
-            while chair._current() in (first, None):
-                await asyncio.sleep(0.01)
-            return await said(client, "act", answer="[A0]")
-
-    rules = {"name": "repetition", "rounds": 3, "missed": "mark"}
-    result, [told] = play(plan_of(types=SILENT, mechanism=rules), tmp_path, late)
-    assert result.complete and told == (
-        "refused",
-        "You have not read what there is to decide: call look first.",
-    )
-    assert {row["reading"] for row in decisions(tmp_path) if row["player"] == 1} == {"missed"}
-
-
-def test_an_empty_seat_waits_and_its_clock_with_it(tmp_path: Path) -> None:
-    async def late(host: SeatHost) -> Any:
-        await asyncio.sleep(0.6)  # three times what a decision has
-        return await agent("[A0]")(host)
-
-    result, _ = play(plan_of(types=SILENT, mechanism={"name": "repetition", "rounds": 1}), tmp_path, late)
-    assert result.complete and actions(tmp_path, 1) == ["cooperate"]
 
 
 def test_whoever_leaves_misses_the_rest_of_the_match_and_may_come_again(tmp_path: Path) -> None:
@@ -337,22 +283,6 @@ def test_an_agent_cannot_be_asked_the_same_decision_again() -> None:
         UsageError, match=r"^coder is an agent at a seat \(mcp\); its decision cannot be asked again$"
     ):
         check_measure(seated, None, opened, Choice(("a", "b")))
-
-
-@pytest.mark.parametrize(
-    ("seat", "options", "most"),
-    [
-        ("seat", PlayOptions(max_connections=2), None),
-        ({"command": ["x"]}, PlayOptions(), 4),
-        ({"command": ["x"]}, PlayOptions(max_connections=2), 2),
-    ],
-)
-def test_matches_with_processes_are_played_a_few_at_a_time(
-    seat: Any, options: PlayOptions, most: int | None
-) -> None:
-    host = SeatHost(plan_of(types={"mine": {"mcp": seat}, "tft": {"strategy": "tit_for_tat"}}), options)
-    host._server.close()
-    assert host.at_once == most
 
 
 def test_agents_at_two_seats_are_in_one_match_at_a_time() -> None:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from ostrom.cli.app import app
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.rows import Rows
-from ostrom.features.transcript.command import _print
+from ostrom.features.transcript.command import _lines
 from ostrom.features.transcript.transcript import ended_early, transcript, tried, words_of
 from ostrom.ground.errors import UsageError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
-from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
 
 
@@ -48,56 +43,6 @@ def told(path: Path, match: int, **which: Any) -> list[dict[str, Any]]:
         return list(transcript(run, match, **which))
 
 
-def test_every_call_is_told_once_with_what_the_server_saw(tmp_path: Path) -> None:
-    with LoopbackServer() as server:
-        path = played(tmp_path, server, style="social", memory={"name": "summary", "keep": 1, "every": 3})
-        sent = [body["messages"] for body in server.bodies()]
-    found = [d for match in range(4) for d in told(path, match)]
-    said = [call["messages"] for decision in found for call in decision["calls"]]
-    assert sorted(map(str, said)) == sorted(map(str, sent))
-    assert {d["kind"] for d in found} == {"note", "predict", "act"}
-    assert all(len(d["calls"]) == (d["agent"] == "model") for d in found)
-
-
-def test_questions_within_a_decision_come_before_it(tmp_path: Path) -> None:
-    with LoopbackServer() as server:
-        path = played(tmp_path, server, style="social", memory={"name": "summary", "keep": 1, "every": 3})
-    decisions = told(path, 1, number=5, player=1)
-    assert [d["kind"] for d in decisions] == ["note", "predict", "act"]
-    assert "write a note" in decisions[0]["calls"][0]["messages"][0]["content"]
-    assert decisions[1]["answer"] in ("cooperate", "defect") and decisions[1]["payoff"] is None
-    assert decisions[2]["payoff"] is not None and decisions[2]["calls"][0]["part"] == "try0"
-
-
-def test_tries_that_failed_and_replies_that_could_not_be_read_are_told(tmp_path: Path) -> None:
-    answers = iter(["no idea", "[A0]"])
-    with LoopbackServer(lambda _: next(answers, "[A0]"), faults=Faults(first=("server_error",))) as server:
-        path = played(tmp_path, server, rounds=1)
-    decisions = [d for match in range(4) for d in told(path, match) if len(d["calls"]) > 1]
-    calls = [call for decision in decisions for call in decision["calls"]]
-    assert [c["status"] for c in calls if c["error"]] == [500]
-    assert [c["reply"] for c in calls].count("no idea") == 1
-    corrected = next(d for d in decisions if d["complaints"])
-    assert (
-        corrected["calls"][-1]["messages"][1]["content"] == "no idea" and corrected["answer"] == "cooperate"
-    )
-
-
-def test_a_match_that_failed_tells_what_it_did_not_get_over(tmp_path: Path) -> None:
-    with LoopbackServer(lambda _: "no idea") as server:
-        path = played(tmp_path, server)
-    asked, script = told(path, 1)
-    assert asked["answer"] is None and [c["reply"] for c in asked["calls"]] == ["no idea", "no idea"]
-    assert script["answer"] == "cooperate"
-
-
-def test_a_match_of_scripts_is_told_though_nothing_was_asked(tmp_path: Path) -> None:
-    with LoopbackServer() as server:
-        path = played(tmp_path, server)
-    decisions = told(path, 3)
-    assert [d["answer"] for d in decisions] == ["cooperate"] * 16 and not any(d["calls"] for d in decisions)
-
-
 @pytest.mark.parametrize(
     ("which", "why"),
     [
@@ -118,36 +63,6 @@ def test_a_match_that_has_not_begun_is_no_empty_transcript(tmp_path: Path) -> No
     assert told(path, 0)
     with pytest.raises(UsageError, match="match 1 of said has not begun"):
         told(path, 1)
-
-
-def test_the_command_looks_once_which_matches_have_begun(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with LoopbackServer(lambda _: "no idea") as server:
-        played(tmp_path, server)
-    looks, begun = [], Rows.tables
-
-    def counted(rows: Rows, match: int | None = None, **how: Any) -> Iterator[Any]:
-        looks.append(match)
-        return begun(rows, match, **how)
-
-    monkeypatch.setattr(Rows, "tables", counted)
-    for match, state in ((1, "state failed, reason "), (3, "state done\n")):
-        done = CliRunner().invoke(app, ["transcript", "said", "--match", str(match), "--runs", str(tmp_path)])
-        assert done.exit_code == 0 and state in done.output, done.output
-    assert looks == [1, 3]
-
-
-def test_the_command_prints_it_for_people(tmp_path: Path) -> None:
-    with LoopbackServer(lambda _: "[A1]") as server:
-        played(tmp_path, server, rounds=2)
-    done = CliRunner().invoke(
-        app, ["transcript", "said", "--match", "1", "--runs", str(tmp_path), "--round", "2"]
-    )
-    assert done.exit_code == 0, done.output
-    assert "=== round 2, player 1 (model): act" in done.output and "=== round 1" not in done.output
-    assert "R1: You=A1, P2=A0 -> 5" in done.output and "=> defect (exact, paid 1)" in done.output
-    assert "=== round 2, player 2 (tft): act\n\n=> defect (scripted, paid 1)" in done.output
 
 
 RING = {"ring": ((0, 2), "secret"), "all": ((0, 1, 2), "no")}
@@ -211,7 +126,7 @@ def test_a_second_try_shows_only_what_is_new(
         "step": 4, "round": None, "player": 2, "agent": "anna", "stage": None, "kind": None, "calls": [first, second],
         "answer": "C", "said": "cooperate", "reading": "whole", "payoff": 3.0, "agreed": None,
     }  # fmt: skip
-    _print(decision)
+    print(*_lines(decision), sep="\n")
     text = capsys.readouterr().out
     assert text == (
         "\n=== step 4, player 2 (anna): no answer\n\n--- user\nask\n\n--- m, try 1, 7 tokens in, 2 out, 1.25 s\n"
@@ -219,12 +134,12 @@ def test_a_second_try_shows_only_what_is_new(
         "\n=> cooperate (whole, paid 3)\n"
     )
     other = call_of(("user", "other"))
-    _print({**decision, "round": 1, "kind": "act", "calls": [first, other], "payoff": None})
+    print(*_lines({**decision, "round": 1, "kind": "act", "calls": [first, other], "payoff": None}), sep="\n")
     text = capsys.readouterr().out
     assert (
         "=== round 1, player 2 (anna): act" in text
         and "--- user\nother" in text
         and text.endswith("(whole)\n")
     )
-    _print({**decision, "stage": "offer", "kind": "act", "calls": [], "answer": None})
+    print(*_lines({**decision, "stage": "offer", "kind": "act", "calls": [], "answer": None}), sep="\n")
     assert capsys.readouterr().out == "\n=== step 4, player 2 (anna): offer\n"

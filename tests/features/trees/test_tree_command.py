@@ -130,7 +130,7 @@ def test_a_killed_tree_goes_on(tmp_path: Path, ostrom: Command) -> None:
         process = subprocess.Popen(
             command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        end = time.monotonic() + 60
+        end = time.monotonic() + 600
         while server.count < 12 and time.monotonic() < end:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
@@ -185,15 +185,6 @@ def test_what_is_not_the_same_every_time_has_no_tree(
     other = {"tree": "auto", "model": "openai/gpt-4.1", "params": {"temperature": 0}, **agent}
     refused = ostrom("more", "tree", study(tmp_path, "x", agent={}, types={"other": other, "you": "random"}))
     assert refused.returncode == 2 and said in refused.stderr
-
-
-def test_a_precomputed_player_is_another_agent_than_the_model_itself() -> None:
-    common = {"model": "a/b", "params": {"temperature": 0}}
-    made = [
-        AgentConfig.model_validate({**common, **tree}).identity
-        for tree in ({}, {"tree": "auto"}, {"tree": "x"})
-    ]
-    assert len(set(made)) == 3
 
 
 def test_a_void_round_is_none_of_the_tree() -> None:

@@ -126,36 +126,6 @@ def test_what_evolves_without_chance_is_exact_and_designs_have_an_interval(
         assert 0 <= own.low <= own.value + 1e-9 and own.value - 1e-9 <= own.high <= 100
 
 
-@pytest.mark.slow
-def test_ranks_need_six_types_and_are_always_in_doubt(alone: Comparison, tmp_path: Path) -> None:
-    assert not any(one.cell[-1] == "deviation_rating_rank" for one in alone.lines)
-    assert any("ranks by deviation rating" in remark and "has 2" in remark for remark in alone.remarks)
-    types = ", ".join(f"{kind[0]}{i}: {kind}" for kind in ("cooperator", "defector") for i in range(3))
-    made = compared(played(tmp_path, [NONE, PD], types=types), "c0=GPT-4o")
-    cell = ("NoMechanism", "prisoners_dilemma", "", "deviation_rating_rank")
-    # Three defectors share the ranks 1 to 3, three cooperators 4 to 6.
-    one = line(made, "c0", *cell)
-    assert one.own.value == 5.0 and one.value == 5.8 and "solver" in one.doubts[0]
-    rest = line(made, "d0", *cell)
-    assert rest.own.value == 2.0 and rest.low is None and rest.doubted == 6
-    assert not any(one.cell == cell for one in made.lines if one.own.agent is None)
-    assert any("mean of all ranks" in remark for remark in made.remarks)
-    assert any("no public_goods, travelers_dilemma, trust_game" in remark for remark in made.remarks)
-
-
-@pytest.mark.slow
-def test_matches_in_which_all_delegate_or_sign(designed: Comparison) -> None:
-    for mechanism, measure, two, three in (
-        ("Mediation", "all_players_delegate_pct", 78.7, 45.1),
-        ("Contracting", "contracts_signed_by_all_pct", 86.1, 93.4),
-    ):
-        # Cooperators delegate and sign, defectors do neither: one of 4 matches of two, one of 8 of three.
-        one = line(designed, None, mechanism, "prisoners_dilemma", "", measure)
-        assert (one.own.value, one.value) == (25.0, two)
-        one = line(designed, None, mechanism, "public_goods", "", measure)
-        assert (one.own.value, one.value) == (12.5, three)
-
-
 def test_designs_are_judged_by_game_and_averaged_over_the_four(designed: Comparison) -> None:
     def share(mechanism: str, agent: str, measure: str) -> float:
         return line(designed, agent, mechanism, "all_four", "", measure).own.value
@@ -171,14 +141,6 @@ def test_designs_are_judged_by_game_and_averaged_over_the_four(designed: Compari
     # Two designs a run in games of two, three in public goods.
     assert one.value == 45.8 and one.own.matches == 3 * 2 + 3
     assert any("amounts are bounded" in remark for remark in designed.remarks)
-
-
-@pytest.mark.slow
-def test_ablations_are_cells_of_their_own(tmp_path: Path) -> None:
-    made = compared(played(tmp_path, [REPETITION.format(0.7), PD]))
-    one = line(made, None, "Repetition", "prisoners_dilemma", "continuation 0.7", "mean_payoff")
-    assert one.own.value == pytest.approx(1.5) and one.value == 1.864
-    assert not any(one.cell[0] == "Repetition" and not one.cell[2] for one in made.lines)
 
 
 def test_a_setting_that_the_paper_does_not_have_is_said_and_not_compared(tmp_path: Path) -> None:

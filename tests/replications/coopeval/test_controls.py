@@ -17,7 +17,6 @@ from ostrom.ground.errors import UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.coopeval.controls import EFFECTS
-from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
@@ -104,27 +103,6 @@ def data(runs: Path) -> Iterator[RunData]:
 
 
 @pytest.mark.slow
-@pytest.mark.sample(4)
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize(
-    ("agent", "part"), [("scripted/incentives", "incentives"), ("scripted/words", "words")]
-)
-def test_whoever_follows_one_part_alone_has_no_other(
-    data: RunData, agent: str, part: str, mechanism: str
-) -> None:
-    for name, weights in EFFECTS.items():
-        (found,) = combined(
-            data, "cooperation", "control", weights,
-            where={"agent": agent, "mechanism": mechanism, "wording": None},
-        )  # fmt: skip
-        assert found.n == 8
-        if name in ("total", part):
-            assert found.value == 1 and 0 not in found, name
-        else:
-            assert found.value == 0 and 0 in found, name
-
-
-@pytest.mark.slow
 def test_the_best_response_is_a_script_that_follows_the_incentives_of_one_round(data: RunData) -> None:
     where = {"agent": "best_response", "wording": None}
     once = {"total": 1, "incentives": 1}
@@ -136,30 +114,6 @@ def test_the_best_response_is_a_script_that_follows_the_incentives_of_one_round(
             "repetition": lasting.get(name, 0), "reputation": lasting.get(name, 0),
             "mediation": once.get(name, 0), "contracting": once.get(name, 0),
         }  # fmt: skip
-
-
-@pytest.mark.slow
-def test_scripts_show_the_parts_that_the_documentation_names(tmp_path: Path) -> None:
-    wording = "vary.wording={set: agent.framing.wording, to: [null]}"
-    play(
-        load_study("mechanisms-controls", preset="small", seeds=4, changes=[wording]), runs=tmp_path, name="s"
-    )
-    with open_run("s", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as scripts:
-        parts = {
-            (e.key["agent"], e.key["mechanism"], name): e.value
-            for name, weights in EFFECTS.items()
-            for e in combined(scripts, "cooperation", "control", weights, ["agent", "mechanism"])
-            if e.key["agent"] != "best_response"
-        }
-    assert len(parts) == 3 * len(MECHANISMS) * len(EFFECTS)
-    sham = {"tit_for_tat": ("repetition", "reputation")}
-    for (agent, mechanism, name), value in parts.items():
-        if mechanism not in sham.get(agent, ()) or name in ("incentives", "length"):
-            assert value == 0, (agent, mechanism, name)
-        elif name == "words":  # the sham shows actions that were drawn by lot
-            assert -1 < value < 0, mechanism
-    words, interaction = (parts["tit_for_tat", "repetition", name] for name in ("words", "interaction"))
-    assert interaction == pytest.approx(-words)
 
 
 @pytest.mark.slow
@@ -190,16 +144,6 @@ def test_parts_sum_to_the_total_and_a_difference_is_that_of_contrast(data: RunDa
     assert (one.value, one.low, one.high) == pytest.approx((two.value, two.low, two.high))
     with pytest.raises(UsageError, match="must sum to zero"):
         combined(data, "cooperation", "control", {"sham": 1.0})
-
-
-@pytest.mark.slow
-def test_the_page_says_what_the_effect_is_made_of(data: RunData) -> None:
-    made = build_report(data)
-    assert not made.failures
-    page = made.path.read_text()
-    assert "scripted/words, contracting: 1.00 in all: incentives 0.00, words 1.00" in page
-    assert "surely not zero: words." in page and "surely not zero: incentives." in page
-    assert "What each wording adds to rules without a normative word" in page
 
 
 def test_the_paper_size_has_every_arm_and_five_wordings_of_four_mechanisms() -> None:

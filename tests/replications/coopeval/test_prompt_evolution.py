@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
@@ -13,11 +13,9 @@ from ostrom.analysis.estimate import contrast, estimate, trend
 from ostrom.analysis.measure import measures
 from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import RunData, run_data
-from ostrom.features.lineages.populations import populations, populations_by_cell
+from ostrom.features.lineages.populations import populations
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports.build import build_report
-from ostrom.reports.declared import panels
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
@@ -53,20 +51,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
 
 
 @pytest.mark.slow
-def test_generations_follow_each_other_and_takers_spread_by_selection_alone(played: RunData) -> None:
-    assert set(SYSTEMS) >= {"Give every time. Be open.", "Take every time. Be open."}
-    found = {
-        (e.key["arm"], e.key["generation"]): e.value
-        for e in estimate(played, "cooperation", ["arm", "generation"])
-    }
-    assert set(found) == {(arm, g) for arm in ("selected", "drift", "frozen") for g in range(3)}
-    assert found["frozen", 0] == found["frozen", 2] == 0.5
-    assert found["selected", 2] < 0.5
-    (gain,) = contrast(played, "score", "arm", "selected - frozen", where={"generation": 2})
-    assert gain.value < 0, "takers among themselves earn less"
-
-
-@pytest.mark.slow
 def test_genomes_are_inherited_and_changed_as_the_arms_say(played: RunData) -> None:
     arms = {
         row["match"]: row["arm"] for row in played.records("SELECT match, arm FROM matches WHERE player = 1")
@@ -91,23 +75,6 @@ def test_genomes_are_inherited_and_changed_as_the_arms_say(played: RunData) -> N
 def test_the_measures_conform_in_a_population(played: RunData, name: str) -> None:
     assert list(measures.named(name).rows(played))
     check_values(measures.named(name), played)
-
-
-@pytest.mark.slow
-def test_the_page_shows_gains_trees_and_sentences(played: RunData) -> None:
-    made = build_report(played)
-    assert not made.failures
-    page = made.path.read_text()
-    for said in (
-        "Payoff gained beyond drift",
-        "similarity of prompts held constant",
-        "Family trees",
-        "The sentences that spread",
-    ):
-        assert said in page
-    (table,) = panels.build("spreading_sentences:2").draw(played).tables
-    frozen = [row for row in table.rows if "frozen" in row[0]]
-    assert frozen[0][1:] == ["Be open.", 0, 1.0, 1.0] and len(frozen) == 2
 
 
 def test_an_auxiliary_model_paraphrases_for_all(tmp_path: Path) -> None:
@@ -147,82 +114,6 @@ def test_designs_are_judged_generation_by_generation(tmp_path: Path) -> None:
     assert [(e.key, e.value) for e in found] == [
         ({"rules": "own_mediators", "generation": number}, 0.5) for number in range(3)
     ]
-
-
-def marking(mark: str) -> Callable[[Request], str]:
-    """A model that cooperates, and paraphrases by appending its mark."""
-
-    def reply(request: Request) -> str:
-        text = request.messages[-1].content
-        return text.split('"')[1] + mark if "in other words" in text else "[A0]"
-
-    return reply
-
-
-@pytest.fixture(scope="module")
-def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
-    """Two models as members, two that paraphrase in ways of their own, two mechanisms, two seeds."""
-    runs = tmp_path_factory.mktemp("runs")
-    names = ("ann", "bob", "left", "right")
-    for name in names:
-        register(name, marking(name[0].upper()))
-    changes = [
-        "types={" + ", ".join(f"{name}: {{model: scripted/{name}}}" for name in names) + "}",
-        "observers=[left, right]", "mechanism.mutation.by=observer", "agent.constrain=never", GENOMES,
-        "vary.rules={none: {mechanism.under: none}, repetition: {mechanism.under: {name: repetition, rounds: 2}}}",
-        "vary.arm.to=[selected, drift]",
-    ]  # fmt: skip
-    study = load_study("prompt-evolution", preset="smoke", changes=changes, seeds=2)
-    stopped = load_study("prompt-evolution", preset="smoke", changes=changes, seeds=2, budget={"calls": 250})
-    assert not play(stopped, runs=runs).complete, "a run that is stopped halfway"
-    with open_run("prompt-evolution", runs) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        assert list(populations(data))
-    assert play(study, runs=runs).complete
-    for name in names:
-        unregister(name)
-    with open_run("prompt-evolution", runs) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        yield data
-
-
-@pytest.mark.slow
-def test_populations_of_several_models_mechanisms_and_paraphrasers_stay_apart(several: RunData) -> None:
-    chains: dict[int, list[int]] = {}
-    for one in populations(several):
-        chains.setdefault(one.first, []).append(one.generation)
-        assert one.observers in ("left", "right")
-        marks = {letter for genome in one.genomes for s in genome for letter in s.rpartition(".")[2]}
-        assert marks == ({one.observers[0].upper()} if one.generation else set()), "only its own paraphraser"
-    assert len(chains) == 2 * 2 * 2 * 2 and set(map(tuple, chains.values())) == {(0, 1, 2)}
-    for found in estimate(several, "score", ["arm", "rules"]):
-        assert found.n == 4, "two paraphrasers, two seeds; generations and models share a population"
-    (slope,) = trend(several, "lineages", "generation", where={"arm": "drift", "rules": "none"})
-    assert slope.n == 4
-    assert {e.key["agent"]: e.n for e in estimate(several, "score", ["agent"])} == {"ann": 16, "bob": 16}
-    cells = populations_by_cell(several)
-    assert len(cells) == 8 and all(len(of) == 2 for of in cells.values())
-    assert {label.rpartition(" ")[2] for label in cells} == {"left", "right"}
-
-
-@pytest.mark.slow
-def test_a_condition_on_members_does_not_split_a_population(several: RunData) -> None:
-    (found,) = estimate(several, "score", where="score >= 2 AND arm = 'drift' AND rules = 'none'")
-    assert found.n == 4
-
-
-@pytest.mark.slow
-def test_the_paper_size_is_forecast_by_generation() -> None:
-    plan = StudyPlan(load_study("prompt-evolution", models=["openai/some-model"]))
-    assert len(plan) == 7 * 3 * 15 * 3
-    last = plan.unit(14)
-    assert last.cell["generation"] == 14 and last.needs == (13,)
-    found = forecast(plan)
-    # None, repetition, reputation, mediation, contracting, and the last two with designs of the members.
-    per_generation = 50 * 2 * (1 + 5 + 5 + 2 + 3 + 2 + 3)
-    paraphrases = (
-        50 * 7 * 2 * 14
-    )  # one of five sentences; seven rules, two arms, all generations but the last
-    designs = 50 * 2 * 3 + 50 * 2 * 2 * 14  # founders in three arms, then whoever is born in two
-    assert found.calls == 3 * (per_generation * 3 * 15 + paraphrases + designs)
 
 
 def test_instructions_evolve_under_mediation_and_contracting(tmp_path: Path) -> None:

@@ -11,10 +11,8 @@ from tests.replications.killing import calm_and_killed
 
 from ostrom.costs.forecast import forecast
 from ostrom.engine.play_options import PlayOptions
-from ostrom.mechanisms.designs import Design
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.coopeval.incentives import quality
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
@@ -69,42 +67,6 @@ def tournament(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = play(load_study("mechanisms", changes=[THREE], seeds=1), name="calm", runs=runs)
     assert result.complete and result.tally.failed == result.tally.skipped == 0
     return runs / "calm"
-
-
-@pytest.mark.slow
-def test_one_shot_mechanisms_know_the_exact_expectation(tournament: Path) -> None:
-    for row in rows_of(tournament):
-        if row["unit"] == "match":
-            assert (row["expected_score"] is not None) == (
-                row["mechanism"] in ("none", "mediation", "contracting")
-            )
-            assert row["score"] is not None
-
-
-@pytest.mark.slow
-def test_a_society_is_one_match_of_all_types(tournament: Path) -> None:
-    rows = [r for r in rows_of(tournament) if r["mechanism"] == "reputation_first" and r["game"] == "trust"]
-    assert [r["agent"] for r in rows] == ["tft", "tft", "all_d", "all_d", "br", "br"]
-    assert [r["role"] for r in rows] == ["investor", "trustee"] * 3
-    assert {r["rounds_played"] for r in rows} == {15}
-
-
-@pytest.mark.slow
-def test_designs_are_judged_and_belong_to_their_seat(tournament: Path) -> None:
-    judged: dict[tuple[str, str, str], set[tuple[bool, bool]]] = {}
-    with open_run(tournament) as run:
-        prepared = [r for r in run.rows.matches() if r["unit"] == "preparation"]
-        for row in prepared:
-            unit, ended = run.plan.unit(row["match"]), run.journal.ended(row["match"])
-            assert isinstance(unit.mechanism, Design) and ended is not None
-            assert (unit.players[0].name, unit.seat + 1) == (row["agent"], row["seat"])
-            found = quality(unit.mechanism.rules, unit.game, ended[3]["design"])
-            key = (unit.game.name, unit.mechanism.name, row["agent"])
-            judged.setdefault(key, set()).add((found.equilibrium, found.dominant))
-    assert len(prepared) == 2 * (3 * 3 + 3 * 2 * 3)
-    assert judged["prisoners_dilemma", "mediation", "tft"] == {(True, True)}
-    assert judged["prisoners_dilemma", "mediation", "all_d"] == {(False, False)}
-    assert judged["trust", "contracting", "br"] == {(True, True)}
 
 
 @pytest.mark.slow
@@ -239,60 +201,6 @@ def test_a_skipped_design_skips_its_matches(tmp_path: Path, stubborn: Callable[[
     assert (result.complete, result.tally.skipped, result.tally.done) == (True, 5, 3)
     again = play(mixed("scripted/mute", "skip-match", "contracting"), runs=tmp_path)
     assert (again.complete, again.tally.skipped, again.tally.done) == (True, 5, 3)
-
-
-@pytest.mark.sample(4)
-@pytest.mark.parametrize(
-    "mechanism", ["mediation", "contracting", "reputation", "cheap_talk", "punishment:2", "disarmament"]
-)
-def test_the_policy_uniform_is_recorded_wherever_it_speaks(
-    tmp_path: Path, stubborn: Callable[[str, str], None], mechanism: str
-) -> None:
-    stubborn("mute", "Hm.")
-    result = play(mixed("scripted/mute", "uniform", mechanism), runs=tmp_path)
-    assert result.complete and result.tally.policies > 0
-    with open_run(tmp_path / "odd") as run:
-        decisions = list(run.rows.decisions())
-    for row in decisions:
-        assert row["invalid"] == (row["agent"] == "odd")
-        assert row["complaints"] == (3 if row["agent"] == "odd" else 0)
-        assert (row["note"] or "").startswith("uniform: ") == row["invalid"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "reply", "reason"),
-    [
-        ("vote", '{"K1": true, "K2": true, "K7": true}', "has the key 'K7', which is not allowed"),
-        ("vote", '{"K1": true}', "lacks the key 'K2'"),
-        ("design", '{"A0": 0, "A1": -31}', "must be at least -30, found -31"),
-        ("design", '{"A0": 0}', "lacks the key 'A1'"),
-        ("sign", '{"sign": "yes"}', "must be of type boolean"),
-    ],
-)
-def test_the_player_is_told_what_is_wrong_with_its_answer(
-    tmp_path: Path, stubborn: Callable[[str, str], None], kind: str, reply: str, reason: str
-) -> None:
-    steps = {"design": "step 1.", "vote": "step 2.", "sign": "step 3.", "act": "step 4."}
-    right = {
-        "design": '{"A0": 0, "A1": -2}',
-        "vote": '{"K1": false, "K2": true}',
-        "sign": '{"sign": true}',
-        "act": "[A0]",
-    }
-    heard: list[str] = []
-
-    def answer(request: Request) -> str:
-        asked = next(k for k, step in steps.items() if f"This is {step}" in request.messages[0].content)
-        if asked != kind or len(request.messages) > 1:
-            heard.extend(m.content for m in request.messages[1:] if m.role == "user")
-            return right[asked]
-        return reply
-
-    stubborn("slip", "")
-    register("slip", answer)
-    result = play(mixed("scripted/slip", "fail", "contracting"), runs=tmp_path)
-    assert result.complete and result.tally.invalid > 0 and result.tally.policies == 0
-    assert all(reason in told for told in heard)
 
 
 def test_two_settings_of_one_model_are_two_types(tmp_path: Path) -> None:

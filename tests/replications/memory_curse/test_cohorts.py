@@ -12,13 +12,9 @@ import pytest
 
 from ostrom.analysis.estimate import estimate, trend
 from ostrom.data.rundata import RunData, run_data
-from ostrom.features.comparing import compare_run
-from ostrom.features.reporting.as_paper import write_as_paper
-from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.memory_curse.regimes import _seeds, regimes
-from ostrom.reports.declared import panel_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import Run, open_run, play
 
@@ -77,16 +73,6 @@ def test_every_cohort_is_of_its_regime(cohorts: tuple[Run, RunData]) -> None:
     assert all(name in (cohort, "undecided") for cohort, name in decided.items())
 
 
-@pytest.mark.slow
-def test_table_7_stands_beside_our_verdicts(cohorts: tuple[Run, RunData]) -> None:
-    made = compare_run(cohorts[1], ["decaying=Gemma-3-12B"])
-    lines = {line.own.agent: line for line in made.lines if line.cell[-1] == "regime"}
-    assert {agent: line.own.word for agent, line in lines.items()} == {name: name for name in COHORTS}
-    assert lines["decaying"].figures[0].word == "cursed" and lines["decaying"].source == "Appendix Table 7"
-    assert sorted(p.word for p in lines["immune"].figures) == ["cursed"] * 6 + ["immune"]
-    assert lines["flat"].own.doubts == ("the paper's rule: cursed; where intervals decide: undecided",)
-
-
 def test_intervals_decide_about_players_without_sampling_error(tmp_path: Path) -> None:
     study = load_study(
         "memory", preset="smoke", seeds=2,
@@ -99,71 +85,6 @@ def test_intervals_decide_about_players_without_sampling_error(tmp_path: Path) -
     with open_run(tmp_path / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         found = {key[-1]: name for key, name in regimes(data).decided.items()}
     assert found == {"kind": "immune", "mean": "flat", "grim": "immune"}
-
-
-@pytest.mark.slow
-def test_mentions_against_cooperation_are_hand_counted(cohorts: tuple[Run, RunData]) -> None:
-    chart = panel_of(
-        {"chart": "scatter", "measure": "memory_cooperation",
-         "against": {"name": "word_mentions", "words": "defection"}, "y": ["agent", "history_length"],
-         "colour": "agent"}
-    )  # fmt: skip
-    (table,) = chart.draw(cohorts[1]).tables
-    # Whoever does not cooperate says "they defected", and nobody else does.
-    assert len(table.rows) == 24 and all(row[2] == 1 - row[5] for row in table.rows)
-    rates = estimate(
-        cohorts[1], {"name": "word_rate", "words": "paranoia"}, ["agent"], where={"history_length": 20}
-    )
-    # "Carefully: they defected, a risk." is five words of which two are of the list.
-    assert {e.key["agent"]: round(e.value) for e in rates}["flat"] == 400
-    forward = estimate(
-        cohorts[1], "memory_forward_ratio", ["papers_rule", "history_length"], balance=["setting"]
-    )
-    found = {tuple(e.key.values()): e.value for e in forward}
-    assert found["immune", 20] == 1.0 and found["cursed", 2] == pytest.approx(3 / 5)
-
-
-@pytest.mark.slow
-def test_the_same_seat_and_round_stand_side_by_side(cohorts: tuple[Run, RunData]) -> None:
-    drawn = panel_of({"name": "traces_beside", "levels": [2, 20], "round": 2, "seat": 2, "pairs": 50}).draw(
-        cohorts[1]
-    )
-    assert len(drawn.html) == 6 * 3 and "18 of 18 pairs" in drawn.notes[0]
-    (decaying,) = (text for text in map(str, drawn.html) if "decaying" in text and "· 0<" in text)
-    left, right = decaying.split("history length 20")
-    assert "Mutual" in left and "Carefully" in right
-    nothing = panel_of({"name": "traces_beside", "round": 99}).draw(cohorts[1])
-    assert nothing.html == () and "No agent has traces at two levels" in nothing.notes[0]
-    with pytest.raises(UnknownName, match="factor"):
-        panel_of({"name": "traces_beside", "factor": "mood"}).draw(cohorts[1])
-
-
-@pytest.mark.slow
-def test_every_exhibit_of_the_sweep_is_made(cohorts: tuple[Run, RunData]) -> None:
-    made = write_as_paper(cohorts[1])
-    assert made.failures == ()
-    files = {path.stem for path in made.path.parent.rglob("*.csv")} | {
-        p.stem for p in made.path.parent.rglob("*.svg")
-    }
-    assert {
-        "Appendix-Table-7",
-        "Figure-2-cooperation",
-        "Figure-3a-by_regime",
-    } <= files
-    table = (made.path.parent / "tables" / "Appendix-Table-7.md").read_text(encoding="utf-8")
-    assert "| rising (ours) |" in table and "| Mistral-7B | cursed | cursed | cursed | cursed |" in table
-
-
-@pytest.mark.slow
-def test_conditions_accept_the_former_name_of_a_flat_regime(cohorts: tuple[Run, RunData]) -> None:
-    def flat(levels: object) -> list[dict[str, object]]:
-        found = estimate(cohorts[1], "memory_forward_ratio", ["regime"], where={"regime": levels})
-        return [one.as_dict() for one in found]
-
-    assert flat("flat-low") == flat("flat") == flat(["flat-low"]) != []
-    assert [one["regime"] for one in flat("flat-low")] == ["flat"]
-    agents = estimate(cohorts[1], "memory_forward_ratio", ["agent"], where={"agent": "flat-low"})
-    assert agents == []  # the word was a regime's, not that of any other column
 
 
 def test_seeds_that_would_decide_shrink_with_the_distance_to_the_border(cohorts: tuple[Run, RunData]) -> None:

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import orjson
 import pytest
 
 from ostrom.agents.config import AgentConfig
-from ostrom.analysis.estimate import contrast
-from ostrom.data.rundata import run_data
 from ostrom.games import build_game
-from ostrom.ground.errors import UsageError
 from ostrom.memory import memories
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports.build import build_report
 from ostrom.studies.baselines import setting_of
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import open_run, play
 
 ROUND = re.compile(r"^R(\d+):", re.M)
 MEMORIES = {
@@ -65,33 +59,6 @@ def test_every_memory_but_all_rounds_shows_at_most_ten_lines() -> None:
     assert lines.pop("full") == 100
     assert lines.pop("summary") >= 10, "nine rounds and a note, whose lines are a forecast"
     assert set(lines.values()) == {10}
-
-
-@pytest.mark.slow
-def test_the_study_is_played_and_reported(tmp_path: Path) -> None:
-    study = load_study(
-        "memory-curation", preset="smoke", models=["scripted/keeper"], changes=["agent.constrain=never"]
-    )
-    play(study, runs=tmp_path, name="curation")
-    assert max(SEEN) == 2
-    with (
-        open_run("curation", tmp_path) as run,
-        run_data(run.rows, run.folder.path, run.manifest) as data,
-    ):
-        found = contrast(data, "cooperation", "memory", "* - window")
-        with pytest.raises(UsageError, match=r"must be two of its levels, 'a - b' or '\* - b'"):
-            contrast(data, "cooperation", "memory", "* - windw")
-        made = build_report(data)
-    assert [e.key["memory"] for e in found] == [
-        "like situation - window",
-        "asked - window",
-        "curated - window",
-    ]
-    assert all(e.value == 0 for e in found)
-    assert not made.failures
-    page = made.path.read_text()
-    assert "What a memory adds to the window of the same length" in page
-    assert "asked - window" in page
 
 
 @pytest.mark.parametrize(

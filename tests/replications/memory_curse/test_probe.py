@@ -6,23 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import ostrom.features.words
-from ostrom.analysis.claims import games_of, references
-from ostrom.analysis.comparison import compare_run
-from ostrom.cli.app import app
-from ostrom.costs.forecast import missing_adapters
+from ostrom.analysis.claims import references
 from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.yaml import read_yaml
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import ScriptedModel
-from ostrom.replications.memory_curse.adapted import arms, changes, collapses
+from ostrom.replications.memory_curse.adapted import collapses
 from ostrom.replications.memory_curse.reference import WORDS
-from ostrom.reports.build import build_report
 from ostrom.reports.exhibits.declared import exhibits_of
 from ostrom.studies.load import load_study
-from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import Run, open_run, play
 
 PANELS = Path(str(ostrom.features.words.__file__)).parent / "panels.yaml"
@@ -62,76 +56,8 @@ def data(run: Run) -> Iterator[RunData]:
         yield opened
 
 
-@pytest.mark.slow
-def test_every_adapter_is_an_arm_and_its_gain_is_over_the_base_model(data: RunData) -> None:
-    assert arms(data) == ["forward", "placebo", "shuffled"]
-    found = {change.agent: change for change in changes(data)}
-    assert found["placebo"].gain.value == pytest.approx(-0.5) and found["forward"].gain.value > 0.3
-    assert found["placebo"].base_regime == found["placebo"].regime == "cursed"
-
-
 def test_a_collapsed_match_is_counted(data: RunData) -> None:
     assert collapses(data)["forward", "prisoners_dilemma"] == 1
-
-
-@pytest.mark.slow
-def test_the_report_shows_all_arms(data: RunData) -> None:
-    made = build_report(data)
-    assert not made.failures
-    page = made.path.read_text()
-    assert "What training changed" in page and "forward - placebo" in page
-
-
-@pytest.mark.slow
-def test_the_published_table_is_compared_with_base_and_forward_alone(run: Run, data: RunData) -> None:
-    lines = compare_run(data).lines
-    found = {(line.cell[1], line.own.agent) for line in lines if "cooperation_rate" in line.cell}
-    assert {agent for condition, agent in found if condition == "finetuned"} == {"forward"}
-    assert {agent for condition, agent in found if condition == "reasoning"} == {"base"}
-
-
-@pytest.mark.slow
-def test_table_1_keeps_labels_and_training_seeds_apart(tmp_path: Path) -> None:
-    study = load_study(
-        "probe", preset="smoke", seeds=2,
-        changes=[
-            "vary.history_length.to=[2]", "mechanism.rounds=2", "agent.constrain=never",
-            "vary.training_seed={'0': {types.forward.settings.adapter: adapters/forward-0}, "
-            "'1': {types.forward.settings.adapter: adapters/forward-1}}",
-            "vary.labels={drawn: {agent.framing.counterbalance: true}, "
-            "trained: {agent.framing.counterbalance: false}}",
-        ],
-    )  # fmt: skip
-
-    def adapter(name: str) -> ScriptedModel:
-        return ScriptedModel(
-            name, lambda _: "So.\n[A1]" if "forward-1" in name else "So.\n[A0]", connections=1
-        )
-
-    play(study, runs=tmp_path, open_models=lambda name, _: adapter(name))
-    with (
-        open_run("probe", tmp_path) as opened,
-        run_data(opened.rows, opened.folder.path, opened.manifest) as data,
-    ):
-        reference = references.build("memory_curse")
-        figures = {
-            (own.agent, own.cell[1], own.cell[4]): own
-            for own in reference.own(data, games_of(data))
-            if own.cell[-1] == "cooperation_rate"
-        }
-        lines = compare_run(data, ["forward=Mistral-7B"]).lines
-    assert set(figures) == {
-        ("base", "reasoning", ""), ("base", "reasoning", "drawn labels"),
-        ("forward", "finetuned", ""), ("forward", "finetuned", "drawn labels"),
-        ("forward", "finetuned", "training seed 1"), ("forward", "finetuned", "training seed 1, drawn labels"),
-    }  # fmt: skip
-    assert figures["base", "reasoning", ""].matches == 4  # the base model is the same beside both adapters
-    assert (
-        figures["forward", "finetuned", ""].value == 100 and figures["forward", "finetuned", ""].matches == 2
-    )
-    assert figures["forward", "finetuned", "training seed 1"].value == 0
-    compared = [line for line in lines if line.own.agent == "forward" and line.cell[-1] == "cooperation_rate"]
-    assert [(line.own.value, line.value) for line in compared] == [(100, 99.9)]
 
 
 def test_table_1_prints_how_many_seeds_are_behind_its_bimodal_cells() -> None:
@@ -143,34 +69,6 @@ def test_table_1_prints_how_many_seeds_are_behind_its_bimodal_cells() -> None:
     assert counts == {("travelers_dilemma", "finetuned", length): "n = 8" for length in ("5", "20", "40")}
     (note,) = [one.note for one in exhibits_of("memory_curse") if one.name == "Table 1"]
     assert "8 seeds" in note and "5, 20 and 40" in note
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["probe-exploited", "probe-source"])
-def test_the_studies_beside_it_are_played_and_reported(name: str, tmp_path: Path) -> None:
-    models = ["scripted/plain"] if name == "probe-source" else ()
-    study = load_study(name, preset="smoke", models=models, changes=["agent.constrain=never"])
-    done = play(study, runs=tmp_path, open_models=lambda model, _: player(model))
-    assert done.complete
-    with (
-        open_run(name, tmp_path) as opened,
-        run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
-    ):
-        assert not build_report(tables).failures
-
-
-@pytest.mark.slow
-def test_a_dry_run_names_the_adapters_that_are_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "adapters" / "forward-0").mkdir(parents=True)
-    plan = StudyPlan(load_study("probe", preset="smoke"))
-    assert missing_adapters(plan) == ["adapters/placebo-0", "adapters/shuffled-0"]
-    assert missing_adapters(StudyPlan(load_study("memory", models=["openai/gpt-4o-mini"]))) == []
-    done = CliRunner().invoke(app, ["run", "probe", "--preset", "smoke", "--dry-run"])
-    assert done.exit_code == 0
-    assert "not here yet: adapters/placebo-0, adapters/shuffled-0" in " ".join(done.output.split())
 
 
 def test_the_paranoia_ratio_has_one_definition() -> None:

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import RunData, run_data
-from ostrom.features.societies.charts.network import NetworkOverTime
 from ostrom.features.societies.networks import Seen, assortment, clusters
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.testing.check_measure import check_values
-from ostrom.testing.small_run import tables
 
 OWN = (
     "cooperation_by_round", "share_of_type", "assortment", "cluster_size", "largest_cluster", "norm", "norm_round",
@@ -77,19 +72,6 @@ def test_shares_of_types_sum_to_one_in_every_round(played: RunData) -> None:
     assert len(total) == 2 * 5 and all(value == pytest.approx(1) for value in total.values())
 
 
-@pytest.mark.slow
-def test_the_page_shows_the_network_over_time(played: RunData) -> None:
-    made = build_report(played)
-    assert not made.failures
-    page = made.path.read_text()
-    assert "The network over time" in page and "Dose and response" in page
-    (figure,) = NetworkOverTime(rounds=[1, 5], matches=2).draw(played).figures
-    rows = figure.chart.to_dict()["vconcat"]
-    assert len(rows) == 2 and all(len(row["hconcat"]) == 2 for row in rows)
-    dots = rows[0]["hconcat"][0]["layer"][1]["data"]["values"]
-    assert len(dots) == 12 and {dot["is"] for dot in dots} == {"cooperates"}
-
-
 def test_assortment_and_clusters_of_a_society_that_is_known() -> None:
     """Two cooperators side by side, one by itself, on a ring of six."""
     ring = frozenset((i, i % 6 + 1) if i < 6 else (1, 6) for i in range(1, 7))
@@ -103,38 +85,6 @@ def test_assortment_and_clusters_of_a_society_that_is_known() -> None:
 MODELS = ["openai/some-model", "openai/another"]
 
 
-@pytest.mark.slow
-def test_the_paper_size_is_forecast() -> None:
-    found = forecast(StudyPlan(load_study("society", models=MODELS)))
-    assert found.matches == 5 * 4 * 5
-    assert found.decisions == found.matches * 60 * 30
-    assert found.calls == found.decisions, "every member may come to play as a model"
-
-
 def test_every_member_is_forecast_as_a_model_that_it_may_come_to_play_as() -> None:
     found = forecast(StudyPlan(load_study("society", preset="smoke", models=MODELS)))
     assert found.calls == found.decisions > 0
-
-
-PLAY = """
-import asyncio, sys
-from ostrom.models.providers.scripted import register
-from ostrom.studies.load import load_study
-from ostrom.studies.run import play
-
-async def reply(request):
-    await asyncio.sleep(0.002)
-    text = request.messages[-1].content
-    return "[A1]" if text.count("A1 (") > 2 else "[A0]"
-
-register("slow", reply)
-changes = ["agent.constrain=never", "mechanism.links={share: 0.2}", "mechanism.imitation.strength=0.1"]
-study = load_study("society", preset="smoke", models=["scripted/slow"], changes=changes)
-sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
-"""
-
-
-@pytest.mark.slow
-def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
-    calm, killed = calm_and_killed(PLAY, tmp_path, kills=2, growth=30_000)
-    assert tables(calm, tmp_path / "calm-out") == tables(killed, tmp_path / "killed-out")

@@ -13,25 +13,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import log1p
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ostrom.analysis.estimate import Estimate, estimate, trend
-from ostrom.analysis.verdicts import above
+from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.data.rundata import RunData, run_data
-from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.memory_curse.played import DISCOUNT, WINDOW, played, sd_over_rounds
+from ostrom.replications.memory_curse.played import played
 from ostrom.replications.memory_curse.regimes import regimes
-from ostrom.replications.memory_curse.results import companies, penalties, recoveries
+from ostrom.replications.memory_curse.results import companies
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 
 E, ROUNDS, SEEDS = 0.1, 20, 40
-LENGTHS = (0, 1, ROUNDS)
 SAME = (1 - E) ** 2 + E**2
 """Chance that two players who intend the same also play the same."""
 
@@ -51,37 +47,6 @@ def run_of(folder: Path, **changes: Any) -> Iterator[RunData]:
     play(study, runs=folder)
     with open_run(folder / "theory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         yield data
-
-
-@pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
-    with run_of(
-        tmp_path_factory.mktemp("sweep"),
-        types={"wsls": "win_stay_lose_shift", "grim": "grim", "random": "random:0.7"},
-        vary={
-            "style": {"set": "agent.style", "to": ["reasoned", "direct"]},
-            "history_length": {"set": "agent.memory.k", "to": list(LENGTHS)},
-        },
-    ) as data:
-        yield data
-
-
-@contextmanager
-def model_run(folder: Path, **changes: Any) -> Iterator[RunData]:
-    """Defects when it is asked for reasons, cooperates otherwise."""
-    register("thinker", lambda request: "[A1]" if "reasons" in request.messages[-1].content else "[A0]")
-    try:
-        with run_of(
-            folder,
-            types={"m": {"model": "scripted/thinker"}},
-            agent={"memory": {"name": "window", "k": 2}, "constrain": "never"},
-            mechanism={"name": "repetition", "rounds": 2},
-            seeds=2,
-            **changes,
-        ) as data:
-            yield data
-    finally:
-        unregister("thinker")
 
 
 def theory(agent: str, length: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -146,25 +111,6 @@ def near(found: Estimate | None, expected: float) -> bool:
     return expected in found
 
 
-@pytest.mark.slow
-def test_cooperation_and_rewards_are_those_of_theory(sweep: RunData) -> None:
-    weights = DISCOUNT ** np.arange(ROUNDS)
-    hits = []
-    for name in ("memory_cooperation", "memory_reward", "memory_discounted_reward"):
-        for found in estimate(sweep, name, ["agent", "history_length", "style"], where=WINDOW):
-            rates, both = theory(found.key["agent"], found.key["history_length"])
-            rewards = 100 + 100 * both
-            expected = {
-                "memory_cooperation": rates.mean(),
-                "memory_reward": rewards.mean(),
-                "memory_discounted_reward": weights @ rewards / weights.sum(),
-            }
-            hits.append(near(found, float(expected[name])))
-    assert len(hits) == 54
-    # 95 % intervals hold the truth about 19 times in 20.
-    assert sum(hits) >= 0.87 * len(hits)
-
-
 def test_rewards_of_certain_play_are_exact(tmp_path: Path) -> None:
     changes = {"mechanism": {"name": "repetition", "rounds": 4, "discount": 0.5}, "seeds": 1}
     with run_of(tmp_path, types={"once": "defect_once"}, **changes) as data:
@@ -179,43 +125,6 @@ def test_rewards_of_certain_play_are_exact(tmp_path: Path) -> None:
         assert found.method == "exact" and (found.low, found.high) == (0.75, 0.75)
 
 
-@pytest.mark.slow
-def test_the_spread_over_seeds_is_that_of_independent_actions(sweep: RunData) -> None:
-    where = {"agent": "random", "history_length": 0, "style": "direct"}
-    (found,) = estimate(sweep, "memory_cooperation", ["agent"], where=where)
-    p = 0.7 * (1 - E) + 0.3 * E
-    assert found.sd == pytest.approx((p * (1 - p) / (2 * ROUNDS)) ** 0.5, rel=0.3)
-    assert estimate(sweep, "memory_cooperation", where={**where, "seed": 0})[0].sd is None
-    # The mean over two players in a round, as the paper says of history length 0.
-    over = sd_over_rounds(sweep)["memory_cooperation", "prisoners_dilemma", "direct", "random"]
-    assert over == pytest.approx((p * (1 - p) / 2) ** 0.5, rel=0.05)
-
-
-def test_the_decay_slope_is_that_of_the_theoretical_rates(sweep: RunData) -> None:
-    x = np.array([log1p(n) for n in LENGTHS])
-    hits = []
-    for found in trend(sweep, "memory_cooperation", "history_length", ["agent", "style"], log="1+x"):
-        agent = found.key["agent"]
-        y = np.array([theory(agent, n)[0].mean() for n in LENGTHS])
-        expected = float(np.polyfit(x, y, 1)[0])
-        hits.append(near(found, expected))
-        if agent == "random":
-            assert abs(expected) < 1e-12
-        if agent == "grim":
-            assert found.high is not None and found.high < 0
-    assert len(hits) == 6 and sum(hits) >= 5
-
-
-def test_regimes_follow_from_the_rates(sweep: RunData) -> None:
-    found = regimes(sweep)
-    key = ("prisoners_dilemma", "direct", "grim")
-    verdict = found.by_rates[key]
-    assert verdict.printed == "cursed" and verdict.at == ROUNDS and verdict.lengths == (ROUNDS,)
-    assert verdict.margin == pytest.approx(float(theory("grim", ROUNDS)[0].mean()) - 0.95, abs=0.05)
-    assert found.decided[key] == "undecided"  # one length tells no change
-    assert found.control.startswith("6 comparisons at 95%") and "Holm" in found.control
-
-
 def test_a_regime_is_named_only_where_the_intervals_decide_it(tmp_path: Path) -> None:
     vary = {"history_length": {"set": "agent.memory.k", "to": [2, 10]}}
     types = {"kind": "cooperator", "grim": "grim", "often": "random:0.97"}
@@ -225,55 +134,6 @@ def test_a_regime_is_named_only_where_the_intervals_decide_it(tmp_path: Path) ->
         found = {key[-1]: name for key, name in regimes(data).decided.items()}
     # Deterministic players have no sampling error; two matches of a random one decide nothing.
     assert found == {"kind": "immune", "grim": "immune", "often": "undecided"}
-
-
-def test_without_a_difference_between_the_styles_there_is_no_penalty(sweep: RunData) -> None:
-    found = penalties(sweep)
-    assert {p.agent for p in found} == {"wsls", "grim", "random"}
-    assert {(p.length, p.matches, p.cost.n) for p in found} == {(ROUNDS, 2 * SEEDS, SEEDS)}
-    assert sum(near(p.cost, 0.0) for p in found) >= 2
-
-
-@pytest.mark.slow
-def test_few_penalties_of_players_that_cannot_deliberate_exclude_zero(tmp_path: Path) -> None:
-    types = {f"r{p}": f"random:0.{p}" for p in range(1, 10)} | {f"n{p}": f"random:0.9{p}" for p in range(10)}
-    vary = {
-        "style": {"set": "agent.style", "to": ["reasoned", "direct"]},
-        "game": ["prisoners_dilemma", "trust_symmetric", "public_goods", "travelers_dilemma"],
-        "history_length": {"set": "agent.memory.k", "to": [2]},
-    }
-    with run_of(
-        tmp_path, types=types, vary=vary, seeds=3, mechanism={"name": "repetition", "rounds": 12}
-    ) as data:
-        costs = [p.cost for p in penalties(data)]
-    assert len(costs) == 76
-    assert sum(cost.low is not None and 0.0 not in cost for cost in costs) <= 0.07 * len(costs)
-    assert {verdict.answer for verdict in above(costs)} == {"undecided"}
-
-
-def test_a_penalty_is_taken_at_the_longest_common_length(tmp_path: Path) -> None:
-    def cell(style: str, length: int) -> dict[str, Any]:
-        return {"agent.style": style, "agent.memory.k": length}
-
-    levels = {
-        "a": cell("direct", 2),
-        "b": cell("reasoned", 2),
-        "c": cell("direct", 9),
-        "d": cell("reasoned", 7),
-    }
-    with model_run(tmp_path, vary={"cell": levels}) as data:
-        (found,) = penalties(data)
-    assert (found.length, found.matches) == (2, 4) and found.cost.value == 1.0
-
-
-@pytest.mark.slow
-def test_seats_of_equal_players_do_not_differ(sweep: RunData) -> None:
-    for company in companies(sweep):
-        assert company.gap is None and company.forgiver is None
-        gap = company.seat_gaps[1]
-        assert gap.low is not None
-        near(gap, 0.0)
-        assert gap.value == pytest.approx(-company.seat_gaps[2].value)
 
 
 def test_the_gap_between_forgiver_and_grudge_holder_is_that_of_theory(tmp_path: Path) -> None:
@@ -292,36 +152,3 @@ def test_the_gap_between_forgiver_and_grudge_holder_is_that_of_theory(tmp_path: 
     assert near(company.gap, 1 - E - float(np.mean(own)))
     assert company.gap is not None and company.gap.value == pytest.approx(company.seat_gaps[1].value)
     assert company.gap.method.startswith("paired")
-
-
-@pytest.mark.slow
-def test_a_cleaned_past_gives_back_what_theory_says(tmp_path: Path) -> None:
-    with run_of(
-        tmp_path,
-        types={"grim": "grim"},
-        agent={"memory": {"name": "sanitized", "mode": "ideal", "real": 1, "window": ROUNDS}},
-        vary={"real_rounds": {"set": "agent.memory.real", "to": [0, 1, ROUNDS]}},
-    ) as data:
-        points = {point.real: point for point in recoveries(data)}
-    # Made-up rounds are mutual cooperation, so X = 0 is peace, X = 1 is tit for tat, X = window is grim.
-    base = float(theory("grim", ROUNDS)[0].mean())
-    for real, level in ((0, 1 - E), (1, float(theory("grim", 1)[0].mean())), (ROUNDS, base)):
-        near(points[real].cooperation, level)
-        if real != ROUNDS:
-            near(points[real].gain, level - base)
-            assert points[real].recovered == pytest.approx((level - base) / (1 - base), abs=0.1)
-    assert points[ROUNDS].gain is None and points[ROUNDS].recovered is None
-
-
-@pytest.mark.slow
-def test_without_an_own_baseline_the_plain_window_is_one(tmp_path: Path) -> None:
-    cleaned = {"name": "sanitized", "mode": "ideal", "real": 1, "window": ROUNDS}
-    vary = {"past": {
-        "cleaned": {"agent.memory": cleaned}, "plain": {"agent.memory": {"name": "window", "k": ROUNDS}},
-    }}  # fmt: skip
-    with run_of(tmp_path, types={"grim": "grim"}, vary=vary) as data:
-        (point,) = recoveries(data)
-    assert point.gain is not None and point.gain.n == SEEDS
-    level = point.cooperation.value - point.gain.value
-    assert point.recovered == pytest.approx(point.gain.value / (1 - level))
-    near(point.gain, float(theory("grim", 1)[0].mean()) - float(theory("grim", ROUNDS)[0].mean()))

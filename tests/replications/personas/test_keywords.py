@@ -8,20 +8,15 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
-from ostrom.analysis.claims import DeclaredReference, references
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.references import Games
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.words.lexicons import Mode, count_batches, persona_keywords
 from ostrom.features.words.lexicons.matcher import Matcher
 from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.personas import reference
-from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
-from ostrom.testing import check_measure
 
 EXAMPLE_1 = (
     "From the scenario, it is clear that the economic crisis is severe with a 12% GDP drop and 20% "
@@ -101,52 +96,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
     made.close()
 
 
-@pytest.mark.slow
-def test_mentions_are_compared_where_there_are_as_many_rationales_as_the_paper_had(
-    data: RunData, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    personas = references.build("personas")
-    assert isinstance(personas, DeclaredReference)
-    games = Games(data.game, {})
-    usual = personas.more(data, games)
-    assert usual and not any(own.cell[-1].endswith("_mentions") for own in usual)
-    assert {own.cell[2] for own in usual} == {"all", "economic", "environmental"}
-    where = "WHERE rationale <> '' AND persona = 'no' AND payoffs = 'visible' AND state = 'done'"
-    ((count,),) = (row.values() for row in data.records(f"SELECT count(*) AS n FROM decisions {where}"))
-    for wanted, there in ((count, True), (count + 1, False)):
-        monkeypatch.setattr(reference, "RATIONALES", wanted)
-        found = {
-            own.cell[-1]: own.value for own in personas.more(data, games) if own.cell[:2] == ("visible", "no")
-        }
-        assert ("strategic_mentions" in found) == there
-        if there:
-            assert found["strategic_mentions"] == 2 * count and found["long_term_mentions"] == count
-
-
-@pytest.mark.slow
-def test_rates_and_shares_are_estimates_by_category_and_condition(data: RunData) -> None:
-    for name in ("keyword_rate", "keyword_share", "reasoning_index", "green_action"):
-        check_measure(name, data=data)
-    neutral = {
-        e.key["category"]: e.value
-        for e in estimate(data, "keyword_rate", ["category"], where={"persona": "no", "payoffs": "visible"})
-    }
-    assert neutral["payoff_focused"] == neutral["game_theoretic"] == neutral["long_term"] == 1000
-    assert neutral["strategic"] == 2000 and neutral["social_moral"] == 0
-    (share,) = estimate(data, {"name": "keyword_share", "words": "strategic"}, where={"persona": "no"})
-    assert (
-        share.value == 1.0 and share.unit == "scenario"
-    )  # an empty rationale says nothing and does not count
-    citizen = {
-        e.key["category"]: e.value
-        for e in estimate(data, "keyword_rate", ["category"], where={"persona": "yes", "payoffs": "hidden"})
-    }
-    # "as a Citizen" names a role, "just" is not found in "adjust", now and costs are there.
-    assert [citizen[c] for c in ("identity_based", "social_moral", "short_term", "payoff_focused")] == [
-        1000.0
-    ] * 4
-
-
 def test_the_index_sets_payoff_optimal_words_against_identity_driven_ones(data: RunData) -> None:
     index = {e.key["condition"]: e.value for e in estimate(data, "reasoning_index", ["condition"])}
     assert index == {"no persona, visible payoffs": 1.0, "persona, hidden payoffs": -1.0}
@@ -184,14 +133,6 @@ def test_economic_and_social_actors_and_groups_of_scenarios(data: RunData) -> No
         "Economic Pressure": 3, "Environmental Crisis": 2, "Political Pressure": 1, "Social Movement": 1,
         "Mixed/Complex": 1,
     }  # fmt: skip
-
-
-@pytest.mark.slow
-def test_the_report_draws_every_chart_and_names_the_rule_of_matching(data: RunData) -> None:
-    made = build_report(data)
-    assert not made.failures
-    page = made.path.read_text(encoding="utf-8")
-    assert "matched: inflected" in page and "substring" in page
 
 
 @pytest.mark.parametrize("word", ["strategically", "coordination", "pay-off", "cooperative", "adjust"])

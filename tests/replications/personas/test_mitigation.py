@@ -10,21 +10,16 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.analysis.estimate import contrast, estimate
-from ostrom.data.rundata import run_data
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.equilibria import pure_equilibria
-from ostrom.games.scenarios import families, scenarios, shipped_cast, shipped_scenario
+from ostrom.games.scenarios import families, shipped_cast
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import View
 from ostrom.memory import Shown
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.personas.profiles import describe
-from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
-from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 
 SELFISH = {
@@ -68,40 +63,6 @@ def loaded(*changes: str) -> Any:
     )
 
 
-ECONOMIC = "vary.scenario={set: game, to: {from: scenarios, family: commons, classes: economic}}"
-
-
-@pytest.mark.slow
-def test_the_report_finds_what_restores_payoffs_and_what_the_voice_loses(tmp_path: Path) -> None:
-    play(loaded(ECONOMIC), runs=tmp_path, name="held")
-    with open_run("held", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        replies = {e.key["mitigation"]: e.value for e in estimate(data, "best_reply", ["mitigation"])}
-        voice = {"name": "keyword_share", "words": "role_voice"}
-        lost = {e.key["mitigation"]: e.value for e in contrast(data, voice, "mitigation", "* - none")}
-        computed = {
-            (row["mitigation"], row["action"])
-            for row in run.rows.decisions()
-            if row["kind"] == "best_response"
-        }
-        made = build_report(data)
-    helped = {"role as context", "equilibrium stated", "all of them", "no role"}
-    games = [
-        s.game() for n in scenarios("commons") if (s := shipped_scenario("commons", n)).claim == "tragedy"
-    ]
-    greens = [
-        r for game in games for r in describe(game, tuple(int(c or 0) for c in game.cooperative)).regrets
-    ]
-    in_role = sum(r == 0 for r in greens) / len(greens)
-    assert replies == {level: 1.0 if level in helped else pytest.approx(in_role) for level in replies}
-    assert {level.removesuffix(" - none") for level, value in lost.items() if value == -1} == helped
-    assert {level for level, _ in computed} == {"best response first", "all of them"}
-    assert not made.failures
-    page = made.path.read_text()
-    assert f"scripted/yielding (best replies {in_role:.2f} with none): raised by" in page
-    assert f"role as context by {1 - in_role:.2f} (share of rationales with a keyword -1.00)" in page
-    assert "no role by" not in page
-
-
 def test_every_mitigation_says_what_its_name_promises(tmp_path: Path) -> None:
     persona = str(shipped_cast("archive").roles[0].persona)
     play(loaded(), runs=tmp_path, name="held")
@@ -140,19 +101,3 @@ def test_a_stated_equilibrium_is_one_in_every_game(name: str) -> None:
         expected = [[game.actions[s][a] for s, a in enumerate(e.profile)] for e in pure_equilibria(game)]
         assert told == expected
         assert ("In every combination some player would gain" in text) == (not expected)
-
-
-@pytest.mark.slow
-def test_the_casts_have_two_to_six_roles_and_the_paper_size_plays_them_all() -> None:
-    casts = {family: len(shipped_cast(family).roles) for family in families()}
-    assert casts == {
-        "archive": 2, "theatre": 3, "commons": 4, "data-alliance": 4, "newsroom": 5, "festival": 6,
-    }  # fmt: skip
-    plan = StudyPlan(load_study("personas-mitigation", models=["openai/some-model"]))
-    met = {plan.unit(index).cell["family"] for index in range(plan.cells)}
-    assert met == set(casts) - {"commons"}
-    assert {plan.unit(i).cell["presentation"] for i in range(plan.cells)} == {
-        "rows",
-        "own_sentences",
-        "prose",
-    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -156,25 +155,6 @@ def test_the_default_market_is_the_published_one() -> None:
     assert market is not None
     assert (round(market.nash, 3), round(market.monopoly, 3)) == (1.473, 1.925)
     assert market_of(build_game("prisoners_dilemma")) is None
-
-
-def test_a_scale_changes_prices_and_nothing_else() -> None:
-    plain, scaled = build_game("logit_pricing"), build_game({"name": "logit_pricing", "scale": 10})
-    for prices in product((100, 147, 193, 500), repeat=2):
-        assert scaled.payoff(prices) == pytest.approx([10 * profit for profit in plain.payoff(prices)])
-
-
-def test_benchmarks_of_the_game_are_those_of_the_market() -> None:
-    game = build_game({"name": "logit_pricing", "n": 3, "scale": 3.2})
-    market = market_of(game)
-    assert market is not None and isinstance(game, FunctionGame) and game.theory is not None
-    usual = game.theory(0, "price", {})
-    assert isinstance(usual, float)
-    assert abs(usual - market.nash) <= 0.016 + 1e-9
-    index = game.index(0, usual)
-    assert game.theory_payoffs == pytest.approx(game.payoff((index,) * 3))
-    top = max(sum(game.payoff((price,) * 3)) for price in range(501))
-    assert game.best_total is not None and top <= game.best_total <= top * 1.0001
 
 
 def test_prices_that_overflow_a_power_are_still_paid() -> None:

@@ -11,7 +11,6 @@ from ostrom.analysis.estimate import contrast, estimate
 from ostrom.data.rundata import RunData, run_data
 from ostrom.models.base import Reply, Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
@@ -141,22 +140,3 @@ def test_a_run_that_stopped_before_the_question_asks_it_when_it_goes_on(runs: Pa
     assert [QUESTION in text for text in ASKED] == [False, False, True]
     go(9)
     assert len(ASKED) == 3, "the answer is journaled"
-
-
-def test_the_page_says_what_the_comparison_cannot_show(data: RunData) -> None:
-    made = build_report(data)
-    assert not made.failures
-    page = made.path.read_text()
-    for said in (
-        "Does it know that it is a test?",
-        "no effect of knowing it",
-        "the match can have changed its answer",
-        "Only if framing acted through recognition alone",
-        "Cooperation by stated recognition",
-        "Cooperation by framing",
-    ):
-        assert said in page, said
-    table = (made.path.parent / "tables" / "recognition_cooperation.csv").read_text().splitlines()
-    assert [line.split(",")[1:3] for line in table[1:]] == [["cooking", "1.0"]]
-    answers = (made.path.parent / "tables" / "recognition.csv").read_text().splitlines()
-    assert [line.rpartition(",")[2] for line in answers[1:]] == ["0.0", "1.0", "0.0", "1.0"]

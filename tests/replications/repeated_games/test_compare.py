@@ -153,38 +153,6 @@ def test_games_are_told_by_their_payoffs_however_the_study_spells_them(tmp_path:
     assert (one.own.value, one.value) == (3.0, 0.0)
 
 
-@pytest.mark.slow
-def test_nine_wordings_of_which_two_cooperate(tmp_path: Path) -> None:
-    labels = "labels: {set: agent.framing.labels, to: [JF, QX, RH]}"
-    units = "units: {set: agent.framing.units, to: [points, dollars, coins]}"
-    changes = [f"vary={{{labels}, {units}}}", "agent.framing.order=given"]
-    made = compared(played(tmp_path, "framing-robustness", "once: defect_once", changes, "swayed"), "GPT-4")
-    above = line(made, "m", PD, "n_variants_above_0.1")
-    assert (above.own.value, above.value) == (2.0, 2.0) and any("not coins" in d for d in above.doubts)
-    rest = line(made, "m", PD, "max_joint_cooperation_in_regular_variants")
-    # R and H with points and with dollars: 9 of 10 rounds; Q and X with coins: 1 of 10; other wordings: none.
-    assert (rest.own.value, rest.value) == (0.1, 0.1) and any("not coins" in d for d in rest.doubts)
-    fewer = [*changes, "vary.labels.to=[JF, RH]"]
-    again = compared(played(tmp_path / "fewer", "framing-robustness", "once: defect_once", fewer, "swayed"))
-    assert not any("variants" in one.cell[-1] for one in again.lines)
-    assert any("9 framings" in remark for remark in again.remarks)
-
-
-@pytest.mark.slow
-def test_coordination_with_an_alternating_script(tmp_path: Path) -> None:
-    types = "social: {model: scripted/firm, style: social}, alternate: alternator, always_j: 'constant:0'"
-    made = compared(played(tmp_path, "bos-tournament", types, ["mechanism.rounds=5"]), "GPT-4")
-    one = line(made, "m", BOS, "coordination_rate")
-    # It always plays J. In seat 2 the script begins with seat 1's favourite J: 3 of 5 rounds; in seat 1 with F: 2.
-    # Who is prompted socially has no part in it.
-    assert one.own.value == pytest.approx((3 / 5 + 2 / 5) / 2) and one.value == 0.5 and one.own.matches == 2
-    # With J at the end as in the beginning, the last round alone is in step.
-    (step,) = [
-        x for x in compared(tmp_path / "bos-tournament").lines if x.cell[-1] == "first_alternating_round"
-    ]
-    assert step.own.value == 5.0 and step.own.matches == 1 and step.high == step.low
-
-
 def side(agent: str, seat: int, actions: str, **more: Any) -> Side:
     said = {"style": None, "strategy": None, "model": None, **more}
     return Side(agent, seat, actions=tuple(actions), cooperative=(None,) * len(actions), **said)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate
@@ -75,22 +74,6 @@ class TestPublished:
         assert round(theirs.bayes.bf10, 3) == 3.562
         assert (round(ours.t.df, 1), round(ours.t.statistic, 2), round(ours.t.p, 2)) == (20.9, 0.53, 0.6)
         assert ours.bayes.bf10 < 1
-
-    def test_the_defection_heat_map_has_every_pair_and_equals_the_file(
-        self, imported: Any, data_folder: Path
-    ) -> None:
-        with imported("pd") as data:
-            pairs = {
-                tuple(one.key.values()): one.value
-                for one in estimate(data, "defection", ["agent", "opponents"], where={"seat": 1})
-            }
-        raw = pl.read_csv(data_folder / "repeated-games" / "experiment_pd.csv")
-        expected = raw.group_by("player1", "player2").agg((pl.col("answer1") == "F").mean().alias("rate"))
-        assert len(pairs) == 64
-        assert pairs == pytest.approx({(r[0], r[1]): r[2] for r in expected.iter_rows()})
-        # GPT-4 never forgives the one who defects once: nine of ten rounds.
-        assert pairs["act_gpt4", "act_defect_once"] == pytest.approx(0.9)
-        assert pairs["act_gpt4", "act_gpt4"] == 0.0
 
     def test_coordination_and_favourites_of_the_battle(self, imported: Any) -> None:
         with imported("bos") as data:

@@ -9,13 +9,9 @@ import pytest
 from ostrom.data.rundata import RunData
 from ostrom.features.importing import load_mapping, mapping_names
 from ostrom.features.robustness.robustness import wordings
-from ostrom.games.ordinal import ordinal_game
 from ostrom.ground.errors import OstromError
-from ostrom.models.providers.scripted import register
 from ostrom.replications.repeated_games.pairs import _shown
-from ostrom.reports.build import build_report
 from ostrom.reports.declared import panel_of, panels
-from ostrom.reports.exhibits.declared import exhibits_of
 from ostrom.reports.panel import Drawn, Table
 from ostrom.studies.load import load_study
 
@@ -72,210 +68,10 @@ def test_a_named_pair_is_drawn_with_what_was_predicted_of_it(played: Played) -> 
     ]
 
 
-@pytest.mark.slow
-def test_pairs_of_models_are_drawn_without_scripts_in_their_place(played: Played) -> None:
-    """A model against a script, against its own social version, and against another model; never somebody else's."""
-    for name in ("one", "two"):
-        register(name, lambda request: "[A0]")
-    data = played(
-        types={
-            "defect_once": "defect_once",
-            "always_j": "cooperator",
-            "m": {"model": "scripted/one"},
-            "m SCoT": {"model": "scripted/one", "style": "social"},
-            "n": {"model": "scripted/two"},
-            "n SCoT": {"model": "scripted/two", "style": "social"},
-        },
-        agent={"style": "direct", "constrain": "never"},
-        seating="ordered",
-        vary={},
-        seeds=1,
-    )
-
-    def chosen(*pair: Any) -> set[str]:
-        panel: Any = panel_of({"name": "strips", "pair": list(pair), "matches": 100})
-        seated = data.records(
-            "SELECT match, string_agg(agent, '-' ORDER BY player) AS who FROM matches GROUP BY match"
-        )
-        return {row["who"] for row in seated if row["match"] in panel._choose(data)}
-
-    models = {"m", "m SCoT", "n", "n SCoT"}
-    assert chosen("{model}", "defect_once") == {f"{model}-defect_once" for model in models}
-    assert chosen("{model}", "{model} SCoT") == {"m-m SCoT", "n-n SCoT"}
-    assert chosen("{model}", "{model}") == {f"{model}-{model}" for model in models}
-    assert chosen("{model}", "{other}") == {f"{a}-{b}" for a in models for b in models - {a}}
-    assert chosen(["{model}", "{model} SCoT"], ["always_j", "defect*"]) == {
-        "m-m SCoT", "n-n SCoT", "always_j-defect_once",
-    }  # fmt: skip
-    (figure,) = draw(data, {"name": "strips", "pair": ["{model}", "{model} SCoT"]}).figures
-    assert figure.name == "strips_model_model SCoT"
-
-
 @pytest.mark.parametrize("pair", ["ab", [], [[]], [["a"], "b"], [1, 2], {"a": 1}, 5])
 def test_a_pair_that_names_nobody_is_refused(pair: Any) -> None:
     with pytest.raises(OstromError, match="pair must list the players by seat"):
         panel_of({"name": "strips", "pair": pair})
-
-
-def test_pairs_show_who_defected_against_whom(played: Played) -> None:
-    drawn = draw(played(**TOURNAMENT), "games_pairs")
-    assert names_of(drawn) == ["games_pairs_defection", "games_pairs_score"]
-    pairs = {(r["player1"], r["player2"]): r for r in rows_of(drawn.tables[0])}
-    assert len(pairs) == 9
-    # Tit for tat is exploited once by a defector: C D D D against D D D D.
-    assert pairs["echo", "hard"]["defection1"] == 0.75 and pairs["hard", "echo"]["defection1"] == 1
-    assert pairs["kind", "hard"]["score1"] == 0 and pairs["hard", "kind"]["score1"] == 10
-    assert pairs["echo", "kind"]["score1"] == 8
-
-
-@pytest.mark.slow
-def test_games_without_a_cooperative_action_show_coordination_and_the_own_favourite(played: Played) -> None:
-    sweep = {
-        "payoffs": {
-            "mine": {"game": "battle_of_the_sexes:10,7"},
-            "theirs": {"game": "battle_of_the_sexes:7,10"},
-        }
-    }
-    types = {"opera": "constant:0", "match": "constant:1"}
-    drawn = draw(
-        played(**{**TOURNAMENT, "game": "battle_of_the_sexes", "types": types, "vary": sweep}), "games_pairs"
-    )
-    assert names_of(drawn) == ["games_pairs_coordination", "games_pairs_favourite", "games_pairs_score"]
-    pairs = {(r["payoffs"], r["player1"], r["player2"]): r for r in rows_of(drawn.tables[0])}
-    assert pairs["mine", "opera", "match"]["coordination"] == 0
-    assert pairs["mine", "opera", "opera"]["coordination"] == 1
-    # The favourite follows the payoffs of the sweep, not the name of the game.
-    assert pairs["mine", "opera", "match"]["favourite1"] == 1
-    assert pairs["theirs", "opera", "match"]["favourite1"] == 0
-    assert pairs["mine", "opera", "match"]["defection1"] is None
-
-
-def test_score_ratios_stand_by_family_with_intervals_over_games(played: Played) -> None:
-    tragic = [n for n in range(1, 145) if ordinal_game(n).family == "tragic"][:1]
-    win = [n for n in range(1, 145) if ordinal_game(n).family == "win-win"][:3]
-    vary = {"game": [f"ordinal_2x2:{n}" for n in (*tragic, *win)]}
-    data = played(**{**TOURNAMENT, "types": {"best": "favourite", "other": "random"}, "vary": vary})
-    wanted = [spec for spec in load_study("games-2x2").report.panels if not isinstance(spec, str)]
-    by_family, published, every = (draw(data, spec) for spec in wanted)
-    rows = {(r["agent"], r["family"]): r for r in rows_of(by_family.tables[0])}
-    win_win = rows["other", "win-win"]
-    assert win_win["scenarios"] == 3 and win_win["low"] < win_win["score_ratio"] < win_win["high"]
-    # One game says nothing about the spread over games.
-    assert rows["other", "tragic"]["scenarios"] == 1 and rows["other", "tragic"]["low"] is None
-    # Without the tragic game the published figure is that of the win-win games, interval included.
-    overall = {r["agent"]: r for r in rows_of(published.tables[0])}
-    assert [overall["other"][c] for c in ("score_ratio", "low", "high")] == [
-        win_win[c] for c in ("score_ratio", "low", "high")
-    ]
-    assert {r["scenarios"] for r in rows_of(every.tables[0])} == {4}
-    assert names_of(published) == ["score_ratio_published"]
-
-
-def test_the_last_round_is_held_against_those_before(played: Played) -> None:
-    data = played(**{**TOURNAMENT, "types": {"once": "defect_once", "turn": "alternator"}})
-    drops = {
-        r["agent"]: r for r in rows_of(draw(data, declared("pd-tournament", "cooperation_at_end")).tables[0])
-    }
-    # D C C C: two thirds before, 1 in the last; C D C D: two thirds before, 0 in the last.
-    assert drops["once"]["difference"] == pytest.approx(2 / 3 - 1)
-    assert drops["turn"]["difference"] == pytest.approx(2 / 3) and drops["turn"]["interval"] == "exact"
-    way = draw(data, declared("pd-tournament", "cooperation_to_go"))
-    rows = {(r["agent"], r["rounds_to_go"]): r["cooperation_to_go"] for r in rows_of(way.tables[0])}
-    assert rows["once", 3] == 0 and rows["once", 0] == 1 and rows["turn", 0] == 0
-    assert len(way.figures) == 1
-
-
-def test_predictions_show_accuracy_and_the_first_right_round(played: Played) -> None:
-    study = {
-        **TOURNAMENT,
-        "types": {"kind": "cooperator", "turn": "alternator"},
-        "mechanism": {"name": "repetition", "rounds": 4, "predict": "players"},
-    }
-    data = played(**study)
-    curve = draw(data, declared("bos-tournament", "prediction_settled"))
-    settled = {(r["agent"], r["round"]): r["prediction_settled"] for r in rows_of(curve.tables[0])}
-    # Of three matches two are with an alternator, whom nobody gets right in the end.
-    assert [settled["kind", n] for n in (1, 4)] == [pytest.approx(1 / 3)] * 2
-    drawn = draw(data, "games_predictions")
-    rows = {(r["predicted by"], r["predicted"]): r for r in rows_of(drawn.tables[0])}
-    assert set(rows) == {(a, b) for a in ("kind", "turn") for b in ("kind", "turn")}
-    # Scripts expect cooperation first and then a repetition: right about a cooperator from the start, and
-    # about an alternator only once.
-    sure, fooled = rows["turn", "kind"], rows["kind", "turn"]
-    assert (sure["median first right round"], sure["never"], sure["accuracy"]) == (1, 0, 1)
-    assert (fooled["median first right round"], fooled["never"], fooled["accuracy"]) == (None, 2, 0.25)
-    assert (rows["turn", "turn"]["matches"], rows["turn", "turn"]["series"]) == (1, 2)
-
-
-@pytest.mark.slow
-def test_robustness_says_what_survives(played: Played) -> None:
-    vary = {"story": {"set": "agent.framing.story", "to": ["neutral", "cooking"]}}
-    study = {**TOURNAMENT, "types": {"kind": "cooperator", "hard": "defector"}, "vary": vary}
-    drawn = draw(played(**study), "games_robustness")
-    assert drawn.notes[0] == (
-        "1 of 1 conclusions hold in every framing, 0 do not, 0 are undecided at this size "
-        "(2 comparisons at 95%, family-wise error controlled by Holm's method)."
-    )
-    assert names_of(drawn) == [
-        "games_robustness_cooperation_shares",
-        "games_robustness_cooperation_conclusions",
-    ]
-    shares = {r["source"]: r["share"] for r in rows_of(drawn.tables[0])}
-    assert shares["agent"] == pytest.approx(1) and shares["story"] == pytest.approx(0)
-    (row,) = rows_of(drawn.tables[1])
-    assert (row["difference"], row["holds in all"]) == (1, "yes")
-
-
-@pytest.mark.slow
-def test_the_matrices_of_the_families_show_what_the_games_pay(played: Played) -> None:
-    (figure,) = draw(played(vary={}, seeds=1), "games_matrices").figures
-    charts = figure.chart.to_dict()["concat"]
-    assert len(charts) == 6
-    shown = {
-        chart["title"]["text"]: {(c["row"], c["column"]): c for c in chart["data"]["values"]}
-        for chart in charts
-    }
-    assert {title.partition(":")[0] for title in shown} == {
-        "win-win", "pd-family", "unfair", "cyclic", "biased", "second-best",
-    }  # fmt: skip
-    dilemma = shown["pd-family: Prisoner's Dilemma (67)"]
-    assert {at: cell["ranks"] for at, cell in dilemma.items()} == {
-        ("J", "J"): "3, 3", ("J", "F"): "1, 4", ("F", "J"): "4, 1", ("F", "F"): "2, 2",
-    }  # fmt: skip
-    assert [at for at, cell in dilemma.items() if cell["stable"]] == [("F", "F")]
-    assert not any(cell["stable"] for cell in shown["cyclic: Biased Cycle (4)"].values())
-    chosen = draw(played(vary={}, seeds=1), {"name": "games_matrices", "numbers": [1]}).figures[0]
-    assert "unfair: Hegemony (1)" in str(chosen.chart.to_dict())
-
-
-@pytest.mark.slow
-def test_wordings_are_drawn_by_model_and_not_pooled(played: Played) -> None:
-    """Figure 4 is about one model: one that forgives and one that does not have a map each."""
-    register("kind", lambda request: "[J]")
-    register("hard", lambda request: "[F]")
-    data = played(
-        game=PD,
-        mechanism={"name": "repetition", "rounds": 4, "told_rounds": True},
-        agent={"style": "direct", "constrain": "never", "framing": {"labels": "JF"}},
-        types={
-            "kind": {"model": "scripted/kind"},
-            "hard": {"model": "scripted/hard"},
-            "script": "defect_once",
-        },
-        seating="versus",
-        vary={
-            "labels": {"set": "agent.framing.labels", "to": ["JF"]},
-            "units": {"set": "agent.framing.units", "to": ["points", "coins"]},
-        },
-        seeds=1,
-    )
-    (left,) = [one for one in exhibits_of("repeated_games") if one.name == "Figure 4 left"]
-    shipped = [s for s in load_study("framing-robustness").report.panels if isinstance(s, dict) and "x" in s]
-    for spec in (*left.panels, shipped[0]):
-        assert isinstance(spec, dict)
-        (table,) = draw(data, {**spec, "where": None}).tables
-        rates = {row["agent"]: row["joint_cooperation"] for row in rows_of(table)}
-        assert rates == {"kind + script": 0.75, "hard + script": 0.0}
 
 
 def test_wordings_are_the_factors_that_set_framings_alone() -> None:
@@ -289,20 +85,6 @@ def test_wordings_are_the_factors_that_set_framings_alone() -> None:
     assert (
         wordings({"vary": {"mixed": {"a": {"agent": {"framing": {"story": "x"}, "style": "direct"}}}}}) == []
     )
-
-
-@pytest.mark.slow
-def test_strategies_and_responses_are_shown(played: Played) -> None:
-    spec = {"name": "inference_strategies", "resamples": 100, "strategies": ["tit_for_tat", "defector"]}
-    drawn = draw(played(**TOURNAMENT), spec)
-    assert names_of(drawn) == ["inference_strategies", "inference_responses"]
-    weights = {(r["agent"], r["strategies"]): r["weight"] for r in rows_of(drawn.tables[0])}
-    assert weights["echo", "tit_for_tat"] == pytest.approx(1) and weights[
-        "hard", "defector"
-    ] == pytest.approx(1)
-    answers = {(r["agent"], r["after"]): r["P(cooperate)"] for r in rows_of(drawn.tables[1])}
-    assert answers["echo", "CD"] == 0 and answers["kind", "CD"] == 1 and answers["kind", "DD"] is None
-    assert any(note.startswith("Candidates: tit_for_tat, defector") for note in drawn.notes)
 
 
 @pytest.mark.sample(3)
@@ -333,26 +115,31 @@ def test_three_players_make_no_heat_map_of_pairs(played: Played) -> None:
     assert not drawn.figures and "between two players" in drawn.notes[0]
 
 
-@pytest.mark.slow
-def test_pairs_have_intervals_where_chance_plays(played: Played) -> None:
-    study = {**TOURNAMENT, "types": {"kind": "cooperator", "coin": "random:0.5"}, "seeds": 5}
-    drawn = draw(played(**study), "games_pairs")
-    pairs = {(r["player1"], r["player2"]): r for r in rows_of(drawn.tables[0])}
-    one, sure = pairs["coin", "kind"], pairs["kind", "kind"]
-    assert one["matches"] == 5 and one["defection1_low"] < one["defection1"] < one["defection1_high"]
-    assert sure["defection1_low"] == sure["defection1"] == sure["defection1_high"] == 0
-
-
-@pytest.mark.slow
-def test_a_whole_report_is_drawn_without_a_failure(played: Played) -> None:
-    quick = [{"name": n, "resamples": 100} if n.startswith("inference") else n for n in OURS]
-    report = build_report(played(**{**TOURNAMENT, "report": {"panels": quick}}))
-    assert report.failures == ()
-
-
 def test_maps_show_defection_only_where_all_pairs_can_cooperate() -> None:
     dilemma: dict[str, Any] = dict.fromkeys(["defection1", "defection2", "score1", "coordination"])
     other: dict[str, Any] = dict.fromkeys(["coordination", "favourite1", "score1", "defection1"])
     assert _shown({("a", "b"): dilemma}) == ("defection", "score")
     assert _shown({("a", "b"): dilemma, ("a", "c"): other}) == ("coordination", "favourite", "score")
     assert _shown({("a", "c"): {"score1": other["score1"]}}) == ("score",)
+
+
+def test_predictions_show_accuracy_and_the_first_right_round(played: Played) -> None:
+    study = {
+        **TOURNAMENT,
+        "types": {"kind": "cooperator", "turn": "alternator"},
+        "mechanism": {"name": "repetition", "rounds": 4, "predict": "players"},
+    }
+    data = played(**study)
+    curve = draw(data, declared("bos-tournament", "prediction_settled"))
+    settled = {(r["agent"], r["round"]): r["prediction_settled"] for r in rows_of(curve.tables[0])}
+    # Of three matches two are with an alternator, whom nobody gets right in the end.
+    assert [settled["kind", n] for n in (1, 4)] == [pytest.approx(1 / 3)] * 2
+    drawn = draw(data, "games_predictions")
+    rows = {(r["predicted by"], r["predicted"]): r for r in rows_of(drawn.tables[0])}
+    assert set(rows) == {(a, b) for a in ("kind", "turn") for b in ("kind", "turn")}
+    # Scripts expect cooperation first and then a repetition: right about a cooperator from the start, and
+    # about an alternator only once.
+    sure, fooled = rows["turn", "kind"], rows["kind", "turn"]
+    assert (sure["median first right round"], sure["never"], sure["accuracy"]) == (1, 0, 1)
+    assert (fooled["median first right round"], fooled["never"], fooled["accuracy"]) == (None, 2, 0.25)
+    assert (rows["turn", "turn"]["matches"], rows["turn", "turn"]["series"]) == (1, 2)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import random
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from ostrom.agents.config import AgentConfig
-from ostrom.analysis.estimate import estimate
 from ostrom.analysis.hypothesis import test as tested
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
@@ -17,16 +15,9 @@ from ostrom.features.importing import import_rounds
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.people.pilot import Crowd, pilot
-from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import plan_of
 from ostrom.studies.run import open_run, play
-
-SAME = (
-    "payoff_by_prompting_game", "coordination_by_prompting", "coordination_by_round_by_round_prompting",
-    "joint_cooperation_by_prompting", "joint_cooperation_by_round_by_round_prompting",
-    "guessed_person_by_prompting_game",
-)  # fmt: skip
 
 
 def human_rounds(folder: Path, people: int = 24) -> Path:
@@ -69,17 +60,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["human", "own"])
-def test_imported_and_own_people_are_in_the_same_panels(runs: Path, name: str) -> None:
-    with open_run(runs / name) as run, run_data(run.rows, runs / name, run.manifest) as data:
-        made = build_report(data)
-    assert not made.failures
-    tables = {path.stem for path in (runs / name / "report" / "tables").iterdir()}
-    assert set(SAME) <= tables
-    assert ({"people_flow", "people_served"} <= tables) == (name == "own")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["human", "own"])
 def test_the_published_regressions_are_one_command_each(runs: Path, name: str) -> None:
     with open_run(runs / name) as run, run_data(run.rows, runs / name, run.manifest) as data:
         who = "agent = 'you'"
@@ -91,20 +71,6 @@ def test_the_published_regressions_are_one_command_each(runs: Path, name: str) -
         assert both.results["fit"][0]["clusters"] == 24
         guess = tested(data, "guessed_person", "prompting", "glm")
         assert guess.results["fit"][0]["rows"] == 48, "one row per guess, not one per round"
-
-
-@pytest.mark.slow
-def test_imported_and_own_people_are_pooled_under_the_same_levels(runs: Path) -> None:
-    with ExitStack() as stack:
-        data = [
-            stack.enter_context(run_data(run.rows, runs / name, run.manifest))
-            for name in ("human", "own")
-            for run in [stack.enter_context(open_run(runs / name))]
-        ]
-        found = estimate(data, "payoff", by=["run", "prompting"], where={"agent": "you"})
-    assert [one.key for one in found] == [
-        {"run": run, "prompting": level} for run in ("human", "own") for level in ("base", "scot")
-    ]
 
 
 @pytest.mark.slow

@@ -9,12 +9,8 @@ from typing import Any
 
 import pytest
 
-from ostrom.analysis.estimate import estimate
 from ostrom.costs.forecast import forecast
-from ostrom.data.rundata import run_data
-from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
-from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
@@ -64,18 +60,6 @@ def with_predict(how: str | None, **more: Any) -> dict[str, Any]:
     return study(mechanism={"name": "repetition", "rounds": 4, "told_rounds": True, "predict": how, **more})
 
 
-def test_a_social_agent_predicts_then_chooses_on_that_belief(tmp_path: Path) -> None:
-    data = study(types={"m": {"model": "scripted/clever", "style": "social"}, "always": "constant:1"})
-    decisions, _ = rows_of(data, tmp_path)
-    mine = [r for r in decisions if r["agent"] == "m" and r["match"] == 1]
-    kinds = [(r["round"], r["kind"], r["answer"]) for r in mine]
-    assert kinds == [(t, kind, "football") for t in range(1, 5) for kind in ("act", "predict")]
-    assert all(r["target"] == 2 for r in mine if r["kind"] == "predict")
-    assert all(r["label"] == "F" for r in mine if r["kind"] == "act")
-    asked = [p for p in PROMPTS if "You expect Player 2 to choose F. Given that, which action is best" in p]
-    assert len(asked) >= 4
-
-
 def test_a_social_prediction_is_never_in_any_history(tmp_path: Path) -> None:
     # The prediction (F) is not what anybody plays (J): nothing but the belief of the moment may say F.
     data = study(types={"m": {"model": "scripted/clever", "style": "social"}, "always": "constant:0"})
@@ -111,17 +95,6 @@ def test_the_players_prompts_for_an_action_are_the_same_with_and_without_predict
     predicted = [r for r in decisions if r["kind"] == "predict"]
     assert len(predicted) == 4 * 4 * 2 and {(r["seat"], r["target"]) for r in predicted} == {(1, 2), (2, 1)}
     assert all(r["action"] is None and r["payoff"] is None for r in predicted)
-
-
-def test_an_observer_has_no_seat_and_no_part(tmp_path: Path) -> None:
-    decisions, matches = rows_of(with_predict("observer"), tmp_path)
-    watching = [r for r in matches if r["role"] == "observer"]
-    assert {r["agent"] for r in watching} == {"m"} and len(watching) == 4
-    assert all(r["seat"] is None and r["score"] is None and r["cooperation"] is None for r in watching)
-    assert {r["opponents"] for r in matches if r["player"] == 1} == {"m", "alternate"}
-    seen = [r for r in decisions if r["player"] == 3]
-    assert {r["kind"] for r in seen} == {"predict"} and {r["target"] for r in seen} == {1, 2}
-    assert len(seen) == 4 * 4 * 2 and all(r["seat"] is None for r in seen)
 
 
 def test_players_do_not_notice_an_observer(tmp_path: Path) -> None:
@@ -175,50 +148,3 @@ def test_the_forecast_counts_predictions() -> None:
 def test_predictions_that_make_no_sense_are_refused(settings: dict[str, Any], complaint: str) -> None:
     with pytest.raises(StudyError, match=complaint):
         StudyPlan(load_study(study(mechanism={"name": "repetition", **settings})))
-
-
-def test_three_players_predict_each_of_the_others() -> None:
-    game = build_game("public_goods")
-    rules = mechanisms.build({"name": "repetition", "rounds": 1, "predict": "players"})
-    from ostrom.answers import Answer
-    from ostrom.ground.streams import Streams
-
-    play_ = rules.play(game, Streams(0, 0))
-    asked = next(play_)
-    steps = []
-    try:
-        while True:
-            steps.append([(d.kind, d.player, d.view.facts.get("target")) for d in asked])
-            asked = play_.send([Answer(d.form.options[0]) for d in asked])  # type: ignore[union-attr]
-    except StopIteration as stop:
-        assert len(stop.value.rounds) == 1
-    assert steps[:2] == [
-        [("predict", 0, 1), ("predict", 1, 2), ("predict", 2, 0)],
-        [("predict", 0, 2), ("predict", 1, 0), ("predict", 2, 1)],
-    ]
-    assert rules.most_decisions(game) == 9
-
-
-def test_best_replies_to_own_predictions_by_hand(tmp_path: Path) -> None:
-    """Expects F, J, F, J and plays J, J, F, F: in the Battle of the Sexes rounds 2 and 3 are best replies."""
-
-    def steady(request: Request) -> str:
-        text = request.messages[0].content
-        number = max(int(found) for found in re.findall(r"[Rr]ound (\d+)", text)) - 1
-        return f"[{('FJFJ' if 'choose in it' in text else 'JJFF')[number]}]"
-
-    register("steady", steady)
-    try:
-        rows_of(
-            {
-                **with_predict("players"),
-                "types": {"m": "scripted/steady", "always": "constant:1"},
-                "seating": "seats",
-            },
-            tmp_path,
-        )
-    finally:
-        unregister("steady")
-    with open_run("foretold", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        (share,) = estimate(data, "best_reply_to_prediction", where={"agent": "m"})
-    assert share.value == 0.5

@@ -17,7 +17,6 @@ from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
@@ -95,14 +94,6 @@ def test_a_liar_scores_what_theory_gives(data: RunData) -> None:
         assert s.would_have_earned < s.earned
     forms = {row["form"] for row in data.records("SELECT DISTINCT form FROM decisions WHERE kind = 'state'")}
     assert forms == {"words", "memory_one", "automaton"}
-
-
-@pytest.mark.slow
-def test_the_page_sets_what_was_said_beside_what_was_done(data: RunData) -> None:
-    made = build_report(data)
-    assert not made.failures
-    page = made.path.read_text()
-    assert "How often players do what they state" in page and "What was said and what was done" in page
 
 
 def test_an_independent_walk_gives_the_same_figures() -> None:

@@ -10,16 +10,13 @@ from typing import Any
 
 import pytest
 
-from ostrom.analysis.estimate import estimate
-from ostrom.data.rundata import run_data
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports.declared import panel_of
 from ostrom.studies.files import presets_of
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import open_run, play
+from ostrom.studies.run import play
 from ostrom.studies.sources.ordinal_2x2 import build
 
 STUDIES = (
@@ -65,20 +62,6 @@ def test_every_study_plays_its_smoke_preset_to_the_end(name: str, tmp_path: Path
     assert result.complete and result.tally.done == result.tally.matches and result.tally.invalid == 0
 
 
-@pytest.mark.parametrize(("order", "warned"), [("shuffled", True), ("given", False)])
-def test_who_takes_whatever_is_named_first_is_warned_of(order: str, warned: bool, tmp_path: Path) -> None:
-    study = load_study(
-        "hints", models=["scripted/first"], changes=[f"agent.framing.order={order}", "agent.constrain=never"]
-    )
-    play(study, runs=tmp_path)
-    with open_run("hints", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        notes = panel_of("readings").draw(data).notes
-        (share,) = estimate(data, "first_option", ["agent"])
-    assert share.value == 1.0 and share.key["agent"] == "scripted/first"
-    said = "scripted/first: 100 % of 30 actions are the option that was named first"
-    assert any(note.startswith(said) for note in notes) is warned
-
-
 def test_the_144_games_are_played_by_all_ordered_pairs_and_carry_their_family() -> None:
     study = load_study("games-2x2", models=["scripted/a", "scripted/b"])
     plan = StudyPlan(study)
@@ -117,12 +100,6 @@ def test_games_that_do_not_exist_are_refused(wrong: dict[str, Any], complaint: s
         build(**wrong)
 
 
-def test_the_payoff_sweep_of_the_battle_is_a_factor() -> None:
-    plan = StudyPlan(load_study("bos-tournament", preset="payoffs"))
-    seen = {unit.cell["payoffs"]: unit.game.payoff((0, 0)) for unit in plan.units()}
-    assert seen == {"10-7": (10, 7), "9-8": (9, 8), "8-8": (8, 8), "8-9": (8, 9), "7-10": (7, 10)}
-
-
 def cast_of(name: str, preset: str, *models: str, changes: tuple[str, ...] = ()) -> dict[str, str]:
     """The style of every player of a tournament; all ordered pairs are played."""
     plan = StudyPlan(load_study(name, preset=preset, models=models, changes=changes))
@@ -147,63 +124,11 @@ def test_the_papers_tournaments_have_its_cast_alone() -> None:
     assert {*cast_of("bos-tournament", "paper", a, b, changes=other)} == {*scripts, a, b, f"{b} SCoT"}
 
 
-@pytest.mark.parametrize("name", ["pd-tournament", "bos-tournament"])
-def test_wide_tournaments_have_every_model_with_social_prompting(name: str) -> None:
-    wide = cast_of(name, "wide", "scripted/a", "scripted/b")
-    assert {n for n, style in wide.items() if style == "social"} == {"scripted/a SCoT", "scripted/b SCoT"}
-    assert {*cast_of(name, "paper", "scripted/a")} < {*wide}
-
-
 @pytest.mark.parametrize("of", ["second", "[scripted/c]", "3"])
 def test_a_variant_of_nobody_who_plays_is_refused(of: str) -> None:
     said = r"variants\.SCoT\.of: must be 'first' or models that are named \(allowed: scripted/a\)"
     with pytest.raises(StudyError, match=said):
         load_study("bos-tournament", models=["scripted/a"], changes=[f"variants.SCoT.of={of}"])
-
-
-def test_the_papers_wordings_are_nine_against_the_papers_script() -> None:
-    plan = StudyPlan(load_study("framing-robustness", preset="paper", models=["scripted/first"]))
-    assert len(plan) == 2 * 9
-    for unit in plan.units():
-        model, script = unit.players
-        assert (model.config.model, model.config.framing.order) == ("scripted/first", "shuffled")
-        assert script.config.strategy == {
-            "prisoners_dilemma": "defect_once", "battle_of_the_sexes": "alternator",
-        }[unit.cell["game"]]  # fmt: skip
-    framings = {unit.players[0].config.framing.model_dump_json() for unit in plan.units()}
-    assert len(framings) == 9
-    stories = StudyPlan(load_study("framing-robustness", preset="stories", models=["scripted/first"]))
-    assert len(stories) == 2 * 27
-    singly = StudyPlan(load_study("framing-robustness", preset="one_at_a_time", models=["scripted/first"]))
-    assert len(singly) == 2 * 13
-    longer = [unit.cell["change"] for unit in singly.units() if unit.mechanism.told["rounds"] == 20]  # type: ignore[attr-defined]
-    assert longer == ["20 rounds"] * 2
-
-
-@pytest.mark.parametrize(
-    ("goal", "said"),
-    [
-        (
-            "stated goal",
-            "Your goal is to collect as many points as you can in the long run, summed over all rounds.",
-        ),
-        (
-            "joint goal",
-            "Your goal is that you and the other player together collect as many points as possible in the long run, "
-            "summed over all rounds.",
-        ),
-        (
-            "goal to be ahead",
-            "Your goal is to have collected more points than the other player in the end, summed over all rounds.",
-        ),
-    ],
-)
-def test_end_goals_are_told_one_at_a_time(goal: str, said: str, tmp_path: Path) -> None:
-    study = load_study("framing-robustness", preset="one_at_a_time", models=["scripted/first"])
-    levels = {level: {**study.vary["change"][level]} for level in ("base", goal)}  # type: ignore[call-overload]
-    play(study.model_copy(update={"vary": {**study.vary, "change": levels}}), runs=tmp_path)
-    with_goal = [text for text in PROMPTS if "Your goal" in text]
-    assert len(with_goal) == len(PROMPTS) / 2 == 20 and all(said in text.split("\n") for text in with_goal)
 
 
 def test_versus_needs_somebody_on_both_sides() -> None:
@@ -220,57 +145,3 @@ def test_the_papers_observer_watches_the_alternating_script_in_seat_2() -> None:
         ("players", ["scripted/first", "alternate"], None),
         ("observer", ["scripted/first", "alternate", "scripted/first"], 2),
     ]
-
-
-def test_a_preset_may_leave_types_out() -> None:
-    assert len(StudyPlan(load_study("horizon", preset="smoke")).unit(0).players) == 2
-    assert {p.name for u in StudyPlan(load_study("horizon", preset="smoke")).units() for p in u.players} == {
-        "tit_for_tat"
-    }
-
-
-class TestIllegalAnswers:
-    def study(self, policy: str) -> dict[str, Any]:
-        return {
-            "name": "bad", "game": "prisoners_dilemma:repeated_games",
-            "mechanism": {"name": "repetition", "rounds": 4, "told_rounds": True},
-            "agent": {"framing": {"labels": "JF", "history": "sentences"}, "style": "direct"},
-            "types": {"m": {"model": "scripted/first"}, "c": "cooperator"}, "seating": "seats",
-            "invalid": {"retries": 1, "policy": policy},
-        }  # fmt: skip
-
-    def test_are_retried_with_the_error_shown_and_never_enter_the_history(self, tmp_path: Path) -> None:
-        tries: Counter[str] = Counter()
-
-        def clumsy(request: Request) -> str:
-            PROMPTS.append(request.messages[0].content)
-            tries[request.messages[0].content] += 1
-            if tries[request.messages[0].content] == 1:
-                return "BANANA"
-            assert "could not be taken as an answer" in request.messages[-1].content
-            return "[J]"
-
-        register("first", clumsy)
-        result = play(load_study(self.study("fail")), runs=tmp_path)
-        assert result.complete and result.tally.invalid == 4 and result.tally.policies == 0
-        assert not any("BANANA" in text or "9999" in text for text in PROMPTS)
-        with open_run("bad", tmp_path) as run:
-            rows = [r for r in run.rows.decisions() if r["agent"] == "m"]
-        assert [(r["payoff"], r["complaints"], r["invalid"]) for r in rows] == [(8.0, 1, False)] * 4
-
-    def test_fall_to_the_recorded_policy_and_score_as_the_game_says(self, tmp_path: Path) -> None:
-        def hopeless(request: Request) -> str:
-            PROMPTS.append(request.messages[0].content)
-            return "BANANA"
-
-        register("first", hopeless)
-        result = play(load_study(self.study("default:defect")), runs=tmp_path)
-        assert result.complete and result.tally.policies == 4
-        with open_run("bad", tmp_path) as run:
-            rows = [r for r in run.rows.decisions() if r["agent"] == "m"]
-        assert [(r["payoff"], r["invalid"], r["reading"]) for r in rows] == [(10.0, True, "policy")] * 4
-        lines = re.findall(r"^Round \d: .*$", PROMPTS[-1], re.M)
-        assert len(lines) == 3 and all(
-            line.startswith(f"Round {i}: you chose F") for i, line in enumerate(lines, 1)
-        )
-        assert not any("BANANA" in text or "-9999" in text for text in PROMPTS)

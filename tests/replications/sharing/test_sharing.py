@@ -6,20 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.replications.killing import calm_and_killed
 
-from ostrom.analysis.estimate import estimate
-from ostrom.costs.forecast import forecast
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.comparing import compare_run
 from ostrom.features.comparing.command import _row
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
-from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
-from ostrom.testing.small_run import tables
 
 
 def giver(request: Request) -> str:
@@ -76,38 +70,3 @@ def test_a_run_of_trust_under_its_own_name_is_compared_and_people_are_named(tmp_
     assert [(_row(line, [0], {})[3], _row(line, [0], {})[4]) for line in found.lines] == [
         ("People", "0.5"), ("People", "0.37"),
     ]  # fmt: skip
-
-
-@pytest.mark.slow
-def test_the_report_is_made_and_totals_are_whole(played: RunData) -> None:
-    assert not build_report(played).failures
-    found = {e.key["game"]: e.value for e in estimate(played, "efficiency", ["game"])}
-    assert found == {"dictator": 1.0, "ultimatum": 1.0, "trust": pytest.approx((100 + 60) / 300)}
-
-
-def test_a_dry_run_bounds_every_preset() -> None:
-    for preset in ("smoke", "small", "paper", "strategy_method"):
-        bound = forecast(StudyPlan(load_study("sharing", preset=preset, models=["scripted/giver"])))
-        assert bound.calls > 0
-
-
-PLAY = """
-import asyncio, sys
-from ostrom.models.providers.scripted import register
-from ostrom.studies.load import load_study
-from ostrom.studies.run import play
-
-async def reply(request):
-    await asyncio.sleep(0.001)
-    return "[accept]" if "[accept]" in request.messages[-1].content else "[30]"
-
-register("slow", reply)
-study = load_study("sharing", preset="small", models=["scripted/slow"], changes=["agent.constrain=never"])
-sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
-"""
-
-
-@pytest.mark.slow
-def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
-    calm, killed = calm_and_killed(PLAY, tmp_path, kills=1, growth=30_000)
-    assert tables(calm, tmp_path / "one") == tables(killed, tmp_path / "two")

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Json, Runs
-from ostrom.cli.output import print_json, print_record, print_table, say, write
+from ostrom.cli.options import Runs
+from ostrom.cli.output import Output, Remark, TextItem, TextTable
 from ostrom.ground.errors import OstromError, UnknownName, UsageError, nearest
 from ostrom.ground.parameters import bounds_in_words
 from ostrom.ground.registry import broken_replications, package_folder, replication_files, replications
@@ -91,29 +91,24 @@ def list_parts(
         typer.Option(help="games: the ordinal 2x2 games of a family (win-win, pd-family, ...), or of 'all'."),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="studies, measures: all of them, in full.")] = False,
-    json: Json = False,
-) -> None:
+) -> Output:
     """List what can be used by name: studies, games, measures, ..."""
     kind = KINDS[kind_of(kind)]
     if family is not None and kind != "games":
         raise UsageError(f"--family: {kind} have no families (allowed with: games)")
     rows = run_rows(runs) if kind == "runs" else _rows(kind) if family is None else family_rows(family)
-    if json:
-        print_json(rows)
-        return
     first = [] if all_ else first_of(kind)
+    text: list[TextItem] = [TextTable.of("", rows)]
     if first:
-        named = {row["name"]: row for row in rows}
+        titles = {row["name"]: row.get("title") for row in rows}
         width = max(map(len, first))
-        for name in first:
-            write(f"{name:{width}}  {named[name]['title']}")
-        say(f"{len(rows) - len(first)} more: ostrom list {kind} --all")
-    columns = list(rows[0]) if rows else ["name"]
-    if not first:
-        print_table("", columns, [[row.get(c) for c in columns] for row in rows])
+        text = [f"{name:{width}}  {titles[name]}" for name in first]
+        text.append(Remark(f"{len(rows) - len(first)} more: ostrom list {kind} --all"))
     if kind in ("studies", "mappings", "measures", "panels", "references"):
-        for name, why in broken_replications().items():
-            say(f"replication {name} cannot be used: {why}")
+        text += [
+            Remark(f"replication {name} cannot be used: {why}") for name, why in broken_replications().items()
+        ]
+    return Output(rows, text)
 
 
 def _rows(kind: str) -> list[dict[str, Any]]:
@@ -191,42 +186,37 @@ def _registry(kind: str) -> Any:
 def show(
     kind: Annotated[str, typer.Argument(help=" | ".join(KINDS))],
     name: Annotated[str, typer.Argument(help="Its name, with parameters after a colon: public_goods:n=4")],
-    json: Json = False,
-) -> None:
+) -> Output:
     """Show one part in full: a study, a game, a strategy, ..."""
     kind = kind_of(kind)
     if kind == "run":
         raise UsageError(f"a run is shown by its report: `ostrom report {name}`")
     if kind == "game":
-        _show_game(name, json)
-    elif kind in ("study", "mapping"):
-        _show_file(kind, name, json)
-    elif kind == "prompt":
+        return _game(name)
+    if kind in ("study", "mapping"):
+        return _file(kind, name)
+    if kind == "prompt":
         text = _prompt(name)
-        print_json({"file": name, "text": text}) if json else write(text, end="")
-    else:
-        records = {
-            "model": _model,
-            "measure": _measure_record,
-            "reference": _reference_record,
-            "replication": _replication,
-        }
-        record = records[kind](name) if kind in records else _part(kind, name)
-        print_json(record) if json else print_record(record)
+        return Output({"file": name, "text": text}, [text.removesuffix("\n")])
+    records = {
+        "model": _model,
+        "measure": _measure_record,
+        "reference": _reference_record,
+        "replication": _replication,
+    }
+    return Output(records[kind](name) if kind in records else _part(kind, name))
 
 
-def _show_file(kind: str, name: str, json: bool) -> None:
+def _file(kind: str, name: str) -> Output:
     """A study or a mapping as it is written."""
+    import yaml
+
     from ostrom.studies.extensions import FileKind, file_kinds
     from ostrom.studies.files import read_study
 
     data = read_study(name)[0] if kind == "study" else file_kinds.part(kind, FileKind).as_written(name)
-    if json:
-        print_json(data)
-        return
-    import yaml
-
-    write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110), end="")
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
+    return Output(data, [text.removesuffix("\n")])
 
 
 def _prompt(name: str) -> str:
@@ -279,7 +269,7 @@ def _listed(value: Any) -> Any:
     return value
 
 
-def _show_game(name: str, json: bool) -> None:
+def _game(name: str) -> Output:
     from ostrom.games import build_game, games
     from ostrom.games.summary import payoff_table, summary
 
@@ -287,15 +277,12 @@ def _show_game(name: str, json: bool) -> None:
     bare = name.partition(":")[0]
     bounds = bounds_of(games, bare) if bare in games else {}
     facts = summary(game)
-    if json:
-        print_json(facts)
-        return
     if not game.has_table:
-        print_record({key: _listed(value) for key, value in facts.items()} | bounds)
-        return
-    rows = payoff_table(game)
-    print_table(f"{game.title}: payoffs", list(rows[0]), [list(r) for r in rows[1:]])
-    print_record(game_in_words(facts) | bounds)
+        return Output(facts, [{key: _listed(value) for key, value in facts.items()} | bounds])
+    heads, *rows = payoff_table(game)
+    return Output(
+        facts, [TextTable(f"{game.title}: payoffs", list(heads), rows), game_in_words(facts) | bounds]
+    )
 
 
 def part_row(registry: Any, name: str) -> dict[str, Any]:

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Json, Level, Runs, Safe, check_level, opened_runs
-from ostrom.cli.output import print_answer, print_csv, print_table, write
+from ostrom.cli.options import Level, Runs, Safe, opened_runs, run_names, standing
+from ostrom.cli.output import Csv, Output, TextTable, json_wanted
 from ostrom.ground.errors import UsageError
-from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
     from ostrom.analysis.estimate import Estimate
-    from ostrom.analysis.hypothesis import FactorTest
     from ostrom.analysis.measure import Measure
     from ostrom.analysis.units import Where
     from ostrom.data.rundata import RunData
@@ -28,7 +26,12 @@ Conditions = Annotated[
 
 def estimate(
     arguments: Annotated[
-        list[str], typer.Argument(metavar="RUN... MEASURE", help="Runs (names or folders), then the measure.")
+        list[str],
+        typer.Argument(
+            metavar="RUN... MEASURE",
+            help="Runs (names or folders), then the measure.",
+            autocompletion=run_names,
+        ),
     ],
     by: Annotated[str, typer.Option(help="Columns to split by, separated by commas.")] = "",
     contrast: Annotated[
@@ -44,15 +47,14 @@ def estimate(
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     safe: Safe = False,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> CommandResult:
+) -> Output:
     """Estimate a measure: a mean, a difference or a slope.
 
     The mean by default, a difference with --contrast, a slope with --over, each with its interval.
     `ostrom list measures` names the measures; a parameter follows a colon.
     """
     from ostrom.analysis.measure import measures
-    from ostrom.analysis.registered import AskedContrast, standing
+    from ostrom.analysis.registered import AskedContrast
     from ostrom.analysis.stopping import stopping
     from ostrom.analysis.units import condition
     from ostrom.data.rundata import so_far
@@ -64,14 +66,13 @@ def estimate(
             f"{measure!r} is no measure, {first} is one: the measure comes last, `ostrom estimate RUN {first}` "
             "(columns to split by: --by)"
         )
-    _one_of(json=json, csv=csv)
+    _one_of(json=json_wanted(), csv=csv)
     _one_of(contrast=contrast, over=over)
     _one_of(over=over, balance=balance)
     if log and not over:
         raise UsageError("--log needs --over")
     if safe and not csv:
         raise UsageError("--safe is for --csv: other output holds no formulas")
-    check_level(level)
     part = _measure(measure)
     with opened_runs(names, runs) as data:
         stopped = [text for one in data if (text := stopping(one.study, one.folder))]
@@ -102,17 +103,10 @@ def estimate(
         **registered.document,
         "estimates": rows,
     }
-
-    def show() -> None:
-        _show_estimates(part, estimates, level)
-        for text in filter(None, (*stopped, far)):
-            write(text)
-
     if csv:
-        print_csv(rows, safe=safe)
-    else:
-        print_answer(document, registered, show, json=json)
-    return CommandResult(document, estimates)
+        return Output(document, [Csv(rows, safe)], source=estimates)
+    lines = [part.definition, *stopped, far or None]
+    return Output(document, [_table(part, estimates, level), *lines], standing=registered, source=estimates)
 
 
 def _measure(text: str) -> Measure:
@@ -167,9 +161,9 @@ def _estimates(
     return list(asked.some(found, part.name, compared=bool(contrast or over)))
 
 
-def _show_estimates(part: Measure, found: Sequence[Estimate], level: float) -> None:
+def _table(part: Measure, found: Sequence[Estimate], level: float) -> TextTable:
     keys = list(found[0].key)
-    print_table(
+    return TextTable(
         f"{part.title} ({part.scale}), {level:.4g} intervals" if level != 0.95 else f"{part.title} ({part.scale})",
         [*keys, "value", "low", "high", "n", "unit", "method", "note"],
         [
@@ -177,12 +171,16 @@ def _show_estimates(part: Measure, found: Sequence[Estimate], level: float) -> N
             for one in found
         ],
     )  # fmt: skip
-    write(part.definition)
 
 
 def test(
     arguments: Annotated[
-        list[str], typer.Argument(metavar="RUN... MEASURE", help="Runs (names or folders), then the measure.")
+        list[str],
+        typer.Argument(
+            metavar="RUN... MEASURE",
+            help="Runs (names or folders), then the measure.",
+            autocompletion=run_names,
+        ),
     ],
     factor: Annotated[str, typer.Option(help="The column whose levels are compared.")],
     method: Annotated[
@@ -204,15 +202,13 @@ def test(
     level: Level = 0.95,
     seed: Annotated[int, typer.Option(help="The seed of random arrangements (permutation).", min=0)] = 0,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> CommandResult:
+) -> Output:
     """Test whether a measure differs between the levels of a factor.
 
     A factor is any column of the matches. The answer names the unit of analysis, the design and the assumptions.
     """
     from ostrom.analysis.hypothesis import METHODS
     from ostrom.analysis.hypothesis import test as tested
-    from ostrom.analysis.registered import standing
     from ostrom.analysis.units import condition
     from ostrom.ground.errors import UnknownName
 
@@ -221,7 +217,6 @@ def test(
         raise UnknownName("method", method, METHODS)
     if type_ not in ("II", "III"):
         raise UsageError(f"--type must be II or III (found {type_!r})")
-    check_level(level)
     part = _measure(measure)
     with opened_runs(names, runs) as data:
         made = tested(
@@ -229,21 +224,24 @@ def test(
             where=condition(data, part, where or []), sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
         )  # fmt: skip
         registered = standing(data)
-    result = CommandResult({"runs": names, **registered.document, **made.as_dict()}, made)
-    print_answer(result, registered, lambda: _show_test(made, part), json=json)
-    return result
+    return Output(
+        {"runs": names, **registered.document, **made.as_dict()},
+        [
+            f"{made.title}: {part.title} by {' and '.join(filter(None, (made.factor, made.second)))}",
+            *(_table_of(name, rows) for name, rows in (("groups", made.groups), *made.results.items())),
+            f"unit of analysis: {made.unit}",
+            f"design: {made.design}",
+            f"assumptions: {'; '.join(made.assumptions)}",
+            *(f"warning: {warning}" for warning in made.warnings),
+        ],
+        standing=registered,
+        source=made,
+    )
 
 
-def _show_test(made: FactorTest, part: Measure) -> None:
-    write(f"{made.title}: {part.title} by {' and '.join(filter(None, (made.factor, made.second)))}")
-    for name, rows in (("groups", made.groups), *made.results.items()):
-        columns = [c for c in rows[0] if any(row.get(c) not in (None, "") for row in rows)]
-        print_table(name, columns, [[_short(c, row.get(c)) for c in columns] for row in rows])
-    write(f"unit of analysis: {made.unit}")
-    write(f"design: {made.design}")
-    write(f"assumptions: {'; '.join(made.assumptions)}")
-    for warning in made.warnings:
-        write(f"warning: {warning}")
+def _table_of(name: str, rows: Sequence[dict[str, Any]]) -> TextTable:
+    columns = [c for c in rows[0] if any(row.get(c) not in (None, "") for row in rows)]
+    return TextTable(name, columns, [[_short(c, row.get(c)) for c in columns] for row in rows])
 
 
 def _short(column: str, value: Any) -> Any:

@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Json, say_allowed, with_play_options
-from ostrom.cli.output import print_json, print_record, print_table, write
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.options import PlayOptions, say_allowed, with_play_options
+from ostrom.cli.output import Output, TextTable
 from ostrom.ground import loop
 
 models = typer.Typer(help="Language models: check one, list them, fetch embedded ones.", no_args_is_help=True)
@@ -22,8 +21,7 @@ def check(
         float, typer.Option(help="Seconds to wait for a server to start, and for its reply.", min=0.1)
     ] = 60.0,
     options: PlayOptions = PlayOptions(),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Make one call, and one that offers a tool, and report what came back."""
     from ostrom.ground.errors import StudyError, TimedOut
     from ostrom.models import open_model
@@ -50,28 +48,26 @@ def check(
             await tooled.close()
             await model.close()
 
-    facts = loop.run(once())
-    print_json(facts) if json else print_record(facts)
+    return Output(loop.run(once()))
 
 
 @models.command("fetch")
 def fetch(
     name: Annotated[str, typer.Argument(help="smollm2-135m | qwen2.5-coder-1.5b")] = "smollm2-135m",
-    json: Json = False,
-) -> None:
+) -> Output:
     """Fetch the weights of an embedded model into the user's cache."""
     from ostrom.models.embedded.weights import bar
     from ostrom.models.embedded.weights import fetch as fetch_weights
 
     with bar(f"fetching {name}") as progress:
         path = fetch_weights(name.removeprefix("embedded/"), progress)
-    print_json({"model": name, "file": str(path)}) if json else write(path)
+    return Output({"model": name, "file": str(path)}, [str(path)])
 
 
 @models.command("list")
-def list_models(json: Json = False) -> None:
+def list_models() -> Output:
     """List the providers and models that are known by name."""
     from ostrom.models import model_names
 
     names = list(model_names())
-    print_json(names) if json else print_table("", ["model"], [[n] for n in names])
+    return Output(names, [TextTable("", ["model"], [[n] for n in names])])

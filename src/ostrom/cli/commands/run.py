@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,35 +11,38 @@ import typer
 
 from ostrom.cli.ending import (
     count_text,
+    exit_code,
     forecast_data,
-    leave,
-    print_forecast,
-    say_failures,
-    say_trouble,
+    forecast_text,
     spending_text,
     spent_data,
+    trouble,
 )
 from ostrom.cli.options import (
     BUDGET,
     DryRun,
     From,
     Models,
+    PlayedOutput,
+    PlayOptions,
     Presets,
     RunName,
     Runs,
     Seeds,
     Sets,
+    StudyName,
     WriteReport,
     opened_runs,
-    say_allowed,
     with_play_options,
 )
-from ostrom.cli.output import print_json, print_standing, print_table, say
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.output import Output, Remark, TextItem, TextTable
+from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.terminal import one_line
 from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
     from ostrom.analysis.registered import Standing
+    from ostrom.analysis.summary import CellSummary
     from ostrom.engine.folder import Folder
     from ostrom.engine.runner import Result
     from ostrom.studies.plan import StudyPlan
@@ -64,7 +67,7 @@ if TYPE_CHECKING:
     "registered",
 )
 def run(
-    study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
+    study: StudyName,
     model: Models = None,
     preset: Presets = None,
     set_: Sets = None,
@@ -77,28 +80,24 @@ def run(
     dry_run: DryRun = False,
     from_: From = None,
     report: WriteReport = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-) -> None:
+) -> PlayedOutput:
     """Play a study against models; the same command goes on with it.
 
     What was begun goes on with the same command, or with `ostrom resume RUN`.
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.engine.folder import check_name
-    from ostrom.ground.errors import UsageError
     from ostrom.studies.resolve import resolve
 
-    say_allowed(options.allow_key, model, set_)
     found = resolve(
         study, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options
     )
     if found.plan.study.people is not None:
         raise UsageError(f"{study}: is a study with people; `ostrom serve {study}` serves it")
     if dry_run:
-        forecast_plan(found, json, like=from_, runs=runs)
-        return
+        return forecast_plan(found, like=from_, runs=runs)
     refuse_unused(found, from_)
-    play_and_tell(found, runs / check_name(found.plan.run_name(name)), report=report, json=json)
+    return play_and_report(found, runs / check_name(found.plan.run_name(name)), report=report)
 
 
 @with_play_options(
@@ -122,8 +121,7 @@ def resume(
     dry_run: DryRun = False,
     from_: From = None,
     report: WriteReport = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-) -> None:
+) -> PlayedOutput:
     """Go on with a run where it stopped.
 
     It keeps the study and the options that it was begun with. Options given here replace the kept ones: a higher
@@ -132,16 +130,14 @@ def resume(
     """
     from ostrom.studies.resolve import resolve_run
 
-    say_allowed(options.allow_key)
     found = resolve_run(run, runs, options=options, seeds=seeds)
     if dry_run:
-        forecast_plan(found, json, like=from_, runs=runs)
-        return
+        return forecast_plan(found, like=from_, runs=runs)
     refuse_unused(found, from_, begun=not options.batch)  # what was begun in batches goes on in them
-    play_and_tell(found, found.folder, report=report, json=json)
+    return play_and_report(found, found.folder, report=report)
 
 
-def play_found(resolved: Resolved, folder: Path, *, json: bool) -> Result:
+def play_found(resolved: Resolved, folder: Path) -> Result:
     """Play a plan into a folder, with progress on stderr."""
     from ostrom.engine.progress import watch_with
     from ostrom.studies.resolve import save_session
@@ -155,40 +151,41 @@ def play_found(resolved: Resolved, folder: Path, *, json: bool) -> Result:
         name=folder.name,
         runs=folder.parent,
         options=resolved.options,
-        watch=watch_with(json=json),
+        watch=watch_with(),
         begin=begin,
     )
 
 
-def play_and_tell(
-    found: Resolved, folder: Path, *, report: bool, json: bool, parent: Standing | None = None
-) -> None:
-    """Play a plan into a folder, say how it ended, and leave with the exit code that says so too.
+def play_and_report(found: Resolved, folder: Path, *, report: bool, parent: Standing | None = None) -> Output:
+    """Play a plan into a folder: how it ended, its cells, and with ``report`` its page.
 
     ``parent`` is what is said of the registration of the run that the plan was made from.
     """
-    result = play_found(found, folder, json=json)
-    _finish(result, folder, json, parent)
+    result = play_found(found, folder)
+    output = _ended(result, folder, parent)
+    messages, code = [*output.messages], exit_code(result)
     if (shard := found.plan.shard) is not None:
         name = folder.name.removesuffix(shard.folder(""))
-        say(f"when all shards are played: ostrom join {name} {folder.with_name(name)}.*-of-{shard.of}")
-    drawn = True
+        messages.append(
+            f"when all shards are played: ostrom join {name} {folder.with_name(name)}.*-of-{shard.of}"
+        )
     if report:
         from ostrom.reports.build import build_report
 
-        with opened_runs([str(folder)], folder.parent) as [data]:
-            written = build_report(data)
-        say(f"report: {written}")
-        drawn = say_failures(written)
-    if not drawn and result.complete:
-        sys.exit(1)
-    leave(result)
+        try:
+            with opened_runs([str(folder)], folder.parent) as [data]:
+                page = build_report(data)
+            messages += [f"report: {page}", *(f"panel failed: {failure}" for failure in page.failures)]
+            code = code or int(bool(page.failures))
+        except OstromError as error:  # what was played is shown all the same
+            messages.append(f"ostrom: {one_line(str(error))}")
+            code = error.exit_code
+    return replace(output, messages=messages, code=code)
 
 
 def refuse_unused(found: Resolved, like: str | None = None, *, begun: bool = False) -> None:
     """Refuse options that would do nothing, and too many batches one after another unless the run has begun."""
     from ostrom.costs.waves import check_batch
-    from ostrom.ground.errors import UsageError
 
     if like is not None:
         raise UsageError("--from: says what to expect, and needs --dry-run")
@@ -196,8 +193,8 @@ def refuse_unused(found: Resolved, like: str | None = None, *, begun: bool = Fal
         check_batch(found.plan, found.options.batch_waves)
 
 
-def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs: Path | None = None) -> None:
-    """Say what a plan takes, directly and in batches, and whether its budget suffices.
+def forecast_plan(found: Resolved, *, like: str | None = None, runs: Path | None = None) -> Output:
+    """What a plan takes, directly and in batches, and whether its budget suffices.
 
     ``runs`` is the folder of the run that ``--from`` may name; None where a command has no such option.
     """
@@ -206,24 +203,30 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
     plan, batch = found.plan, bool(found.options.batch)
     bound = forecast(plan, found.options.rates, None if like is None else measure(like, runs or "runs"))
     missing = missing_adapters(plan)
-    if json:
-        lacks = {"missing_adapters": missing} if missing else {}
-        part = {} if plan.shard is None else {"shard": str(plan.shard)}
-        print_json({"study": plan.name, **part, **forecast_data(bound, plan.budget, batch=batch), **lacks})
-        return
-    if missing:
-        say(
-            f"adapters that are not here yet: {', '.join(missing)} "
-            "(`ostrom more corpus` and `ostrom more train` make them)"
-        )
     units = {"cells": bound.cells, "matches": bound.matches}
     if bound.designs:
         units["designs"] = bound.designs
-    print_forecast(plan.run_name(None), units, bound, plan.budget, batch=batch)
-    if plan.shard is not None:
-        say(f"shard {plan.shard}: {divided_budget(plan)}")
-    if runs is not None and like is None and bound.assumes:
-        say("--from RUN takes what it can of this from a run that was played")
+    return Output(
+        {
+            "study": plan.name,
+            **({} if plan.shard is None else {"shard": str(plan.shard)}),
+            **forecast_data(bound, plan.budget, batch=batch),
+            **({"missing_adapters": missing} if missing else {}),
+        },
+        [
+            Remark(
+                f"adapters that are not here yet: {', '.join(missing)} "
+                "(`ostrom more corpus` and `ostrom more train` make them)"
+            )
+            if missing
+            else None,
+            *forecast_text(plan.run_name(None), units, bound, plan.budget, batch=batch),
+            None if plan.shard is None else Remark(f"shard {plan.shard}: {divided_budget(plan)}"),
+            Remark("--from RUN takes what it can of this from a run that was played")
+            if runs is not None and like is None and bound.assumes
+            else None,
+        ],
+    )
 
 
 def divided_budget(plan: StudyPlan) -> str:
@@ -235,7 +238,7 @@ def divided_budget(plan: StudyPlan) -> str:
     )  # fmt: skip
 
 
-def _finish(result: Result, folder: Path, json: bool, parent: Standing | None) -> None:
+def _ended(result: Result, folder: Path, parent: Standing | None) -> Output:
     from ostrom.analysis.summary import summarise
     from ostrom.data.early_looks import seeds_missing
     from ostrom.studies.run import open_run
@@ -247,75 +250,65 @@ def _finish(result: Result, folder: Path, json: bool, parent: Standing | None) -
         whole = result.complete and run.plan.shard is None and not seeds_missing(run.manifest)
         blind = bool(bound) and not whole
         cells = [] if blind else summarise(run.rows)
+    label = f"what is shown here is exploratory; the registered contrasts: ostrom report {folder}"
     if blind:
-        say("results are not shown: the run is bound to a registration and not complete")
-    elif bound:
-        say(f"what is shown here is exploratory; the registered contrasts: ostrom report {folder}")
-    if parent is not None and not json:
-        print_standing(parent)
-    if json:
-        print_json(
-            {
-                "run": str(folder),
-                "complete": result.complete,
-                "why": result.why,
-                **({"label": "exploratory", "registration": bound["hash"]} if bound else {}),
-                "matches": asdict(tally.of_matches()),
-                **({"designs": asdict(tally.of_preparations())} if tally.preparations else {}),
-                **spent_data(tally),
-                "policy_answers": tally.policies,
-                "refusals": tally.refused,
-                "failed_tries": tally.retries,
-                "lost_workers": tally.lost_workers,
-                "batches_left": tally.batches_left,
-                "cells": [cell.as_dict() for cell in cells],
-                **({} if parent is None else parent.document),
-            }
-        )
-    elif cells:
-        factors = list(cells[0].factors)
-        if any(cell.cooperation is not None for cell in cells):
-            title, columns = (
-                "cooperation by cell (mean over matches, 95 % interval)",
-                ["cooperation", "95 % CI"],
-            )
-        else:  # the actions of these games have no cooperative one among them
-            title, columns = "score by cell (mean over matches)", []
-        print_table(
-            f"{folder.name}: {title}",
-            [*factors, "agent", "matches", *columns, "score"],
+        label = "results are not shown: the run is bound to a registration and not complete"
+    document = {
+        "run": str(folder),
+        "complete": result.complete,
+        "why": result.why,
+        **({"label": "exploratory", "registration": bound["hash"]} if bound else {}),
+        "matches": asdict(tally.of_matches()),
+        **({"designs": asdict(tally.of_preparations())} if tally.preparations else {}),
+        **spent_data(tally),
+        "policy_answers": tally.policies,
+        "refusals": tally.refused,
+        "failed_tries": tally.retries,
+        "lost_workers": tally.lost_workers,
+        "batches_left": tally.batches_left,
+        "cells": [cell.as_dict() for cell in cells],
+    }
+    text = _cells(folder.name, cells) if cells else ()
+    return Output(document, text, [label if bound else None, *end_lines(result, folder)], standing=parent)
+
+
+def _cells(name: str, cells: Sequence[CellSummary]) -> Iterator[TextItem]:
+    title, columns = "cooperation by cell (mean over matches, 95 % interval)", ["cooperation", "95 % CI"]
+    if all(cell.cooperation is None for cell in cells):  # these games have no cooperative action
+        title, columns = "score by cell (mean over matches)", []
+    yield TextTable(
+        f"{name}: {title}",
+        [*cells[0].factors, "agent", "matches", *columns, "score"],
+        [
             [
-                [
-                    *c.factors.values(),
-                    c.agent,
-                    c.matches,
-                    *([c.cooperation, c.interval_text] if columns else []),
-                    c.score,
-                ]
-                for c in cells
-            ],
-        )
-    say_end(result, folder)
+                *c.factors.values(),
+                c.agent,
+                c.matches,
+                *[c.cooperation, c.interval_text][: len(columns)],
+                c.score,
+            ]
+            for c in cells
+        ],
+    )
 
 
-def say_end(result: Result, folder: Path) -> None:
+def end_lines(result: Result, folder: Path) -> list[str]:
     """What was played and spent, what went wrong, and where the run lies."""
     tally = result.tally
     designs = f"; {count_text(tally.of_preparations(), 'designs')}" if tally.preparations else ""
-    say(
+    refused = f", {tally.refused} refusals" if tally.refused else ""
+    lost = (
+        f"; {tally.lost_workers} workers lost, their matches handed to others" if tally.lost_workers else ""
+    )
+    left = (
+        f"{how_many(tally.batches_left, 'batch')} still at work at their service: `ostrom resume {folder}` "
+        f"collects their replies, `ostrom more batches {folder}` lists them"
+    )
+    return [
         f"{count_text(tally.of_matches(), 'matches')}{designs}; {spending_text(tally)}; "
         f"{tally.invalid} unreadable replies, {tally.policies} answers by policy, {tally.retries} failed tries"
-        + (f", {tally.refused} refusals" if tally.refused else "")
-        + (
-            f"; {tally.lost_workers} workers lost, their matches handed to others"
-            if tally.lost_workers
-            else ""
-        )
-    )
-    if tally.batches_left:
-        say(
-            f"{how_many(tally.batches_left, 'batch')} still at work at their service: `ostrom resume {folder}` "
-            f"collects their replies, `ostrom more batches {folder}` lists them"
-        )
-    say_trouble(result, again=f"`ostrom resume {folder}` or the same command")
-    say(f"run: {folder}    report: ostrom report {folder}")
+        f"{refused}{lost}",
+        *([left] if tally.batches_left else []),
+        *trouble(result, again=f"`ostrom resume {folder}` or the same command"),
+        f"run: {folder}    report: ostrom report {folder}",
+    ]

@@ -5,9 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import BUDGET, Json, Models, Presets, Seeds, Sets, say_allowed, with_play_options
-from ostrom.cli.output import print_json, print_record, say
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.options import BUDGET, Models, PlayOptions, Presets, Seeds, Sets, with_play_options
+from ostrom.cli.output import Output, Remark, say
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.words import how_many
 
@@ -28,15 +27,13 @@ def validate_file(
     set_: Sets = None,
     seeds: Seeds = None,
     options: PlayOptions = PlayOptions(),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Check a file from end to end and say what it is.
 
     A study is checked as `ostrom run` with the same options checks it, alone and with each of its presets.
     """
     from ostrom.studies.files import builtin_names
 
-    say_allowed(options.allow_key, model, set_)
     given: dict[str, Any] = {
         "models": model or (),
         "changes": set_ or (),
@@ -50,11 +47,7 @@ def validate_file(
         raise UsageError(
             f"{file}: is a {facts['kind']}; --model, --preset, --set and the like are for studies"
         )
-    if json:
-        print_json(facts)
-    else:
-        print_record(facts)
-        say("valid")
+    return Output(facts, [facts, Remark("valid")])
 
 
 def _study(file: str, preset: str | None, content: dict[str, Any]) -> dict[str, Any]:

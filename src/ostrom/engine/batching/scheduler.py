@@ -16,6 +16,7 @@ from ostrom.engine.batching.service import (
     BatchService,
     ForeignResults,
     Lost,
+    loop_time,
     lost,
     says_full,
     sent_twice,
@@ -34,7 +35,7 @@ logger = logging.getLogger("ostrom.batches")
 SETTLE = 0.05
 """Seconds without a new call after which a wave in which every match waits is sealed."""
 QUIET = 10.0
-"""Seconds without a new call after which a wave is sealed although some match does something else."""
+"""Seconds by the clock without a new call after which a wave is sealed although some match does something else."""
 OVERHEAD = 256
 """Bytes of a request in a file beside its body."""
 MOST_SENT = 2
@@ -239,12 +240,12 @@ class BatchScheduler:
             self._changed.clear()
             if not any(self._queue.values()):
                 continue
-            quiet = 0.0
+            changes, since = self._changes, loop_time()
             while any(self._queue.values()):
-                before = self._changes
                 await asyncio.sleep(SETTLE)
-                quiet = quiet + SETTLE if self._changes == before else 0.0
-                if (quiet and len(self._waiting) >= self._playing) or quiet >= QUIET:
+                if self._changes != changes:
+                    changes, since = self._changes, loop_time()
+                elif len(self._waiting) >= self._playing or loop_time() - since >= QUIET:
                     break
             self._spent = None
             try:

@@ -140,10 +140,10 @@ class BatchService:
         """Whether a batch whose creation had no clear answer exists; looks as long as listings may lag."""
         others = (self.ledger.claimed() - {batch.id}) | batch.refuted
         wanted = Wanted(batch.marker, batch.file, len(batch.keys), batch.since)
-        late = _time() + self.polling.lag * patience
+        late = loop_time() + self.polling.lag * patience
         looks = 0
         while True:
-            last = _time() >= late
+            last = loop_time() >= late
             for found in await self.listing():
                 if found.id not in others and self.endpoint.is_ours(found, wanted):
                     self.ledger.tell(batch, "created", id=found.id, found=True)
@@ -151,7 +151,7 @@ class BatchService:
                     return True
             if last:
                 return False
-            await asyncio.sleep(min(self.polling.wait(looks), max(0.0, late - _time())))
+            await asyncio.sleep(min(self.polling.wait(looks), max(0.0, late - loop_time())))
             looks += 1
 
     async def listing(self) -> list[BatchStatus]:
@@ -210,9 +210,9 @@ class BatchService:
         keys = {batch.request_id(key): key for key in batch.keys}
         found: dict[bytes, ResultLine] = {}
         strange = readings = 0
-        late = _time() + self.polling.patience
+        late = loop_time() + self.polling.patience
         while True:
-            last = _time() >= late and readings >= self.polling.readings - 1
+            last = loop_time() >= late and readings >= self.polling.readings - 1
             for line in await self._lines(replace(ended, total=len(keys))):
                 key = keys.get(line.id)
                 if key is None:
@@ -267,7 +267,7 @@ class BatchService:
         return lines
 
 
-def _time() -> float:
+def loop_time() -> float:
     """Seconds of a clock that never jumps."""
     return asyncio.get_running_loop().time()
 

@@ -6,20 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import conclude, spending_text
+from ostrom.cli.ending import exit_code, spending_text, trouble
 from ostrom.cli.options import (
     BUDGET,
-    Json,
     MatchNumber,
     NewRun,
+    PlayOptions,
     RunName,
     Runs,
-    say_allowed,
     standing_of,
     with_play_options,
 )
-from ostrom.cli.output import cell, print_table, write
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, cell
 from ostrom.engine.progress import watch_with
 from ostrom.features.attribution.effects import Attribution, draw_svg, read_effects, strips
 from ostrom.features.attribution.plan import attribute as play_attribution
@@ -49,8 +47,7 @@ def attribute(
     name: NewRun = None,
     runs: Runs = Path("runs"),
     options: PlayOptions = PlayOptions(),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Say how much each remembered round moved a decision.
 
     A round is left out or flipped, and the decision is asked for again.
@@ -58,7 +55,6 @@ def attribute(
     Flipping shows a round as if one player had defected instead of cooperating, or cooperated instead; in a game with
     amounts or stages, as if it had named the other end of the range or another option.
     """
-    say_allowed(options.allow_key)
     with open_run(run, runs) as parent:
         result, folder = play_attribution(
             parent,
@@ -74,54 +70,56 @@ def attribute(
             runs=runs,
             budget=options.budget,
             options=options,
-            watch=watch_with(json=json),
+            watch=watch_with(),
         )
         registered = standing_of(parent)
     with open_run(folder) as made:
         found = read_effects(made)
     svg = folder / "attribution.svg"
     drawn = draw_svg(found, svg)
-    said = [] if json else [f"drawn: {svg}" if drawn else "install ostrom[report] for the strip as SVG"]
-    conclude(
-        result,
+    return Output(
         {"run": str(folder), **asdict(found), "svg": str(svg) if drawn else None},
+        [*_text(found), Remark(f"drawn: {svg}" if drawn else "install ostrom[report] for the strip as SVG")],
+        [f"{spending_text(result.tally)}; run: {folder}", *trouble(result)],
+        exit_code(result),
         registered,
-        lambda: _show_attribution(found),
-        json=json,
-        lines=[*said, f"{spending_text(result.tally)}; run: {folder}"],
     )
 
 
-def _show_attribution(attribution: Attribution) -> None:
-
+def _text(attribution: Attribution) -> list[TextItem]:
     how = {
         "odds": "exact odds of the strategy",
         "logprob": "log-probabilities of the options, asked for without reasoning",
         "sample": f"{attribution.baseline.n} askings each",
     }[attribution.measure]
-    write(
-        f"{attribution.run}, match {attribution.match}: player {attribution.seat} ({attribution.agent}) in round "
-        f"{attribution.round}"
-    )
-    write(
-        f"{attribution.what} as it was: {cell(attribution.baseline.p)}{_interval(attribution.baseline)} ({how})\n"
-    )
-    for line in strips(attribution):
-        write(line)
-    write()
     rows = list(attribution.effects)
     title = f"change in {attribution.what}"
     if len(rows) > MOST_ROWS:
         rows = sorted(rows, key=lambda e: -abs(e.change or 0.0))[:MOST_ROWS]
         title += f", the {MOST_ROWS} largest of {len(attribution.effects)} (--json has all)"
-    print_table(
-        title,
-        ["round", "own / others", "change made", attribution.what, "change", "95 % CI", "invalid"],
-        [
-            [f"R{e.round}", e.shown, e.row, e.chance.p, e.change, _bounds(e.low, e.high), e.chance.invalid]
-            for e in rows
-        ],
-    )
+    return [
+        f"{attribution.run}, match {attribution.match}: player {attribution.seat} ({attribution.agent}) in round "
+        f"{attribution.round}",
+        f"{attribution.what} as it was: {cell(attribution.baseline.p)}{_interval(attribution.baseline)} ({how})\n",
+        *strips(attribution),
+        "",
+        TextTable(
+            title,
+            ["round", "own / others", "change made", attribution.what, "change", "95 % CI", "invalid"],
+            [
+                [
+                    f"R{e.round}",
+                    e.shown,
+                    e.row,
+                    e.chance.p,
+                    e.change,
+                    _bounds(e.low, e.high),
+                    e.chance.invalid,
+                ]
+                for e in rows
+            ],
+        ),
+    ]
 
 
 def _interval(chance: Any) -> str:

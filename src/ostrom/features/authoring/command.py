@@ -5,12 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.analysis.registered import Standing
-from ostrom.cli.ending import ask_models, conclude, spent_data
-from ostrom.cli.options import BUDGET, Json, Runs, say_allowed, with_play_options
-from ostrom.cli.output import print_table
+from ostrom.cli.ending import ask_models, exit_code, spent_data, trouble
+from ostrom.cli.options import BUDGET, PlayOptions, Runs, with_play_options
+from ostrom.cli.output import Output, TextTable
 from ostrom.engine.folder import check_name
-from ostrom.engine.play_options import PlayOptions
 from ostrom.features.authoring.plan import AuthorPlan, write_scenarios
 from ostrom.games.scenarios import families, scenarios, shipped_scenario
 from ostrom.ground.errors import UnknownName
@@ -32,15 +30,13 @@ def author(
     retries: Annotated[int, typer.Option(help="Ask again so often after an unreadable answer.", min=0)] = 3,
     options: PlayOptions = PlayOptions(),
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Write stories for games and have another model read them.
 
     Write stories, have another model read them without the table, and keep those that it reads rightly.
 
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    say_allowed(options.allow_key, model, reader)
     if family not in families():
         raise UnknownName("family of scenarios", family, families())
     wanted = [part.strip() for part in names.split(",") if part.strip()] if names else scenarios(family)
@@ -48,7 +44,7 @@ def author(
         [shipped_scenario(family, one) for one in wanted], model, reader, name=check_name(name), runs=runs,
         copies=copies, prompts=options.prompts, retries=retries, budget=options.budget,
     )  # fmt: skip
-    result = ask_models(plan, options, json=json)
+    result = ask_models(plan, options)
     with plan.folder.open_journal() as journal:
         stories = plan.written(journal)
     files = write_scenarios(plan, stories, folder)
@@ -61,12 +57,12 @@ def author(
         ],
     }  # fmt: skip
     rows = [[s.name, s.title, s.claim, "yes" if s.kept else "no", s.why] for s in stories]
-    conclude(
-        result,
+    return Output(
         facts,
-        Standing(),
-        lambda: print_table(f"Stories by {model}", ["name", "title", "claim", "kept", "why not"], rows),
-        json=json,
-        lines=[f"{len(files)} of {len(stories)} stories kept in {folder}"],
-        more=" and asks again what failed",
+        [TextTable(f"Stories by {model}", ["name", "title", "claim", "kept", "why not"], rows)],
+        [
+            f"{len(files)} of {len(stories)} stories kept in {folder}",
+            *trouble(result, " and asks again what failed"),
+        ],
+        exit_code(result),
     )

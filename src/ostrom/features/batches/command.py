@@ -8,13 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import RunName, Runs, say_allowed, with_play_options
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.options import PlayOptions, RunName, Runs, with_play_options
+from ostrom.cli.output import Output, Remark, TextTable, say
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger, batches_in_words, read_batches
 from ostrom.engine.batching.service import with_retries
 from ostrom.engine.executors.local import batch_endpoint
 from ostrom.engine.folder import Folder, refuse_joined
-from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
 from ostrom.ground import loop
 from ostrom.ground.errors import ModelError, RunError, UsageError
@@ -34,14 +33,12 @@ def batches(
     forget: Annotated[
         bool, typer.Option("--forget", help="Give up what is under way: it may be paid for again.")
     ] = False,
-    options: PlayOptions = PlayOptions(),
-    json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
-) -> None:
+    options: PlayOptions = PlayOptions(),  # noqa: ARG001
+) -> Annotated[Output, "Print as JSON."]:
     """List the batches of a run; cancel or give up those under way.
 
     For runs that were played with --batch; their services are asked how far they are.
     """
-    say_allowed(options.allow_key)
     if ask + cancel + forget > 1:
         raise UsageError("--ask, --cancel, --forget: give one of them")
     records = BatchRecords(run, runs)
@@ -51,18 +48,10 @@ def batches(
         say(f"{batches_in_words(count)} given up; what was asked there is paid for and will not be read")
     said = records.cancel() if cancel else records.ask() if ask else None
     rows = records.rows(said)
-    if json:
-        print_json(rows)
-        return
-    if rows:
-        print_table(
-            f"{records.folder.path.name}: batches", list(rows[0]), [list(row.values()) for row in rows]
-        )
     left = len(records.under_way)
-    say(
-        f"{batches_in_words(len(rows))}, {left} under way"
-        + (f"; `ostrom resume {run}` collects them" if left else "")
-    )
+    end = f"; `ostrom resume {run}` collects them" if left else ""
+    table = TextTable.of(f"{records.folder.path.name}: batches", rows) if rows else None
+    return Output(rows, [table, Remark(f"{batches_in_words(len(rows))}, {left} under way{end}")])
 
 
 class BatchRecords:

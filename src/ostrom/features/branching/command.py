@@ -6,20 +6,18 @@ from typing import Annotated
 
 import typer
 
-from ostrom.cli.ending import conclude, spending_text
+from ostrom.cli.ending import exit_code, spending_text, trouble
 from ostrom.cli.options import (
     BUDGET,
-    Json,
     MatchNumber,
     NewRun,
+    PlayOptions,
     RunName,
     Runs,
-    say_allowed,
     standing_of,
     with_play_options,
 )
-from ostrom.cli.output import print_table
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.output import Output, TextTable
 from ostrom.engine.progress import watch_with
 from ostrom.features.branching.branch import branch as play_branch  # what `Run.branch` in Python calls
 from ostrom.features.branching.branch import continuations, measure_of
@@ -42,15 +40,13 @@ def branch(
     name: NewRun = None,
     runs: Runs = Path("runs"),
     options: PlayOptions = PlayOptions(),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Play on from a round of a finished match as a new run.
 
     The same command resumes it.
 
     The first replicate has the chance of the match itself from there on, the others chance of their own.
     """
-    say_allowed(options.allow_key, set_)
     with open_run(run, runs) as parent:
         result = play_branch(
             parent,
@@ -63,14 +59,18 @@ def branch(
             runs=runs,
             budget=options.budget,
             options=options,
-            watch=watch_with(json=json),
+            watch=watch_with(),
         )
         with open_run(result.folder) as made:
             rows, unit = continuations(parent, made, result.origin), made.plan.unit(0)
         registered = standing_of(parent)
     what = measure_of(unit.game)
-    conclude(
-        result.result,
+    table = TextTable(
+        f"{result.folder.name}: {what} from round {result.origin.round} on ({unit.cell['branch']})",
+        ["player", "agent", "before", "parent after", "branch after", "change", "replicates"],
+        [[r.player, r.agent, r.before, r.parent, r.branch, r.change, r.replicates] for r in rows],
+    )
+    return Output(
         {
             "run": str(result.folder),
             "complete": result.result.complete,
@@ -78,12 +78,8 @@ def branch(
             "measure": what,
             "players": [asdict(row) for row in rows],
         },
+        [table],
+        [f"{spending_text(result.result.tally)}; run: {result.folder}", *trouble(result.result)],
+        exit_code(result.result),
         registered,
-        lambda: print_table(
-            f"{result.folder.name}: {what} from round {result.origin.round} on ({unit.cell['branch']})",
-            ["player", "agent", "before", "parent after", "branch after", "change", "replicates"],
-            [[r.player, r.agent, r.before, r.parent, r.branch, r.change, r.replicates] for r in rows],
-        ),
-        json=json,
-        lines=[f"{spending_text(result.result.tally)}; run: {result.folder}"],
     )

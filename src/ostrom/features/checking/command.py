@@ -1,61 +1,44 @@
 """`ostrom check`: a run checked from end to end."""
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ostrom.cli.options import Json, RunName, Runs
-from ostrom.cli.output import print_json, say
+from ostrom.cli.options import RunName, Runs
+from ostrom.cli.output import Output, Remark, bar
 
 
 def check(
     run: RunName,
     rows: Annotated[
         bool,
-        typer.Option(
-            "--rows", help="Make the rows of all matches anew, for example of a run of 0.1 that keeps none."
-        ),
+        typer.Option("--rows", help="Make the rows of all matches anew from their entries."),
     ] = False,
     processes: Annotated[
         int | None, typer.Option(min=1, help="Processes that replay (default: one per core for a large run).")
     ] = None,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
-    """Check a run from end to end: every seal, every match replayed.
+) -> Output:
+    """Check a run from end to end: every seal, every match replayed, every prompt written and every reply read again.
 
-    What a match left for the tables is held against its replay.
+    What a match left for the tables is held against its replay, its prompts against those that the study writes, its
+    answers against what its replies say, and its models against run.json. Seals are no signatures: who alters all of
+    these so that they fit each other is not found.
     """
-    from ostrom.features.checking.check import check_run
     from ostrom.studies.run import find_run
+    from ostrom.studies.verify import check_run
 
     folder = find_run(run, runs).path
-    with _bar() as tell:
+    with bar("replaying") as tell:
         done = check_run(folder, rows=rows, tell=tell, processes=processes)
-    if json:
-        print_json(asdict(done))
-        return
     made = f", rows of {done.made} made anew" if rows else f", {done.compared} held against their rows"
     many = f" by {done.processes} processes" if done.processes > 1 else ""
-    say(f"{folder}: {done.entries} entries are intact; {done.replayed} matches replayed{many}{made}")
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from ostrom.ground.terminal import console
-
-    columns = (TextColumn("replaying"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as shown:
-        task = shown.add_task("replaying", total=None)
-        yield lambda done, of: shown.update(task, completed=done, total=of)
+    line = (
+        f"{folder}: {done.entries} entries are intact; {done.replayed} matches replayed{many}{made}, {done.followed} "
+        "followed from prompts to answers"
+    )
+    skipped = done.unfollowed
+    more = [] if skipped is None else [Remark(f"{folder}: matches with models were not followed: {skipped}")]
+    return Output(asdict(done), [Remark(line), *more])

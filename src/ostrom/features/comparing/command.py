@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs, stated_query
-from ostrom.cli.output import print_json, print_standing, print_table, say, write
+from ostrom.cli.options import Level, Runs, opened_runs, standing, stated_query
+from ostrom.cli.output import Output, Remark, TextItem, TextTable
 from ostrom.ground.errors import UsageError
-from ostrom.ground.results import CommandResult
 from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
     from ostrom.features.comparing import Comparison, Line
-    from ostrom.features.comparing.two_runs import TwoRuns
 
 MARGIN = 0.05
 """The largest difference that counts as none, where no other is given."""
@@ -59,8 +58,7 @@ def compare(
         str | None, typer.Option(help="Published figures by name (default: those of the study).")
     ] = None,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> Any:
+) -> Output:
     """Compare a run with published figures, or with another run.
 
     Set the figures of a run beside the published ones, or beside those of another run (compare NEW OLD).
@@ -70,47 +68,36 @@ def compare(
     if old is not None:
         if as_ or reference:
             raise UsageError("two runs are compared with each other: leave --as and --reference out")
-        check_level(level)
         if margin is not None and not 0 < margin < math.inf:
             raise UsageError(f"--margin must be a positive number (found {margin:g})")
         how = {"level": level, "margin": MARGIN if margin is None else margin}
-        return _two_runs(run, old, measure, by or "", where or [], runs, how, lower_is_better, json=json)
+        return _two_runs(run, old, measure, by or "", where or [], runs, how, lower_is_better)
     if measure or by or where or margin is not None or lower_is_better:
         raise UsageError(
             "--measure, --by, --where, --margin and --lower-is-better need a second run: ostrom compare NEW OLD"
         )
-    from ostrom.analysis.registered import standing
-    from ostrom.data.rundata import run_data
     from ostrom.features.comparing import compare_run
-    from ostrom.studies.run import open_run
 
-    with (
-        open_run(run, runs) as opened,
-        run_data(opened.rows, opened.folder.path, opened.manifest) as data,
-    ):
+    with opened_runs([run], runs) as [data]:
         comparison, far = compare_run(data, as_ or (), reference), data.so_far
         registered = standing([data])
-    if json:
-        document = {
-            "run": str(opened.folder.path),
-            **({"so_far": far} if far else {}),
-            **registered.document,
-            **comparison.as_dict(),
-        }
-        print_json(CommandResult(document, comparison, "cells"))
-        return comparison
-    print_standing(registered)
-    if comparison.lines:
-        _print_comparison(comparison)
-        if far:
-            write(far)
-    for remark in comparison.remarks:
-        say(remark)
-    if comparison.unmatched:
-        say(f"{comparison.unmatched} own figures have no published cell to stand beside.")
+    document = {
+        "run": str(data.folder),
+        **({"so_far": far} if far else {}),
+        **registered.document,
+        **comparison.as_dict(),
+    }
     paper = comparison.reference.name.replace("_", "-")
-    say(f"all figures of the paper on one page, with verdicts: ostrom replicate {paper} --runs {run}")
-    return comparison
+    text = [
+        *(_comparison_text(comparison) if comparison.lines else ()),
+        far if comparison.lines and far else None,
+        *map(Remark, comparison.remarks),
+        Remark(f"{comparison.unmatched} own figures have no published cell to stand beside.")
+        if comparison.unmatched
+        else None,
+        Remark(f"all figures of the paper on one page, with verdicts: ostrom replicate {paper} --runs {run}"),
+    ]
+    return Output(document, text, standing=registered, source=comparison, rows_key="cells")
 
 
 def _two_runs(
@@ -122,10 +109,7 @@ def _two_runs(
     runs: Path,
     how: dict[str, float],
     lower_is_better: bool,
-    *,
-    json: bool,
-) -> TwoRuns:
-    from ostrom.analysis.registered import standing
+) -> Output:
     from ostrom.costs.seeds import seed_price
     from ostrom.data.rundata import so_far
     from ostrom.features.comparing.two_runs import compare_runs
@@ -140,19 +124,8 @@ def _two_runs(
             price=lambda run: seed_price(run.folder, runs),
         )  # fmt: skip
         far, registered = so_far([first, second]), standing([first, second])
-    if json:
-        document = {**registered.document, **comparison.as_dict(), **({"so_far": far} if far else {})}
-        print_json(CommandResult(document, comparison, "differences"))
-        return comparison
-    print_standing(registered)
-    if comparison.changed:
-        print_table(
-            "What else differs",
-            ["key", comparison.new, comparison.old],
-            [list(row) for row in comparison.changed],
-        )
     columns = [name for name in comparison.differences[0].key if name != "run"]
-    print_table(
+    table = TextTable(
         f"{comparison.measure}: {comparison.new} minus {comparison.old} ({comparison.level:.0%} intervals)",
         [*columns, "difference", "low", "high", "n", "method", "verdict"],
         [
@@ -168,15 +141,23 @@ def _two_runs(
             for one, verdict in zip(comparison.differences, comparison.verdicts, strict=True)
         ],
     )
-    if far:
-        write(far)
-    say(comparison.control)
-    for note in dict.fromkeys(one.note for one in comparison.differences if one.note):
-        say(note)
-    return comparison
+    changed = TextTable("What else differs", ["key", comparison.new, comparison.old], comparison.changed)
+    notes = dict.fromkeys(one.note for one in comparison.differences if one.note)
+    return Output(
+        {**registered.document, **comparison.as_dict(), **({"so_far": far} if far else {})},
+        [
+            changed if comparison.changed else None,
+            table,
+            far or None,
+            *map(Remark, (comparison.control, *notes)),
+        ],
+        standing=registered,
+        source=comparison,
+        rows_key="differences",
+    )
 
 
-def _print_comparison(comparison: Comparison) -> None:
+def _comparison_text(comparison: Comparison) -> Iterator[TextItem]:
     """A table for each measure; doubts are numbered and spelled out below."""
     marks: dict[str, int] = {}
     for measure in dict.fromkeys(line.cell[-1] for line in comparison.lines):
@@ -184,7 +165,7 @@ def _print_comparison(comparison: Comparison) -> None:
         used = [
             i for i in range(len(comparison.reference.columns) - 1) if any(line.cell[i] for line in lines)
         ]
-        print_table(
+        yield TextTable(
             f"{measure.replace('_', ' ')}: own figures beside those of {comparison.reference.citation}",
             [
                 *(comparison.reference.columns[i] for i in used),
@@ -192,9 +173,8 @@ def _print_comparison(comparison: Comparison) -> None:
             ],
             [_row(line, used, marks) for line in lines],
         )  # fmt: skip
-    write(f"published ± is: {comparison.reference.spread}")
-    for note, n in marks.items():
-        write(f"({n}) {note}")
+    yield f"published ± is: {comparison.reference.spread}"
+    yield from (f"({n}) {note}" for note, n in marks.items())
 
 
 def _counted(line: Line) -> str:

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ostrom.cli.options import BUDGET, Models, Presets, Runs, Seeds, Sets, say_allowed, with_play_options
+from ostrom.cli.options import BUDGET, Models, PlayOptions, Presets, Runs, Seeds, Sets, with_play_options
 from ostrom.cli.output import say
-from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
 
 PASSWORD = "OSTROM_ENVIRONMENT_PASSWORD"
@@ -45,7 +44,6 @@ def openenv(
     from ostrom.ground import loop
     from ostrom.studies.resolve import resolve
 
-    say_allowed(options.allow_key, model, set_)
     resolved = resolve(
         study, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options
     )

@@ -165,13 +165,16 @@ class Environment:
             folder = Folder(self.path)
             folder.lock()
             stack.callback(folder.unlock)
-            prepare_folder(folder, plan)
+            manifest = prepare_folder(folder, plan)
             self._journal = journal = stack.enter_context(folder.open_journal(create=True))
             plan.adopt(journal)
             count_spent(tally, journal, plan, options)
             self._ended |= {unit for unit, state in journal.states().items() if state != "failed"}
             journal.start()
+            if manifest is not None:
+                folder.write_manifest(manifest)
             folder.describe_models(self._executor.described)
+            stack.callback(folder.record_served, journal)
         await self._executor.start(Session(plan, cast("Journal", self._journal), tally))
 
     def _begin(self, episode: Episode, unit: Unit) -> None:

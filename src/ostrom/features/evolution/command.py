@@ -1,6 +1,5 @@
 """`ostrom more evolve`: average payoffs of a tournament and the population that evolves on them."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.analysis.registered import Standing
-from ostrom.cli.options import Json, Runs, Safe, standing_of
-from ostrom.cli.output import print_answer, print_table, say
+from ostrom.cli.options import Runs, Safe, standing_of
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, say
 from ostrom.features.evolution.evolution import (
     EvolutionSettings,
     Tournament,
@@ -79,8 +78,7 @@ def evolve(
     format: Annotated[str, typer.Option(help="Tables in --out: csv | parquet.")] = "csv",
     safe: Safe = False,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Let agent types evolve on the payoffs of a tournament.
 
     Exit code: 1 when some tournament has no result because matches are missing or a file is wrong.
@@ -108,16 +106,22 @@ def evolve(
     if out is not None:
         write_evolution(out, format, report, tournaments, [evolved for _, evolved in results], safe=safe)
         say(f"written: {out / 'evolution.json'}, evolution.{format}, trajectories.{format}")
-    print_answer(report, registered, lambda: _print(dynamics, [entry for entry, _ in results]), json=json)
-    if others:
-        say(f"{len(others)} JSON files are no payoff files and were left alone: {_few(others)}")
-    for line in wrong:
-        say(f"not used: {line}")
     missing = [entry for entry, _ in results if entry["why"] and not entry["society"]]
-    for entry in missing:
-        say(f"{_called(entry['cell'])}: {entry['why']}")
-    if wrong or missing:
-        sys.exit(1)
+    return Output(
+        report,
+        _text(dynamics, [entry for entry, _ in results]),
+        [
+            *(
+                [f"{len(others)} JSON files are no payoff files and were left alone: {_few(others)}"]
+                if others
+                else []
+            ),
+            *(f"not used: {line}" for line in wrong),
+            *(f"{_called(entry['cell'])}: {entry['why']}" for entry in missing),
+        ],
+        int(bool(wrong or missing)),
+        registered,
+    )
 
 
 def read_start(text: str | None) -> Any:
@@ -202,26 +206,24 @@ def _discount(text: str) -> Any:
         raise UsageError(f"--discount {text!r} (allowed: file, none, a number)") from None
 
 
-def _print(dynamics: str, entries: Sequence[dict[str, Any]]) -> None:
-
+def _text(dynamics: str, entries: Sequence[dict[str, Any]]) -> list[TextItem]:
     rows = list(result_rows(entries))
-    if rows:
-        print_table(
-            f"Average score per type, and {dynamics}", list(rows[0]), [list(row.values()) for row in rows]
-        )
-    for entry in entries:
-        for attractor in entry.get("attractors", ()):
-            centre = ", ".join(f"{name} {share:.3f}" for name, share in attractor["centre"].items())
-            share, kind = attractor["share"], attractor["kind"]
-            say(f"{_called(entry['cell'])}: {share:.1%} of starts end in a {kind}: {centre}")
+    attractors = [
+        f"{_called(entry['cell'])}: {one['share']:.1%} of starts end in a {one['kind']}: "
+        + ", ".join(f"{name} {share:.3f}" for name, share in one["centre"].items())
+        for entry in entries
+        for one in entry.get("attractors", ())
+    ]
     moving = sum(entry.get("settled") is False for entry in entries)
-    if moving:
-        say(
-            f"{moving} of {len(entries)} had not come to rest, absent types included, when the dynamics ended"
-        )
+    rest = f"{moving} of {len(entries)} had not come to rest, absent types included, when the dynamics ended"
     societies = [entry for entry in entries if entry["society"]]
-    if societies:
-        say(f"{_few([_called(e['cell']) for e in societies])}: {societies[0]['why']}")
+    names = _few([_called(entry["cell"]) for entry in societies])
+    return [
+        TextTable.of(f"Average score per type, and {dynamics}", rows) if rows else None,
+        *map(Remark, attractors),
+        Remark(rest) if moving else None,
+        Remark(f"{names}: {societies[0]['why']}") if societies else None,
+    ]
 
 
 def _called(cell: dict[str, Any]) -> str:

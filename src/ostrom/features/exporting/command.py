@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ostrom.cli.options import Json, RunName, Runs, Safe, standing_of
-from ostrom.cli.output import print_json, say
-from ostrom.ground.errors import UsageError
+from ostrom.cli.options import RunName, Runs, Safe, standing_of
+from ostrom.cli.output import Output, Remark, say
 
 
 def export(
@@ -15,7 +14,7 @@ def export(
     format: Annotated[
         str,
         typer.Option(
-            help="parquet | csv | jsonl | inspect | hf | otree | shared | registry | every-eval (see docs/export.md)"
+            help="parquet | csv | jsonl | inspect | hf | otree | shared | every-eval (see docs/export.md)"
         ),
     ] = "parquet",
     out: Annotated[
@@ -38,25 +37,11 @@ def export(
     ] = None,
     safe: Safe = False,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Write a run as files for other tools.
 
-    Tables, Inspect logs, a dataset folder, oTree's wide table, or a shared run without texts. With the format registry
-    RUN is a folder of shared runs, and a static page over them is written.
+    Tables, Inspect logs, a dataset folder, oTree's wide table, or a shared run without texts.
     """
-    if format == "registry":
-        from ostrom.features.exporting.shared import write_registry
-
-        folder = Path(run)
-        if not folder.is_dir():
-            raise UsageError(f"{run}: is no folder of shared runs")
-        page, many = write_registry(folder, out or folder)
-        if json:
-            print_json({"registry": {"file": str(page), "rows": many}})
-        else:
-            say(f"registry: {many} runs in {page}")
-        return
     from ostrom.features.exporting import export_run
     from ostrom.studies.run import open_run
 
@@ -66,11 +51,6 @@ def export(
         far = opened.plan.so_far(opened.journal.states(), playing=opened.folder.being_played)
     if far:
         say(f"{opened.name}: {far}")
-    if json:
-        files = {name: {"file": str(path), "rows": rows} for name, (path, rows) in written.items()}
-        print_json({**files, **registered.document})
-    else:
-        for name, (path, rows) in written.items():
-            say(f"{name}: {rows} rows in {path}")
-        for line in (line for one in registered.bound for line in one.lines):
-            say(line)
+    files = {name: {"file": str(path), "rows": rows} for name, (path, rows) in written.items()}
+    lines = [f"{name}: {rows} rows in {path}" for name, (path, rows) in written.items()]
+    return Output({**files, **registered.document}, map(Remark, [*lines, *registered.lines]))

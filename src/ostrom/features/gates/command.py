@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,21 +11,19 @@ import typer
 from ostrom.cli.options import (
     BUDGET,
     CALLS,
-    Json,
     Models,
+    PlayOptions,
     Presets,
     Runs,
     Seeds,
     Sets,
     check_level,
     opened_runs,
-    say_allowed,
+    standing,
     with_play_options,
 )
-from ostrom.cli.output import print_json, print_standing, print_table, say, write
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.output import Output, Remark, TextTable, say
 from ostrom.ground.errors import UsageError
-from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
     from ostrom.engine.runner import Result
@@ -81,15 +78,14 @@ def gate(
         int | None, typer.Option(help="With --until-decided: at most so many seeds in all.", min=1)
     ] = None,
     options: PlayOptions = PlayOptions(),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Judge statements about a run: pass, fail or undecided.
 
     The bounds hold for any distribution. A study is played first. One line says deploy, do not, or not yet.
     Exit code: 0 all pass, 1 one fails, 3 one is undecided and none fails, 2 wrong use, 130 interrupted.
     A run that is being played passes and fails nothing: its verdicts are undecided, with what they are so far.
     """
-    from ostrom.analysis.registered import standing
+    from ostrom.cli.commands.run import refuse_unused
     from ostrom.engine.folder import check_name
     from ostrom.features.gates import gates as gating
     from ostrom.features.gates.more_seeds import check_until_decided
@@ -114,7 +110,6 @@ def gate(
         "dry_run": dry_run or None, **({} if until_decided else options.stated()),
     }  # fmt: skip
     given = {key: value for key, value in played.items() if value is not None and key != "allow_key"}
-    say_allowed(options.allow_key, model, set_)
     target, interrupted = run, False
     if is_study(run, runs, given):
         resolved = resolve(
@@ -128,21 +123,19 @@ def gate(
         for price in prices:
             say(price.words)
         if dry_run:
-            if json:
-                document = {
-                    "study": run,
-                    "gates": str(gates),
-                    "prices": [one.as_dict() for one in prices],
-                }
-                print_json(CommandResult(document, prices, "prices"))
-            return
+            document = {"study": run, "gates": str(gates), "prices": [one.as_dict() for one in prices]}
+            return Output(document, (), source=prices, rows_key="prices")
         if until_decided:
             check_until_decided(gate_file, str(gates), resolved.plan.study, resolved.plan.budget, most_seeds)
-        interrupted = _play(resolved, run, folder, json)
-        target = str(folder)
+        if resolved.plan.study.people is not None:
+            raise UsageError(
+                f"{run}: is a study with people; `ostrom serve {run}` serves it, then gate its run"
+            )
+        refuse_unused(resolved)
+        interrupted, target = _play(resolved, folder).interrupted, str(folder)
     looks: Looks | None = None
     if until_decided and not interrupted:
-        looks = _play_on(target, runs, gate_file, str(gates), options, most_seeds, json)
+        looks = _play_on(target, runs, gate_file, str(gates), options, most_seeds)
         verdict, interrupted = looks.verdict, looks.interrupted
     else:
         verdict = _judged(target, runs, gate_file, str(gates), options)
@@ -153,22 +146,25 @@ def gate(
         _write_file(junit, gating.junit(verdict, run_name, registered))
     if markdown is not None:
         _write_file(markdown, gating.markdown(verdict, run_name, registered).encode())
-    if json:
-        taken = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
-        document = {
-            "run": target,
-            "gates": str(gates),
-            **registered.document,
-            **verdict.as_dict(),
-            **taken,
-        }
-        print_json(CommandResult(document, verdict, "judged"))
-    else:
-        print_standing(registered)
-        _show(verdict, run_name)
-        if looks is not None and looks.why != "decided":
-            say(f"stopped: {looks.why}")
-    sys.exit(130 if interrupted else CODES[verdict.answer])
+    taken = {} if looks is None else {"looks": [one.as_dict() for one in looks.looks], "why": looks.why}
+    table = TextTable(
+        f"{run_name}: {gating.heading(verdict)}",
+        ["verdict", "gate", "statement", "matches", "estimate", "why"],
+        [
+            [one.verdict, one.name, one.gate.statement, one.gate.matches or "all", gating.found_text(one),
+             one.reason or None]
+            for one in verdict.judged
+        ],
+    )  # fmt: skip
+    stopped = Remark(f"stopped: {looks.why}") if looks is not None and looks.why != "decided" else None
+    return Output(
+        {"run": target, "gates": str(gates), **registered.document, **verdict.as_dict(), **taken},
+        [verdict.decision_line, table, Remark(verdict.control), stopped],
+        code=130 if interrupted else CODES[verdict.answer],
+        standing=registered,
+        source=verdict,
+        rows_key="judged",
+    )
 
 
 def _write_file(path: Path, data: bytes) -> None:
@@ -204,10 +200,8 @@ def _play_on(
     file: str,
     options: PlayOptions,
     most: int | None,
-    json: bool,
 ) -> Looks:
     """Play more seeds of a run until its gates are decided."""
-    from ostrom.cli.commands.run import play_found, say_end
     from ostrom.features.gates.more_seeds import check_until_decided, until_decided
     from ostrom.studies.resolve import resolve_run
 
@@ -217,10 +211,7 @@ def _play_on(
 
     def play(seeds: int) -> Result:
         say(f"undecided: playing on to {seeds} seeds")
-        found = resolve_run(folder, runs, options=options, seeds=seeds)
-        result = play_found(found, folder, json=json)
-        say_end(result, folder)
-        return result
+        return _play(resolve_run(folder, runs, options=options, seeds=seeds), folder)
 
     return until_decided(
         folder,
@@ -249,30 +240,10 @@ def is_study(name: str, runs: Path, content: dict[str, Any]) -> bool:
     return not is_run and name in builtin_names()
 
 
-def _play(found: Resolved, study: str, folder: Path, json: bool) -> bool:
-    """Play a study; whether somebody interrupted it."""
-    from ostrom.cli.commands.run import play_found, refuse_unused, say_end
+def _play(found: Resolved, folder: Path) -> Result:
+    """Play a study and say how that ended."""
+    from ostrom.cli.commands.run import end_lines, play_found
 
-    if found.plan.study.people is not None:
-        raise UsageError(
-            f"{study}: is a study with people; `ostrom serve {study}` serves it, then gate its run"
-        )
-    refuse_unused(found)
-    result = play_found(found, folder, json=json)
-    say_end(result, folder)
-    return result.interrupted
-
-
-def _show(verdict: Judgement, run: str) -> None:
-    from ostrom.features.gates.gates import found_text, heading
-
-    write(verdict.decision_line)
-    print_table(
-        f"{run}: {heading(verdict)}",
-        ["verdict", "gate", "statement", "matches", "estimate", "why"],
-        [
-            [one.verdict, one.name, one.gate.statement, one.gate.matches or "all", found_text(one), one.reason or None]
-            for one in verdict.judged
-        ],
-    )  # fmt: skip
-    say(verdict.control)
+    result = play_found(found, folder)
+    say("\n".join(end_lines(result, folder)))
+    return result

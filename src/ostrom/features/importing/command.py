@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.options import Json, Runs
-from ostrom.cli.output import print_json, say, write
+from ostrom.cli.options import Runs
+from ostrom.cli.output import Output, Remark
 from ostrom.ground.words import how_many
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ def import_files(
             "(default: as the mapping says)."
         ),
     ] = None,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Read matches that were played elsewhere into a run.
 
     All measures, charts and tests then work on them.
@@ -56,59 +54,51 @@ def import_files(
     reader = next((one for one in readers if mapping is not None and one.reads(files[0], mapping)), None)
     if mapping is not None and reader is not None:
         chosen = name or files[0].resolve().stem
-        _end(reader.read(files, mapping, name=chosen, runs=runs, bad_rows=bad_rows), json)
-        return
+        return _ended(reader.read(files, mapping, name=chosen, runs=runs, bad_rows=bad_rows))
     if mapping is None:
         if is_log(files[0]):
             chosen = name or files[0].stem.partition("_")[2].partition("_")[0] or files[0].stem
-            _end(import_logs(files, name=chosen, runs=runs, bad_rows=bad_rows), json)
-            return
+            return _ended(import_logs(files, name=chosen, runs=runs, bad_rows=bad_rows))
         if len(files) == 1 and files[0].suffix.lower() != ".json" and _is_table_of_games(files[0]):
-            check_games(files[0], json)
-            return
+            return check_games(files[0])
         own = (row["name"] for one in readers for row in one.mappings())
         known = ", ".join((*mapping_names(), *own))
         raise UsageError(f"say what the columns mean: --mapping FILE, or one of {known}")
-    _end(import_rounds(files, mapping, name=name or files[0].stem, runs=runs, bad_rows=bad_rows), json)
+    return _ended(import_rounds(files, mapping, name=name or files[0].stem, runs=runs, bad_rows=bad_rows))
 
 
-def _end(done: Imported, json: bool) -> None:
-    if json:
-        print_json(done.as_dict())
-    _tell(done)
-    if done.folder is None:
-        sys.exit(1)
+def _ended(result: Imported) -> Output:
+    notes = [f"note: {note}" for note in result.notes]
+    lines = _refusal(result) if result.folder is None else _summary(result)
+    return Output(result.as_dict(), (), [*notes, *lines], int(result.folder is None))
 
 
-def _tell(result: Imported) -> None:
+def _refusal(result: Imported) -> list[str]:
+    rows = sum(len(cause.rows) for cause in result.refused)
+    hint = f"these cannot be dealt with by {result.policy}; --bad-rows skip or skip-match leaves them out"
+    if result.policy == "refuse":
+        hint = "--bad-rows skip | skip-match | keep | repair imports the rest"
+    last = f"refused: {rows} bad rows of {how_many(len(result.refused), 'kind')} ({hint})"
+    return [*map(str, result.refused), last]
+
+
+def _summary(result: Imported) -> list[str]:
     from ostrom.features.importing.check import DONE
 
-    for note in result.notes:
-        say(f"note: {note}")
-    if result.folder is None:
-        for cause in result.refused:
-            say(str(cause))
-        rows = sum(len(cause.rows) for cause in result.refused)
-        if result.policy == "refuse":
-            hint = "--bad-rows skip | skip-match | keep | repair imports the rest"
-        else:
-            hint = f"these cannot be dealt with by {result.policy}; --bad-rows skip or skip-match leaves them out"
-        say(f"refused: {rows} bad rows of {how_many(len(result.refused), 'kind')} ({hint})")
-        return
-    for cause in result.causes:
-        notes = "; ".join(cause.as_dict()["notes"][:3])
-        say(f"{DONE[cause.done]}: {cause}" + (f" [{notes}]" if notes else ""))
-    for line in result.skipped[:SHOWN]:
-        say(f"skipped: {line}")
-    if len(result.skipped) > SHOWN:
-        say(f"and {len(result.skipped) - SHOWN} more matches were skipped")
-    bad = len(result.disagreements)
-    say(
+    notes = ["; ".join(cause.as_dict()["notes"][:3]) for cause in result.causes]
+    bad, more = len(result.disagreements), len(result.skipped) - SHOWN
+    return [
+        *(
+            f"{DONE[cause.done]}: {cause}" + (f" [{note}]" if note else "")
+            for cause, note in zip(result.causes, notes, strict=True)
+        ),
+        *(f"skipped: {line}" for line in result.skipped[:SHOWN]),
+        *([f"and {more} more matches were skipped"] if more > 0 else []),
         f"{how_many(result.matches, 'match')}, {how_many(result.rounds, 'round')}"
         + (f", {how_many(len(result.skipped), 'match')} skipped" if result.skipped else "")
-        + (f"; {how_many(bad, 'bad row')}, {DONE[result.policy]}" if bad else "")
-    )
-    say(f"run: {result.folder}    report: ostrom report {result.folder}")
+        + (f"; {how_many(bad, 'bad row')}, {DONE[result.policy]}" if bad else ""),
+        f"run: {result.folder}    report: ostrom report {result.folder}",
+    ]
 
 
 def _is_table_of_games(file: Path) -> bool:
@@ -119,16 +109,14 @@ def _is_table_of_games(file: Path) -> bool:
     return all(name in header for name in ("game_number", *CELLS))
 
 
-def check_games(file: Path, json: bool) -> None:
+def check_games(file: Path) -> Output:
     """Report every row of a table of the 144 games that is wrong; exit code 1 if there is one."""
     from ostrom.games.ordinal_table import check_table, read_table
 
     rows, problems = len(read_table(file)), check_table(file)
-    if json:
-        print_json({"file": str(file), "kind": "table of 2x2 games", "rows": rows, "problems": problems})
-    else:
-        for line in problems:
-            write(f"{file}: {line}")
-        say(f"{rows} games, {len(problems)} of them wrong" if problems else f"{rows} games, all right")
-    if problems:
-        sys.exit(1)
+    end = f"{rows} games, {len(problems)} of them wrong" if problems else f"{rows} games, all right"
+    return Output(
+        {"file": str(file), "kind": "table of 2x2 games", "rows": rows, "problems": problems},
+        [*(f"{file}: {line}" for line in problems), Remark(end)],
+        code=int(bool(problems)),
+    )

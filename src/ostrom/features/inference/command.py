@@ -1,17 +1,16 @@
 """`ostrom more infer`: which strategies the agents of a run followed."""
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ostrom.analysis.registered import standing
 from ostrom.analysis.repeated_play import DEFAULT_CANDIDATES, named_candidates
-from ostrom.cli.options import Json, Runs
-from ostrom.cli.output import print_answer, print_table, say, write
-from ostrom.data.rundata import run_data
-from ostrom.features.inference.runs import AgentFrequencies, RunInference, infer_strategies
-from ostrom.studies.run import open_run
+from ostrom.cli.options import Runs, opened_runs, standing
+from ostrom.cli.output import Output, Remark, TextItem, TextTable
+from ostrom.features.inference.runs import AgentFrequencies, infer_strategies
 
 UNSEEN = 0.0005
 """Weights that round to nothing are named in one line."""
@@ -35,28 +34,18 @@ def infer(
         bool, typer.Option(help="Refit without each candidate in turn, which takes most of the time.")
     ] = True,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Estimate which strategies the agents of a run followed.
 
     Shares of strategies and memory-one responses, from repeated matches of two players.
     """
     candidates = named_candidates(strategies) if strategies else DEFAULT_CANDIDATES
-    with open_run(run, runs) as opened:
-        data = run_data(opened.rows, opened.folder.path, opened.manifest)
-        with data:
-            found = infer_strategies(
-                data, agents=tuple(agent or ()), candidates=candidates, by=tuple(by or ()),
-                unit=unit, resamples=resamples, compare=compare,  # type: ignore[arg-type]
-            )  # fmt: skip
-            registered = standing([data])
-    print_answer(found.as_dict(), registered, lambda: _show(found), json=json)
-
-
-def _show(inference: RunInference) -> None:
-    write(f"Candidates: {', '.join(inference.candidates)}")
-    for estimate in inference.estimates:
-        _show_estimate(estimate)
+    with opened_runs([run], runs) as [data]:
+        inference = infer_strategies(
+            data, agents=tuple(agent or ()), candidates=candidates, by=tuple(by or ()),
+            unit=unit, resamples=resamples, compare=compare,  # type: ignore[arg-type]
+        )  # fmt: skip
+        registered = standing([data])
     rows = [
         [
             _where(table.within, table.agent),
@@ -71,22 +60,30 @@ def _show(inference: RunInference) -> None:
         for table in inference.responses
         for line in table.table.responses
     ]
-    print_table(
+    responses = TextTable(
         "Chance of cooperating after what happened last (own move, other's move)",
         ["agent", "after", "P(C)", "95 % CI (matches)", "Wilson (rounds)", "C", "rounds", "matches"],
         rows,
     )
-    for note in inference.notes:
-        say(note)
+    return Output(
+        inference.as_dict(),
+        [
+            f"Candidates: {', '.join(inference.candidates)}",
+            *chain.from_iterable(map(_estimate_text, inference.estimates)),
+            responses,
+            *map(Remark, inference.notes),
+        ],
+        standing=registered,
+    )
 
 
-def _show_estimate(estimate: AgentFrequencies) -> None:
+def _estimate_text(estimate: AgentFrequencies) -> Iterator[TextItem]:
     who = _where(estimate.within, estimate.agent or "all agents")
     frequencies = estimate.frequencies
     if frequencies is not None:
         losses = {line.strategies: line for line in estimate.left_out}
         weights = [w for w in frequencies.weights if max(w.share.value, w.share.high or 0.0) >= UNSEEN]
-        print_table(
+        yield TextTable(
             f"{who}: {frequencies.n_units} units ({frequencies.unit}), {frequencies.n_choices} moves, error "
             f"{frequencies.error.value:.4f} ({_interval(frequencies.error)}), log-likelihood "
             f"{frequencies.log_likelihood:.2f}, BIC {frequencies.bic:.2f}",
@@ -105,9 +102,8 @@ def _show_estimate(estimate: AgentFrequencies) -> None:
         )
         unseen = [w.name for w in frequencies.weights if w not in weights]
         if unseen:
-            say(f"{who}: no weight on {'; '.join(unseen)}")
-    for note in estimate.notes:
-        say(f"{who}: {note}")
+            yield Remark(f"{who}: no weight on {'; '.join(unseen)}")
+    yield from (Remark(f"{who}: {note}") for note in estimate.notes)
 
 
 def _where(within: Any, agent: str) -> str:

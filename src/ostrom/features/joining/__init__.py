@@ -26,6 +26,7 @@ from ostrom.ground.files import refuse_link
 from ostrom.ground.words import how_many, listed
 from ostrom.studies.plan import read_plan
 from ostrom.studies.run import find_run
+from ostrom.studies.verify import check_run
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,13 @@ class ShardState:
         return self.units.done + self.units.skipped == self.units.planned
 
 
-def join_shards(name: str, shards: Sequence[str | Path], runs: str | Path = "runs") -> list[ShardState]:
+def join_shards(
+    name: str, shards: Sequence[str | Path], runs: str | Path = "runs", *, verify: bool = True
+) -> list[ShardState]:
     """List shards as the run ``runs/NAME``; refused where one is missing, there twice, or of another study.
 
-    A shard that is not complete may be joined: the run then grows with it.
+    A shard that is not complete may be joined: the run then grows with it. With ``verify`` every shard is checked
+    first as ``ostrom check`` does: each of its matches is replayed.
     """
     target = Folder(Path(runs) / check_name(name))
     manifests = _in_order([find_run(refuse_link(Path(shard)), runs) for shard in shards])
@@ -70,6 +74,9 @@ def join_shards(name: str, shards: Sequence[str | Path], runs: str | Path = "run
         for number, ((folder, _), part) in enumerate(zip(manifests, journals, strict=True), 1):
             shard = Shard(number, len(manifests))
             joined.append(ShardState(shard, folder.path, plan.divided(shard).played(part.states())))
+        if verify:
+            for folder, _ in manifests:
+                check_run(folder.path)
         _write(target, whole, manifests, [part.entries for part in journals])
     return joined
 
@@ -106,7 +113,8 @@ def _whole(manifests: Sequence[tuple[Folder, dict[str, Any]]]) -> dict[str, Any]
     models: dict[str, Any] = {}
     for _, manifest in manifests:
         models = {**(manifest.get("models") or {}), **models}
-    return {**whole, "created": min(manifest["created"] for _, manifest in manifests), "models": models}
+    apart = {key: value for key, value in whole.items() if key not in ("models_before", "served")}
+    return {**apart, "created": min(manifest["created"] for _, manifest in manifests), "models": models}
 
 
 def _write(

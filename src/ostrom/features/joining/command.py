@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ostrom.cli.options import Json, Runs
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.options import Runs
+from ostrom.cli.output import Output, TextTable
 from ostrom.ground.words import how_many
 
 
@@ -18,18 +18,25 @@ def join(
     shards: Annotated[
         list[str], typer.Argument(metavar="SHARD...", help="All shards of the run: names or folders.")
     ],
+    verify: Annotated[
+        bool,
+        typer.Option(help="Replay all matches of every shard and hold rows, prompts and answers against it."),
+    ] = True,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Make one run of shards that were played on several machines.
 
     The shards stay where they are; the joined run lists them and is read like any other run. They are checked now
-    and whenever the run is opened: same study, prompts and version, none missing, none twice. A shard that is not
-    complete is named, and the run grows when it is gone on with. Exit code: 0 complete, 1 incomplete, 2 wrong use.
+    and whenever the run is opened: same study, prompts and version, none missing, none twice. Now all of their matches
+    are replayed too, as `ostrom check` does (--no-verify leaves that out). A shard that is not complete is named,
+    and the run grows when it is gone on with. Exit code: 0 complete, 1 incomplete, 2 wrong use.
     """
     from ostrom.features.joining import join_shards
 
-    joined = join_shards(name, shards, runs)
+    begun = time.perf_counter()
+    joined = join_shards(name, shards, runs, verify=verify)
+    seconds = time.perf_counter() - begun
+    verified = f"all matches of {how_many(len(joined), 'shard')} verified in {seconds:.1f} s"
     open_ones = [state for state in joined if not state.complete]
     rows = [
         {
@@ -43,14 +50,16 @@ def join(
         }
         for state in joined
     ]
-    if json:
-        print_json({"run": str(runs / name), "complete": not open_ones, "shards": rows})
-    else:
-        print_table(f"{name}: its shards", list(rows[0]), [list(row.values()) for row in rows])
-    for state in open_ones:
-        say(f"shard {state.shard} is not complete: `ostrom resume {state.folder}` goes on with it")
-    say(
-        f"run: {runs / name}, joined from {how_many(len(joined), 'shard')}    report: ostrom report {runs / name}"
+    return Output(
+        {"run": str(runs / name), "complete": not open_ones, "shards": rows},
+        [TextTable.of(f"{name}: its shards", rows)],
+        [
+            verified if verify else None,
+            *(
+                f"shard {state.shard} is not complete: `ostrom resume {state.folder}` goes on with it"
+                for state in open_ones
+            ),
+            f"run: {runs / name}, joined from {how_many(len(joined), 'shard')}    report: ostrom report {runs / name}",
+        ],
+        int(bool(open_ones)),
     )
-    if open_ones:
-        sys.exit(1)

@@ -7,20 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import ask_models, conclude, forecast_data, print_forecast, spent_data
-from ostrom.cli.options import (
-    BUDGET,
-    DryRun,
-    Json,
-    RunName,
-    Runs,
-    say_allowed,
-    standing_of,
-    with_play_options,
-)
-from ostrom.cli.output import print_json, print_table
+from ostrom.cli.ending import ask_models, exit_code, forecast_data, forecast_text, spent_data, trouble
+from ostrom.cli.options import BUDGET, DryRun, PlayOptions, RunName, Runs, standing_of, with_play_options
+from ostrom.cli.output import Output, TextItem, TextTable
 from ostrom.engine.folder import check_name
-from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
 from ostrom.features.judging import load_motives
 from ostrom.features.judging.judgements import (
@@ -69,15 +59,13 @@ def judge(
     options: PlayOptions = PlayOptions(),
     runs: Runs = Path("runs"),
     dry_run: DryRun = False,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Label the motives in the reasoning of a run.
 
     Every reasoned play decision is judged; the same command goes on.
 
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    say_allowed(options.allow_key, model, second_model)
     judges = judges_of(model, second_model, passes)
     labels = load_motives(motives)
     called = check_name(f"judge-{name or corpus_name(judges)}")
@@ -91,36 +79,36 @@ def judge(
         )  # fmt: skip
         options = replace(options, limit=None if limit is None else limit * len(judges))
         if dry_run:
-            _forecast(plan, options, folder, json)
-            return
-        result = ask_models(plan, options, json=json)
+            return _forecast(plan, options, folder)
+        result = ask_models(plan, options)
         with plan.folder.open_journal() as journal:
             rows = list(judged_rows(plan, journal))
         table = write_judged(rows, plan, folder)
         corpus = corpus_of(plan.resolved(), rows)
         registered = standing_of(source)
     report = _report(corpus, factors, result, len(plan.corpus), table)
-    conclude(
-        result,
+    return Output(
         report,
+        _text(corpus, report),
+        [*_ending(report), *trouble(result, " and asks again what failed")],
+        exit_code(result),
         registered,
-        lambda: _print(corpus, report),
-        json=json,
-        lines=_ending(report),
-        more=" and asks again what failed",
     )
 
 
-def _forecast(plan: JudgePlan, options: PlayOptions, folder: Path, json: bool) -> None:
-    bound = plan.forecast(options.rates, options.limit)
-    if json:
-        told = forecast_data(bound, plan.budget, batch=bool(options.batch))
-        cost = {k: v for k, v in told.items() if k not in ("cells", "matches", "designs", "decisions")}
-        judgements = {"planned": len(plan), "due": bound.matches}
-        print_json({"corpus": str(folder), "decisions": len(plan.corpus), "judgements": judgements, **cost})
-        return
+def _forecast(plan: JudgePlan, options: PlayOptions, folder: Path) -> Output:
+    bound, batch = plan.forecast(options.rates, options.limit), bool(options.batch)
     counted = {"decisions": len(plan.corpus), "judgements": len(plan), "due now": bound.matches}
-    print_forecast(folder.name, counted, bound, plan.budget, batch=bool(options.batch))
+    cost = forecast_data(bound, plan.budget, batch=batch)
+    return Output(
+        {
+            "corpus": str(folder),
+            "decisions": len(plan.corpus),
+            "judgements": {"planned": len(plan), "due": bound.matches},
+            **{k: v for k, v in cost.items() if k not in ("cells", "matches", "designs", "decisions")},
+        },
+        forecast_text(folder.name, counted, bound, plan.budget, batch=batch),
+    )
 
 
 def _report(
@@ -150,8 +138,7 @@ def _report(
     }
 
 
-def _print(corpus: JudgedCorpus, report: dict[str, Any]) -> None:
-
+def _text(corpus: JudgedCorpus, report: dict[str, Any]) -> Iterator[TextItem]:
     first = corpus.judges[0]
     titles = {**{motive.name: motive.title for motive in corpus.motives}, NONE: "(none of them)"}
     for factor in dict.fromkeys(share["factor"] for share in report["shares"]):
@@ -159,7 +146,7 @@ def _print(corpus: JudgedCorpus, report: dict[str, Any]) -> None:
         tests = {t["motive"]: t for t in report["tests"] if t["factor"] == factor and t["judge"] == first}
         levels = list(dict.fromkeys(s["level"] for s in shares))
         found = {(s["motive"], s["level"]): s["share"] for s in shares}
-        print_table(
+        yield TextTable(
             f"Share of decisions by {factor}, judged by {first}",
             ["motive", *levels, "Cramer's V", "p (Holm)"],
             [
@@ -173,7 +160,7 @@ def _print(corpus: JudgedCorpus, report: dict[str, Any]) -> None:
             ],
         )
     if report["agreement"]:
-        print_table(
+        yield TextTable(
             f"Agreement of {' and '.join(corpus.judges[:2])}",
             ["motive", "decisions", *corpus.judges[:2], "kappa", "95 % CI"],
             [

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ostrom.cli.output import say
+from ostrom.cli.output import Output, Remark
 from ostrom.features.new.files import KINDS
 from ostrom.ground.errors import UnknownName, UsageError
 
@@ -25,7 +25,7 @@ def new(
     paper: Annotated[
         str | None, typer.Option(help="prompts: the paper whose printed prompts the folder is for.")
     ] = None,
-) -> Path:
+) -> object:
     """Write a file to begin with: a study, a game, a memory, ...
 
     It is commented, valid and playable, in the current folder; nothing is overwritten.
@@ -50,5 +50,4 @@ def new(
         from ostrom.features.new.files import write
 
         place, said = write(kind, plain, like)
-    say(said)
-    return place
+    return Output({"kind": kind, "file": str(place)}, [Remark(said)])

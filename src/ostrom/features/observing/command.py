@@ -10,20 +10,20 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.commands.run import forecast_plan, play_and_tell, refuse_unused
+from ostrom.cli.commands.run import forecast_plan, play_and_report, refuse_unused
 from ostrom.cli.options import (
     BUDGET,
     CALLS,
     DryRun,
+    PlayedOutput,
+    PlayOptions,
     Runs,
     WriteReport,
-    say_allowed,
     standing_of,
     with_play_options,
 )
 from ostrom.engine.folder import check_name
 from ostrom.engine.plan import Unit
-from ostrom.engine.play_options import PlayOptions
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
@@ -56,15 +56,13 @@ def observe(
     options: PlayOptions = PlayOptions(),
     dry_run: DryRun = False,
     report: WriteReport = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-) -> None:
+) -> PlayedOutput:
     """Show models the matches of a run and ask what happens next.
 
     Matches are shown round by round; the same command resumes it.
 
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    say_allowed(options.allow_key, model, set_)
     with open_run(run, runs) as seen:
         watched = observation_of(seen, watched=watch, matches=match or (), name=name, changes=set_ or ())
         parent = None if dry_run else standing_of(seen)
@@ -74,10 +72,9 @@ def observe(
         options=options,
     )
     if dry_run:
-        forecast_plan(found, json)
-        return
+        return forecast_plan(found)
     refuse_unused(found)
-    play_and_tell(found, runs / check_name(found.plan.name), report=report, json=json, parent=parent)
+    return play_and_report(found, runs / check_name(found.plan.name), report=report, parent=parent)
 
 
 MOST_MATCHES = 2000

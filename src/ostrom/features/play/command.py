@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import say_allowed, with_play_options
-from ostrom.cli.output import print_json, print_table
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.options import PlayOptions, with_play_options
+from ostrom.cli.output import Output, TextTable
 
 
 @with_play_options("allow_key")
@@ -20,9 +19,8 @@ def play(
     rounds: Annotated[int, typer.Option(help="How many rounds.", min=1)] = 5,
     seat: Annotated[int, typer.Option(help="Your seat, from 1.", min=1)] = 1,
     seed: Annotated[int, typer.Option(help="The seed of chance.")] = 0,
-    options: PlayOptions = PlayOptions(),
-    json: Annotated[bool, typer.Option("--json", help="Print the match as JSON at the end.")] = False,
-) -> None:
+    options: PlayOptions = PlayOptions(),  # noqa: ARG001
+) -> Annotated[Output, "Print the match as JSON at the end."]:
     """Play a game yourself."""
     from ostrom.engine.rows import Row
     from ostrom.games import build_game
@@ -33,7 +31,6 @@ def play(
     from ostrom.studies.run import play as play_study
     from ostrom.studies.schema import StudyFile
 
-    say_allowed(options.allow_key, against)
     allow_typed(game, *(against or ()))
     played = bind(game, Path(), "game")
     seats = build_game(played).seats
@@ -69,9 +66,6 @@ def play(
             rows: list[Row] = list(run.rows.decisions())
             scores: list[Row] = list(run.rows.matches())
             _, outcome, _ = run.rows.replayed(run.plan.unit(0))
-    if json:
-        print_json({"decisions": rows, "scores": scores})
-        return
     stages: dict[int, list[str | None]] = {player: [] for player in range(1, seats + 1)}
     done: dict[tuple[int, int, str | None], list[Any]] = {}
     for row in rows:
@@ -93,5 +87,5 @@ def play(
         )]
         for played in (outcome.played if outcome else ())
     ]  # fmt: skip
-    print_table("The match", heads, table)
-    print_table("Mean points per round", ["player", "mean"], [[s["agent"], s["score"]] for s in scores])
+    means = TextTable("Mean points per round", ["player", "mean"], [[s["agent"], s["score"]] for s in scores])
+    return Output({"decisions": rows, "scores": scores}, [TextTable("The match", heads, table), means])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.options import Json, Level, Runs, check_level, opened_runs, stated_query
-from ostrom.cli.output import print_answer, print_table, say, write
+from ostrom.cli.options import Level, Runs, opened_runs, standing, stated_query
+from ostrom.cli.output import Output, Remark, TextItem, TextTable
 from ostrom.ground.errors import UsageError
-from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
     from ostrom.features.pooling.labs import LabPool
@@ -44,18 +44,15 @@ def pool(
         Path | None, typer.Option(help="Write the forest plot to this file (.svg, .png or .html).")
     ] = None,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> CommandResult:
+) -> Output:
     """Pool runs of one study by several labs: a mean over labs.
 
     A random-effects model (restricted maximum likelihood, intervals of Hartung and Knapp). Runs of different studies
     are refused, and the difference is shown.
     """
-    from ostrom.analysis.registered import standing
     from ostrom.features.pooling.labs import pool_runs
     from ostrom.reports.answers import headline_measure
 
-    check_level(level)
     if chart is not None and chart.suffix.lower() not in (".svg", ".png", ".html"):
         raise UsageError(f"--chart {chart}: must end in .svg, .png or .html")
     if len(names) < 2:
@@ -77,58 +74,50 @@ def pool(
         from ostrom.features.pooling.forest import write_forest
 
         write_forest(pools, chart, query)
-
-    def show() -> None:
-        for one in pools:
-            _show(one, query.words, level)
-        if chart is not None:
-            say(f"forest plot: {chart}")
-
-    print_answer(document, registered, show, json=json)
-    return CommandResult(document, pools)
+    text = chain(
+        *(_text(one, query.words, level) for one in pools),
+        [None if chart is None else Remark(f"forest plot: {chart}")],
+    )
+    return Output(document, text, standing=registered, source=pools)
 
 
-def _show(one: LabPool, words: str, level: float) -> None:
-    estimate = one.pooled
+def _text(one: LabPool, words: str, level: float) -> list[TextItem]:
+    estimate, further = one.pooled, one.pooled.prediction
     group = f"{one.title}: " if one.title else ""
-    write(
-        f"{group}pooled over {estimate.labs} runs: {estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}], "
-        "the mean of the distribution that the runs come from"
-    )
-    if estimate.model_free is not None:
-        low, high = estimate.model_free
-        write(f"for labs of any distribution: {low:.3f} to {high:.3f}")
-    further = estimate.prediction
     predicted = "" if further is None else f"; a further run: {further[0]:.3f} to {further[1]:.3f}"
-    write(
-        f"between runs: tau {estimate.tau:.3f}, I2 {estimate.i2:.0%}, Q {estimate.q:.1f} on {estimate.labs - 1} df "
-        f"(p {'< 0.001' if estimate.p < 0.001 else f'{estimate.p:.3f}'}){predicted}"
-    )
     rest = one.without or (None,) * len(one.labs)
-    print_table(
-        f"{words}{f' ({one.title})' if one.title else ''}: runs ({level:.0%} intervals)",
-        ["run", "value", "low", "high", "n", "weight", "pooled without it"],
-        [
-            [lab.name, lab.estimate.value, lab.estimate.low, lab.estimate.high, lab.estimate.n, f"{lab.weight:.1%}",
-             None if without is None else f"{without.value:.3f} [{without.low:.3f}, {without.high:.3f}]"]
-            for lab, without in zip(one.labs, rest, strict=True)
-        ],
-    )  # fmt: skip
-    if one.moderators:
-        labs = [lab.name for lab in one.labs]
-        print_table(
+    labs = [lab.name for lab in one.labs]
+    differences = [(_keys(of.keys), of.difference) for of in one.moderators if of.difference is not None]
+    return [
+        f"{group}pooled over {estimate.labs} runs: {estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}], "
+        "the mean of the distribution that the runs come from",
+        None
+        if estimate.model_free is None
+        else "for labs of any distribution: {:.3f} to {:.3f}".format(*estimate.model_free),
+        f"between runs: tau {estimate.tau:.3f}, I2 {estimate.i2:.0%}, Q {estimate.q:.1f} on {estimate.labs - 1} df "
+        f"(p {'< 0.001' if estimate.p < 0.001 else f'{estimate.p:.3f}'}){predicted}",
+        TextTable(
+            f"{words}{f' ({one.title})' if one.title else ''}: runs ({level:.0%} intervals)",
+            ["run", "value", "low", "high", "n", "weight", "pooled without it"],
+            [
+                [lab.name, lab.estimate.value, lab.estimate.low, lab.estimate.high, lab.estimate.n, f"{lab.weight:.1%}",
+                 None if without is None else f"{without.value:.3f} [{without.low:.3f}, {without.high:.3f}]"]
+                for lab, without in zip(one.labs, rest, strict=True)
+            ],
+        ),
+        TextTable(
             "What differs between the runs",
             ["key", *labs],
             [[_keys(of.keys), *(of.values[name] for name in labs)] for of in one.moderators],
         )
-    for of in one.moderators:
-        if of.difference is not None:
-            first, second, value, low, high = of.difference
-            write(
-                f"{_keys(of.keys)}: {first} minus {second}: {value:+.3f} [{low:.3f}, {high:.3f}], not randomised"
-            )
-    for name, why in one.left_out.items():
-        say(f"{name} is left out: {why}")
+        if one.moderators
+        else None,
+        *(
+            f"{keys}: {first} minus {second}: {value:+.3f} [{low:.3f}, {high:.3f}], not randomised"
+            for keys, (first, second, value, low, high) in differences
+        ),
+        *(Remark(f"{name} is left out: {why}") for name, why in one.left_out.items()),
+    ]  # fmt: skip
 
 
 def _keys(keys: tuple[str, ...]) -> str:

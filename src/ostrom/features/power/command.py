@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Json, Models, Presets, Runs, Sets, check_level, opened_runs, with_play_options
-from ostrom.cli.output import print_json, print_table, say, write
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.options import (
+    Level,
+    Models,
+    PlayOptions,
+    Presets,
+    Runs,
+    Sets,
+    opened_runs,
+    with_play_options,
+)
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, show
 from ostrom.ground.errors import UsageError
-from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
     from ostrom.analysis.stopping import StopRule
@@ -66,7 +74,7 @@ def power(
         list[str] | None,
         typer.Option(help="Only these matches: column=level[,level]. May be given several times."),
     ] = None,
-    level: Annotated[float, typer.Option(help="The confidence level of intervals.")] = 0.95,
+    level: Level = 0.95,
     simulations: Annotated[
         int, typer.Option(help="Simulated runs for every number of seeds.", min=100, max=100_000)
     ] = 1000,
@@ -83,8 +91,7 @@ def power(
     set_: Sets = None,
     options: PlayOptions = PlayOptions(),
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Say how many seeds a study needs to find a difference.
 
     The study's own analysis is made of simulated values. Values come from a pilot's means and spreads (--from RUN) or
@@ -98,7 +105,6 @@ def power(
     from ostrom.reports.build import check_chart_file
     from ostrom.studies.resolve import resolve
 
-    check_level(level)
     numbers = _seeds(seeds, powering.MOST_SEEDS)
     if within is not None and within <= 0:
         raise UsageError("--within must be more than 0")
@@ -149,42 +155,27 @@ def power(
             prices=options.rates,
             measured=measured,
         )
-        _tell_sequences(sequential, resolved.plan.name, rule, assumed, source, simulations, json)
-        return
+        return _sequences(sequential, resolved.plan.name, rule, assumed, source, simulations)
     question = powering.PowerQuestion(true, within, level, target, simulations, seed)
     made = powering.power_curve(
         resolved.plan, query, question, numbers, assumed, source, design=design, prices=options.rates,
         measured=measured, seconds_per_call=pace,
-        progress=(lambda n: None) if json else (lambda n: say(f"simulating {n} seeds")),  # noqa: ARG005
+        progress=lambda n: show(Remark(f"simulating {n} seeds")),
     )  # fmt: skip
     if chart is not None:
         powering.write_chart(made, chart, resolved.plan.name, query)
-    if json:
-        print_json(CommandResult(_document(made, resolved.plan.name, query, question), made, "points"))
-    else:
-        _show(made, resolved.plan.name, query.words, question)
+    return Output(
+        _document(made, resolved.plan.name, query, question),
+        _text(made, resolved.plan.name, query.words, question),
+        source=made,
+        rows_key="points",
+    )
 
 
-def _tell_sequences(
-    results: list[SequentialResult],
-    study: str,
-    rule: StopRule,
-    assumed: Any,
-    source: str,
-    times: int,
-    json: bool,
-) -> None:
-    if json:
-        document = {
-            "study": study, "measure": rule.part.name, "contrast": rule.contrast, "rule": rule.rule,
-            "looks": rule.looks, "simulations": times, "assumed": {
-                "source": source, "baseline": assumed.baseline, "sd": assumed.sd, "correlation": assumed.correlation,
-            },
-            "sequences": [one.as_dict() for one in results],
-        }  # fmt: skip
-        print_json(CommandResult(document, results, "sequences"))
-        return
-    print_table(
+def _sequences(
+    results: list[SequentialResult], study: str, rule: StopRule, assumed: Any, source: str, times: int
+) -> Output:
+    table = TextTable(
         f"{study}: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, looked every {rule.every}",
         ["true difference", "mean seeds", "median", "criterion met", "excludes 0", "95 %", "covers the truth", "95 %",
          "mean calls, likely", "mean USD, likely"],
@@ -195,8 +186,19 @@ def _tell_sequences(
             for one in results
         ],
     )  # fmt: skip
-    write(f"assumed ({source}): {assumed.words}; {times} simulated runs each")
-    write("excludes 0: the power where there is a difference, the type I error where there is none")
+    document = {
+        "study": study, "measure": rule.part.name, "contrast": rule.contrast, "rule": rule.rule,
+        "looks": rule.looks, "simulations": times, "assumed": {
+            "source": source, "baseline": assumed.baseline, "sd": assumed.sd, "correlation": assumed.correlation,
+        },
+        "sequences": [one.as_dict() for one in results],
+    }  # fmt: skip
+    text: list[TextItem] = [
+        table,
+        f"assumed ({source}): {assumed.words}; {times} simulated runs each",
+        "excludes 0: the power where there is a difference, the type I error where there is none",
+    ]
+    return Output(document, text, source=results, rows_key="sequences")
 
 
 def _document(made: PowerCurve, study: str, query: Any, asked: Any) -> dict[str, Any]:
@@ -213,9 +215,9 @@ def _document(made: PowerCurve, study: str, query: Any, asked: Any) -> dict[str,
     }  # fmt: skip
 
 
-def _show(curve: PowerCurve, study: str, words: str, question: Any) -> None:
+def _text(curve: PowerCurve, study: str, words: str, question: Any) -> Iterator[TextItem]:
     timed = curve.points[0].seconds is not None
-    print_table(
+    yield TextTable(
         f"{study}: power for {words}, true difference {curve.truth:.3g}",
         ["seeds", "pairs" if curve.paired else "matches compared", "power", "95 %", "error", "95 %", "matches",
          "calls, likely", "USD, likely", *(["time"] if timed else [])],
@@ -223,27 +225,21 @@ def _show(curve: PowerCurve, study: str, words: str, question: Any) -> None:
     )  # fmt: skip
     for point in curve.points:
         full = round(point.power.value * WIDTH)
-        write(f"{point.seeds:>7} seeds {'█' * full}{'·' * (WIDTH - full)} {point.power.value:.3f}")
-    write(f"assumed ({curve.source}): {curve.assumed.words}")
-    if abs(curve.truth - question.effect) > 1e-4:
-        write(
-            f"the effect of {question.effect:g} ends at a bound of the measure: the true difference is "
-            f"{curve.truth:.3g}"
-        )
-    write(
-        f"power: how often {curve.found}; error: how often {curve.wrong} ({question.simulations} simulated runs each)"
+        yield f"{point.seeds:>7} seeds {'█' * full}{'·' * (WIDTH - full)} {point.power.value:.3f}"
+    yield from (
+        f"assumed ({curve.source}): {curve.assumed.words}",
+        f"the effect of {question.effect:g} ends at a bound of the measure: the true difference is {curve.truth:.3g}"
+        if abs(curve.truth - question.effect) > 1e-4
+        else None,
+        f"power: how often {curve.found}; error: how often {curve.wrong} ({question.simulations} simulated runs each)",
+        None if curve.cost.measured is None else f"calls and USD: as in {curve.cost.measured}",
+        *(f"calls and USD: {line}" for line in curve.cost.assumes),
+        f"no number of seeds that was tried reaches a power of {curve.target:g}: try more with --seeds"
+        if curve.needed is None
+        else f"{curve.needed} seeds are the fewest that reach a power of {curve.target:g}",
+        curve.gate,
+        None if timed else "time: give --seconds-per-call, or --from RUN, whose pace it then has",
     )
-    if curve.cost.measured is not None:
-        write(f"calls and USD: as in {curve.cost.measured}")
-    for line in curve.cost.assumes:
-        write(f"calls and USD: {line}")
-    if curve.needed is None:
-        write(f"no number of seeds that was tried reaches a power of {curve.target:g}: try more with --seeds")
-    else:
-        write(f"{curve.needed} seeds are the fewest that reach a power of {curve.target:g}")
-    write(curve.gate)
-    if not timed:
-        write("time: give --seconds-per-call, or --from RUN, whose pace it then has")
 
 
 def _row(point: PowerAt, timed: bool) -> list[Any]:

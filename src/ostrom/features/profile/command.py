@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.batteries import show_sizes
-from ostrom.cli.options import CALLS, DryRun, Json, say_allowed, with_play_options
-from ostrom.cli.output import print_answer, print_table, say, write
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.batteries import sizes_output
+from ostrom.cli.options import CALLS, DryRun, PlayOptions, with_play_options
+from ostrom.cli.output import Output, Remark, TextItem, TextTable, say
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
-    from ostrom.engine.runner import Result
-    from ostrom.studies.resolve import Resolved
+    from ostrom.features.profile.battery import ModelProfile
 
 
 @with_play_options(
@@ -43,8 +40,7 @@ def profile(
         Path | None, typer.Option(help="The folder of runs and pages (default: profiles/BATTERY[-PRESET]).")
     ] = None,
     dry_run: DryRun = False,
-    json: Json = False,
-) -> None:
+) -> Output:
     """Profile models: play a battery of studies, a page per model.
 
     The battery is sized to the budget; figures have intervals.
@@ -58,7 +54,6 @@ def profile(
     from ostrom.features.profile.battery import check_figures, play_battery, read_battery
     from ostrom.reports.figures import need_extras
 
-    say_allowed(options.allow_key, model, against)
     options.check()
     need_extras()
     if against is not None:
@@ -70,22 +65,15 @@ def profile(
         found.parts, [[name] for name in model], home, preset, options, check_figures, dry_run=dry_run
     )
     if dry_run:
-        show_sizes(sizes, found.title, json)
-        return
+        return sizes_output(sizes, found.title)
     for part, name in [(one.part, name) for one in sizes if options.batch and one.seeds for name in model]:
         check_batch(part.resolved([name], 1, home, preset, options).plan, options.batch_waves)
     folder = out or Path("profiles") / (found.name + (f"-{preset}" if preset else ""))
-
-    def play(resolved: Resolved, place: Path) -> Result:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        return play_found(resolved, place, json=json)
-
     profiles, interrupted = play_battery(
-        folder, found, sizes, model, play, home=home, preset=preset, options=options, tell=say,
+        folder, found, sizes, model, play_found, home=home, preset=preset, options=options, tell=say,
     )  # fmt: skip
     if interrupted:
-        say("interrupted; the same command goes on from here")
-        sys.exit(130)
+        return Output(messages=["interrupted; the same command goes on from here"], code=130)
     about = (
         "A smoke test: parts are shorter than described, with too few matches to say anything about a model."
         if preset == "smoke"
@@ -100,28 +88,21 @@ def profile(
         "battery": found.name, "preset": preset, "folder": str(folder), "pages": [str(path) for path in written],
         "seeds": {one.part.name: one.seeds for one in sizes}, "profiles": pages.as_data(profiles), **beside,
     }  # fmt: skip
-
-    def show() -> None:
-        for one in profiles:
-            _show(one)
-        if compared is not None and compared[0]:
-            print_table(
-                f"Differences to {against}", list(compared[0][0]), [list(row.values()) for row in compared[0]]
-            )
-            say(compared[1])
-        for path in written:
-            write(path)
-
-    print_answer(document, pages.standing_of(profiles), show, json=json)
-    if not all(one.complete for one in profiles):
-        sys.exit(1)
+    tables = list[TextItem]()
+    for one in profiles:
+        tables += [_table(one), *map(Remark, one.notes)]
+    if compared is not None and compared[0]:
+        tables += [TextTable.of(f"Differences to {against}", compared[0]), Remark(compared[1])]
+    return Output(
+        document,
+        [*tables, *map(str, written)],
+        code=int(not all(one.complete for one in profiles)),
+        standing=pages.standing_of(profiles),
+    )
 
 
-def _show(profile: object) -> None:
-    from ostrom.features.profile.battery import ModelProfile
-
-    assert isinstance(profile, ModelProfile)
-    print_table(
+def _table(profile: ModelProfile) -> TextTable:
+    return TextTable(
         f"{profile.model}: {profile.calls} calls, {profile.usd:.4f} USD",
         ["part", "figure", "group", "value", "interval", "n", "published and people"],
         [
@@ -134,5 +115,3 @@ def _show(profile: object) -> None:
             for e in taken.estimates
         ],
     )  # fmt: skip
-    for note in profile.notes:
-        say(note)

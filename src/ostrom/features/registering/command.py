@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ostrom.cli.options import (
-    Json,
     Models,
+    PlayOptions,
     Presets,
     Runs,
     Seeds,
@@ -18,10 +17,8 @@ from ostrom.cli.options import (
     say_allowed,
     with_play_options,
 )
-from ostrom.cli.output import print_json, print_registered, say, write
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.output import Output, Remark
 from ostrom.ground.errors import UsageError
-from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
     from ostrom.analysis.registration import Registration
@@ -82,8 +79,7 @@ def register(
     ] = None,
     options: PlayOptions = PlayOptions(),
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> CommandResult:
+) -> Output:
     """Register what will be played and tested, before it is played.
 
     `ostrom run STUDY --registered FILE` binds a run to it. Exit code of --check: 0 as registered, 1 with deviations
@@ -95,7 +91,7 @@ def register(
                  "--preset": preset, "--set": set_}  # fmt: skip
         if wrong := [name for name, value in given.items() if value]:
             raise UsageError(f"--check: takes a registration and perhaps a run, and no {wrong[0]}")
-        return _checked(check, study, runs, options, json)
+        return _checked(check, study, runs, options)
     if not primary:
         raise UsageError(f"--primary is needed: the contrast that the study is about, {CONTRAST}")
     if (study is None) == (played is None):
@@ -115,7 +111,7 @@ def register(
     else:
         say_allowed(None, model, set_)
         registration = _before(study, terms, model or [], seeds, stop, preset, set_ or [], options)
-    return _write(registration, out, json)
+    return _write(registration, out)
 
 
 def _terms(
@@ -180,7 +176,7 @@ def _after(run: str, runs: Path, terms: RegistrationTerms) -> Registration:
         return registration_after(opened.plan, opened.folder, terms)
 
 
-def _write(registration: Registration, out: Path, json: bool) -> CommandResult:
+def _write(registration: Registration, out: Path) -> Output:
     import yaml
 
     from ostrom.features.registering import pages
@@ -195,41 +191,35 @@ def _write(registration: Registration, out: Path, json: bool) -> CommandResult:
             write_whole(path, data.encode("utf-8", errors="replace"))
         except OSError as error:
             raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from None
-    result = CommandResult(
-        {"registration": str(out), "hash": registration.hash, "kind": registration.kind,
-         "created": registration.created, "pages": [str(path) for path in list(files)[1:]],
-         "sample": content["sample"], "earlier": list(registration.earlier)}, registration
-    )  # fmt: skip
-    if json:
-        print_json(result)
-        return result
-    write(f"hash: {registration.hash}")
-    for one in (*registration.primary, *registration.secondary):
-        write(f"{'primary' if one in registration.primary else 'secondary'}: {one.words}")
-    for name, rule in registration.decisions.items():
-        write(f"{name}: {rule}")
-    for power in registration.sample.power:
-        found = f"power {power['power']:.3f} to find {power['effect']:+.3g}"
-        write(f"{found} with {power['seeds']} seeds: {power['contrast']}")
-    for note in filter(None, (registration.sample.note, *_earlier(registration))):
-        write(note)
-    say(
-        f"publish the hash where its date can be seen by others; pages: {', '.join(map(str, list(files)[1:]))}"
-    )
-    if registration.kind == "confirmatory":
-        say(f"play it: ostrom run {registration.stated.study} --registered {out}")
-    return result
+    document = {
+        "registration": str(out), "hash": registration.hash, "kind": registration.kind,
+        "created": registration.created, "pages": [str(path) for path in list(files)[1:]],
+        "sample": content["sample"], "earlier": list(registration.earlier),
+    }  # fmt: skip
+    contrasts = (*registration.primary, *registration.secondary)
+    earlier = f"runs of this study were there already: {', '.join(registration.earlier)}"
+    lines = [
+        f"hash: {registration.hash}",
+        *(f"{'primary' if one in registration.primary else 'secondary'}: {one.words}" for one in contrasts),
+        *(f"{name}: {rule}" for name, rule in registration.decisions.items()),
+        *(
+            f"power {power['power']:.3f} to find {power['effect']:+.3g} with {power['seeds']} seeds: "
+            f"{power['contrast']}"
+            for power in registration.sample.power
+        ),
+        registration.sample.note or None,
+        earlier if registration.earlier else None,
+        Remark(
+            f"publish the hash where its date can be seen by others; pages: {', '.join(map(str, list(files)[1:]))}"
+        ),
+        Remark(f"play it: ostrom run {registration.stated.study} --registered {out}")
+        if registration.kind == "confirmatory"
+        else None,
+    ]
+    return Output(document, lines, source=registration)
 
 
-def _earlier(registration: Registration) -> list[str]:
-    return (
-        [f"runs of this study were there already: {', '.join(registration.earlier)}"]
-        if registration.earlier
-        else []
-    )
-
-
-def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions, json: bool) -> CommandResult:
+def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions) -> Output:
     """Check a registration, its study as it is here, and a run beside it."""
     from ostrom.analysis.registered import held_against
     from ostrom.analysis.registration import read_registration
@@ -251,18 +241,12 @@ def _checked(file: Path, run: str | None, runs: Path, options: PlayOptions, json
             one = held_against(data, registration)
         fine = one.complete and not (one.reasons or one.deviations)
         document |= {"registered": [one.as_dict()]}
-    result = CommandResult(document, one)
-    if json:
-        print_json(result)
-    else:
-        write(f"{file}: {registration.kind}, of {registration.created}, its hash holds: {registration.hash}")
-        for line in here or ["the study and its prompts are here as they were registered"]:
-            write(line)
-        if one is not None:
-            print_registered(one)
-    if not fine:
-        sys.exit(1)
-    return result
+    text = [
+        f"{file}: {registration.kind}, of {registration.created}, its hash holds: {registration.hash}",
+        *(here or ["the study and its prompts are here as they were registered"]),
+        *(() if one is None else one.text()),
+    ]
+    return Output(document, text, code=int(not fine), source=one)
 
 
 def study_here(registration: Registration, options: PlayOptions) -> list[str]:

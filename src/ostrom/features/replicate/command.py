@@ -1,24 +1,19 @@
 """`ostrom replicate`: a paper as one command."""
 
-import sys
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.batteries import show_sizes
-from ostrom.cli.options import CALLS, DryRun, Json, say_allowed, with_play_options
-from ostrom.cli.output import print_answer, print_json, print_table, say, write
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.batteries import sizes_output
+from ostrom.cli.options import CALLS, DryRun, PlayOptions, standing, with_play_options
+from ostrom.cli.output import Output, Remark, TextTable, say
 from ostrom.ground.errors import UsageError
-from ostrom.ground.results import CommandResult
 
 if TYPE_CHECKING:
-    from ostrom.engine.runner import Result
     from ostrom.features.replicate.papers import PaperPlan
-    from ostrom.studies.resolve import Resolved
 
 RECORD = "replicate.json"
 
@@ -54,8 +49,7 @@ def replicate(
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the papers and the studies of each.")] = False,
     dry_run: DryRun = False,
-    json: Json = False,
-) -> Any:
+) -> Output:
     """Replicate a paper: one page with a verdict for every claim.
 
     Its arms are played, or runs are taken (--runs). The same command goes on where it stopped. Exit code: 0 complete,
@@ -66,8 +60,7 @@ def replicate(
     from ostrom.reports.figures import need_extras
 
     if list_:
-        _list(json)
-        return None
+        return _papers()
     if paper is None:
         raise UsageError(f"name a paper: {', '.join(papers())}")
     name, plan = paper_plan(paper)
@@ -76,17 +69,17 @@ def replicate(
     need_extras()
     folder = out or Path("replicate") / (name.replace("_", "-") + (f"-{preset}" if preset else ""))
     if runs is None:
-        folders, complete = _play(plan, model or [], options, preset, folder, dry_run=dry_run, json=json)
-        if dry_run:
-            return None
+        played = _play(plan, model or [], options, preset, folder, dry_run=dry_run)
+        if isinstance(played, Output):
+            return played
+        folders, complete = played
     else:
         if dry_run or preset:
             raise UsageError("--runs plays nothing: leave --dry-run and --preset out")
         folders, complete = [Path(one.strip()) for one in runs.split(",") if one.strip()], True
-    from ostrom.analysis.registered import standing
     from ostrom.costs.battery import spent
     from ostrom.data.rundata import names_of, run_data
-    from ostrom.features.replicate.pages import write_page
+    from ostrom.features.replicate.pages import CLAIM_COLUMNS, claim_row, write_page
     from ostrom.studies.run import open_run
 
     with ExitStack() as stack:
@@ -104,24 +97,28 @@ def replicate(
         about = "A smoke test: too few matches to say anything about a model." if preset == "smoke" else ""
         registered = standing([run.data for run in taken])
         report = write_page(folder, result, registered, about=about)
+    single = ", ".join(f"{n} {answer}" for answer, n in result.counts.items())
+    return Output(
+        {**result.as_dict(), "page": str(report), "failures": list(report.failures)},
+        [
+            TextTable(
+                f"{result.plan.title} ({result.paper.citation})",
+                list(CLAIM_COLUMNS),
+                [claim_row(line) for line in result.claims],
+            ),
+            Remark(f"single figures: {single}") if single else None,
+            *(f"{run.name}: {run.data.so_far}" for run in result.runs if run.data.so_far),
+            str(report),
+        ],
+        report.failures,
+        int(not complete or bool(report.failures)),
+        registered,
+        result,
+        "claims",
+    )
 
-    def show() -> None:
-        _show(result)
-        for run in result.runs:
-            if run.data.so_far:
-                write(f"{run.name}: {run.data.so_far}")
-        write(report)
 
-    document = {**result.as_dict(), "page": str(report), "failures": list(report.failures)}
-    print_answer(CommandResult(document, result, "claims"), registered, show, json=json)
-    if not complete or report.failures:
-        for failure in report.failures:
-            say(failure)
-        sys.exit(1)
-    return result
-
-
-def _list(json: bool) -> None:
+def _papers() -> Output:
     from ostrom.analysis.claims import references
     from ostrom.features.replicate.papers import paper_plan, papers
 
@@ -134,10 +131,7 @@ def _list(json: bool) -> None:
         }
         for name, folder in papers().items()
     ]
-    if json:
-        print_json(rows)
-        return
-    print_table(
+    table = TextTable(
         "Papers that can be replicated",
         ["paper", "citation", "studies", "presets"],
         [
@@ -150,6 +144,7 @@ def _list(json: bool) -> None:
             for row in rows
         ],
     )
+    return Output(rows, [table])
 
 
 def _play(
@@ -160,15 +155,16 @@ def _play(
     folder: Path,
     *,
     dry_run: bool,
-    json: bool,
-) -> tuple[list[Path], bool]:
-    """Play the parts of the paper within the budget; their folders, and whether all are complete."""
+) -> tuple[list[Path], bool] | Output:
+    """Play the parts of the paper within the budget; their folders, and whether all are complete.
+
+    Of a dry run, and where it is interrupted, what the command returns.
+    """
     from ostrom.cli.commands.run import play_found
     from ostrom.costs.battery import BatteryRun, kept_seeds, play_jobs, sized
     from ostrom.costs.waves import check_batch
     from ostrom.ground.errors import UnknownName
 
-    say_allowed(options.allow_key, models)
     options.check()
     if len(set(models)) < len(models):
         raise UsageError("--model: a model is named twice")
@@ -177,8 +173,7 @@ def _play(
         raise UnknownName("preset", preset, presets)
     sizes = sized(plan.parts, [models], Path(), preset, options, dry_run=dry_run)
     if dry_run:
-        show_sizes(sizes, plan.title, json)
-        return [], True
+        return sizes_output(sizes, plan.title)
     for one in sizes if options.batch else ():
         if one.seeds:
             check_batch(one.part.resolved(models, 1, Path(), preset, options).plan, options.batch_waves)
@@ -198,25 +193,7 @@ def _play(
         )
         for number, part in enumerate(parts, 1)
     ]
-
-    def play(resolved: "Resolved", place: Path) -> "Result":
-        place.parent.mkdir(parents=True, exist_ok=True)
-        return play_found(resolved, place, json=json)
-
-    results, interrupted = play_jobs(jobs, play, options, say)
+    results, interrupted = play_jobs(jobs, play_found, options, say)
     if interrupted:
-        say("interrupted; the same command goes on from here")
-        sys.exit(130)
+        return Output(messages=["interrupted; the same command goes on from here"], code=130)
     return [job.folder for job, _ in results], all(result.complete for _, result in results)
-
-
-def _show(made: Any) -> None:
-    from ostrom.features.replicate.pages import CLAIM_COLUMNS, claim_row
-
-    print_table(
-        f"{made.plan.title} ({made.paper.citation})",
-        list(CLAIM_COLUMNS),
-        [claim_row(line) for line in made.claims],
-    )
-    if made.counts:
-        say(f"single figures: {', '.join(f'{n} {answer}' for answer, n in made.counts.items())}")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.ending import say_failures
-from ostrom.cli.options import Json, Runs, Safe
-from ostrom.cli.output import print_json, say, write
+from ostrom.cli.options import Runs, Safe, opened_runs
+from ostrom.cli.output import Output, Remark
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,8 +43,7 @@ def report(
     ] = False,
     safe: Safe = False,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Write the report of a run: one HTML page that opens offline.
 
     Figures and tables lie beside it.
@@ -60,20 +56,14 @@ def report(
         raise UsageError("several runs need --as-paper; without it a report is that of one run")
     paper = (as_ or (), reference) if as_paper else None
     page = write_report(run[0], runs, safe=safe, paper=paper, more=run[1:], intervals=intervals)
-    if json:
-        far = {"so_far": page.so_far} if page.so_far else {}
-        document = {"report": str(page), **far, "failures": list(page.failures), **page.standing.document}
-        print_json(document)
-    else:
-        write(page)
-        for text in (line for one in page.standing.bound for line in one.lines):
-            write(text)
-        if page.so_far:
-            say(page.so_far)
-        if as_paper:
-            say("with a verdict for every claim and figure: ostrom replicate PAPER --runs RUN")
-    if not say_failures(page):
-        sys.exit(1)
+    far = {"so_far": page.so_far} if page.so_far else {}
+    hint = "with a verdict for every claim and figure: ostrom replicate PAPER --runs RUN"
+    return Output(
+        {"report": str(page), **far, "failures": list(page.failures), **page.standing.document},
+        [str(page), *page.standing.lines, *map(Remark, far.values()), Remark(hint) if as_paper else None],
+        [f"panel failed: {failure}" for failure in page.failures],
+        int(bool(page.failures)),
+    )
 
 
 def write_report(
@@ -90,15 +80,11 @@ def write_report(
     In the latter the figures of ``more`` runs stand in the same tables. With ``intervals`` charts show them for
     cells of few matches too.
     """
-    from ostrom.data.rundata import run_data
     from ostrom.reports.build import build_report
     from ostrom.reports.figures import need_extras
-    from ostrom.studies.run import open_run
 
     need_extras()
-    with ExitStack() as stack:
-        opened = [stack.enter_context(open_run(one, runs)) for one in (run, *more)]
-        played = [stack.enter_context(run_data(of.rows, of.folder.path, of.manifest)) for of in opened]
+    with opened_runs([str(run), *more], runs) as played:
         if paper is not None:
             from ostrom.features.reporting.as_paper import write_as_paper
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import BUDGET, Json, Presets, Runs, Seeds, Sets, say_allowed, with_play_options
-from ostrom.cli.output import print_json, say
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.options import BUDGET, PlayOptions, Presets, Runs, Seeds, Sets, with_play_options
+from ostrom.cli.output import Output, Remark, emit, json_wanted
 from ostrom.ground.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -45,19 +44,18 @@ def seat(
     runs: Runs = Path("runs"),
     seeds: Seeds = None,
     options: PlayOptions = PlayOptions(),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Let an agent outside play a seat of a study, through MCP.
 
     The study is played here; where another process plays the run, the agent joins that one. The same command goes on.
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.cli.ending import leave
+    from ostrom.cli.commands.run import end_lines
+    from ostrom.cli.ending import exit_code
     from ostrom.engine.folder import Folder
     from ostrom.ground import loop
 
-    say_allowed(options.allow_key, None, set_)
-    if json and not http:
+    if json_wanted() and not http:
         raise UsageError("--json: needs --http; on stdin/stdout the agent and Ostrom speak MCP")
     seats = list(dict.fromkeys(seat or [1]))
     home = _run_of(study, runs)
@@ -65,13 +63,9 @@ def seat(
         found, folder = _resolved(study, home, preset, set_, name, seeds, runs, options)
         home = Folder(folder)
     if home.is_locked:
-        _join(home, seats, http=http, json=json)
-        return
-    result = loop.run(_play(found, folder, seats, http=http, port=port, json=json))
-    from ostrom.cli.commands.run import say_end
-
-    say_end(result, folder)
-    leave(result)
+        return _join(home, seats, http=http)
+    result = loop.run(_play(found, folder, seats, http=http, port=port))
+    return Output(None, (), end_lines(result, folder), exit_code(result))
 
 
 def _run_of(text: str, runs: Path) -> Folder | None:
@@ -108,9 +102,7 @@ def _resolved(
     return found, runs / check_name(found.plan.run_name(name))
 
 
-async def _play(
-    resolved: Resolved, folder: Path, seats: list[int], *, http: bool, port: int, json: bool
-) -> Result:
+async def _play(resolved: Resolved, folder: Path, seats: list[int], *, http: bool, port: int) -> Result:
     """Play a plan while an agent plays the seats, over HTTP or over stdin and stdout."""
     from ostrom.engine.progress import watch_with
     from ostrom.features.seats.host import SeatHost, waiting_seats
@@ -126,7 +118,7 @@ async def _play(
     host = SeatHost(resolved.plan, resolved.options, port=port, quiet=set(open_) <= set(seats))
     resolved.plan.outside = host
     running: list[Runner] = []
-    watch = watch_with(json=not http)
+    watch = watch_with()
 
     def watched(runner: Runner) -> Any:
         running.append(runner)
@@ -135,7 +127,7 @@ async def _play(
     async def begin(home: Folder) -> None:
         save_session(home.path, resolved.options)
         if http:
-            _show(host.url, {number: host.chair(number).token for number in seats}, json)
+            emit(_places(host.url, {number: host.chair(number).token for number in seats}))
 
     playing = asyncio.create_task(
         play_plan_async(
@@ -173,16 +165,19 @@ async def _play(
             await asyncio.gather(playing, serving, return_exceptions=True)
 
 
-def _show(url: str, tokens: dict[int, str], json: bool) -> None:
+def _places(url: str, tokens: dict[int, str]) -> Output:
+    """Where the agent of each seat connects."""
     rows = [{"seat": number, "url": url, "token": token} for number, token in tokens.items()]
-    if json:
-        print_json({"seats": rows})
-        return
-    for row in rows:
-        say(f"seat {row['seat']}: {url} with the header `Authorization: Bearer {row['token']}`")
+    return Output(
+        {"seats": rows},
+        [
+            Remark(f"seat {row['seat']}: {url} with the header `Authorization: Bearer {row['token']}`")
+            for row in rows
+        ],
+    )
 
 
-def _join(home: Folder, seats: list[int], *, http: bool, json: bool) -> None:
+def _join(home: Folder, seats: list[int], *, http: bool) -> Output:
     """Take seats of a run that another process of this user plays."""
     from ostrom.features.seats.host import FILE
     from ostrom.ground import loop
@@ -201,9 +196,8 @@ def _join(home: Folder, seats: list[int], *, http: bool, json: bool) -> None:
         raise UsageError(f"--seat {wrong[0]}: allowed: {', '.join(map(str, tokens))}")
     chosen = {number: tokens[number] for number in seats}
     if http:
-        _show(url, chosen, json)
-        return
-
+        return _places(url, chosen)
     from ostrom.features.seats.server import remote_seats, serve_stdio
 
     loop.run(serve_stdio(remote_seats(url, chosen)))
+    return Output()

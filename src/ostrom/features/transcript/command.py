@@ -1,12 +1,14 @@
 """`ostrom transcript`: what was asked and answered in a match."""
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Json, RunName, Runs
-from ostrom.cli.output import cell, print_json, write
+from ostrom.cli.options import RunName, Runs
+from ostrom.cli.output import Output, cell
 
 
 def transcript(
@@ -15,8 +17,7 @@ def transcript(
     round: Annotated[int | None, typer.Option(help="This round alone.")] = None,
     player: Annotated[int | None, typer.Option(help="This player alone, counted from 1.")] = None,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Show a match as it was said: every prompt and every reply.
 
     Each reply stands with how it was read.
@@ -33,17 +34,13 @@ def transcript(
             "run": opened.name, "match": match, "game": unit.game.name, "mechanism": unit.mechanism.name,
             "seed": unit.seed, **unit.cell, "state": state, "reason": reason or ended_early(facts),
         }  # fmt: skip
-    if json:
-        print_json({**head, "decisions": decisions})
-        return
-    write(", ".join(f"{name} {cell(value)}" for name, value in head.items() if value is not None))
-    for decision in decisions:
-        _print(decision)
+    heading = ", ".join(f"{name} {cell(value)}" for name, value in head.items() if value is not None)
+    return Output({**head, "decisions": decisions}, chain([heading], *(map(_lines, decisions))))
 
 
-def _print(decision: dict[str, Any]) -> None:
+def _lines(decision: dict[str, Any]) -> Iterator[str]:
     where = f"step {decision['step']}" if decision["round"] is None else f"round {decision['round']}"
-    write(
+    yield (
         f"\n=== {where}, player {decision['player']} ({decision['agent']}): "
         f"{decision['stage'] or decision['kind'] or 'no answer'}"
     )
@@ -54,17 +51,16 @@ def _print(decision: dict[str, Any]) -> None:
             call["messages"][len(shown) :] if call["messages"][: len(shown)] == shown else call["messages"]
         )
         shown = call["messages"]
-        for message in fresh:
-            write(f"\n--- {message['role']}\n{message['content']}")
-        write(f"\n--- {_about(call)}")
+        yield from (f"\n--- {message['role']}\n{message['content']}" for message in fresh)
+        yield f"\n--- {_about(call)}"
         if call["reasoning"]:
-            write(f"<reasoning>\n{call['reasoning']}\n</reasoning>")
-        write(call["error"] if call["reply"] is None else call["reply"])
+            yield f"<reasoning>\n{call['reasoning']}\n</reasoning>"
+        yield str(call["error"] if call["reply"] is None else call["reply"])
     if decision["answer"] is not None:
         paid = "" if decision["payoff"] is None else f", paid {cell(decision['payoff'])}"
         if decision["agreed"]:
             paid += f", of this {cell(decision['agreed'])} by agreement or fine"
-        write(f"\n=> {decision['said']} ({decision['reading']}{paid})")
+        yield f"\n=> {decision['said']} ({decision['reading']}{paid})"
 
 
 def _about(call: dict[str, Any]) -> str:

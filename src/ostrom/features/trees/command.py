@@ -6,23 +6,12 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import ask_models, leave, print_forecast, say_trouble, spending_text, spent_data
-from ostrom.cli.options import (
-    BUDGET,
-    Json,
-    Models,
-    Presets,
-    Runs,
-    Sets,
-    say_allowed,
-    with_play_options,
-)
-from ostrom.cli.output import print_json, print_table, say
-from ostrom.engine.play_options import PlayOptions
+from ostrom.cli.ending import ask_models, exit_code, forecast_text, spending_text, spent_data, trouble
+from ostrom.cli.options import BUDGET, Models, PlayOptions, Presets, Runs, Sets, with_play_options
+from ostrom.cli.output import Output, Remark, TextTable, ask, json_wanted, say, show
 from ostrom.engine.runner import Result
 from ostrom.features.trees.plan import TreePlan, tree_names
 from ostrom.ground.errors import StudyError
-from ostrom.ground.terminal import ask
 from ostrom.studies.resolve import resolve
 
 COST = ("calls", "tokens_in", "likely_tokens_out", "tokens_out", "likely_usd", "usd")
@@ -37,15 +26,13 @@ def tree(
     runs: Runs = Path("runs"),
     yes: Annotated[bool, typer.Option("--yes", help="Go on without asking once the cost is shown.")] = False,
     options: PlayOptions = PlayOptions(),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Ask every answer of a precomputed player beforehand.
 
     For types with `tree: auto`: one answer per history of the others' moves. Shows the cost first.
 
     The same command goes on after an interruption. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    say_allowed(options.allow_key, model, set_)
     resolved = resolve(study, preset=preset, changes=set_ or (), models=model or (), options=options)
     names = tree_names(resolved.plan)
     if not names:
@@ -63,28 +50,29 @@ def tree(
         entry = _entry(plan, folder.path, answer_count, bound.as_dict())
         rows.append(entry)
         if answer_count == plan.nodes:
-            if not json:
-                say(f"{folder.path}: complete, {answer_count:,} answers")
+            show(Remark(f"{folder.path}: complete, {answer_count:,} answers"))
             continue
-        if not json:
-            _show(plan, answer_count, bound)
-        if not (yes or _agreed(json)):
+        show(
+            _table(plan),
+            *forecast_text(
+                plan.name,
+                {"trees": len(plan), "answers": plan.nodes, "known": answer_count},
+                bound,
+                plan.budget,
+            ),
+        )
+        if not (yes or _agreed()):
             say(f"nothing was asked; --yes goes on ({plan.nodes - answer_count:,} answers are missing)")
             entry["asked"] = False
             continue
-        result = ask_models(plan, options, json=json)
+        result = ask_models(plan, options)
         results.append(result)
         entry |= {"known": plan.known(), "spent": spent_data(result.tally)}
         entry["complete"] = entry["known"] == plan.nodes
-        if not json:
-            say(f"{folder.path}: {entry['known']:,} of {plan.nodes:,} answers; {spending_text(result.tally)}")
-            say_trouble(result)
-    if json:
-        print_json({"study": resolved.plan.name, "trees": rows})
-    for result in results:
-        leave(result)
-    if not all(entry["complete"] for entry in rows):
-        sys.exit(1)
+        line = f"{folder.path}: {entry['known']:,} of {plan.nodes:,} answers; {spending_text(result.tally)}"
+        show(*map(Remark, [line, *trouble(result)]))
+    code = next(filter(None, map(exit_code, results)), int(not all(entry["complete"] for entry in rows)))
+    return Output({"study": resolved.plan.name, "trees": rows}, (), code=code)
 
 
 def _entry(plan: TreePlan, folder: Path, known: int, forecast: dict[str, Any]) -> dict[str, Any]:
@@ -103,8 +91,8 @@ def _entry(plan: TreePlan, folder: Path, known: int, forecast: dict[str, Any]) -
     }  # fmt: skip
 
 
-def _show(plan: TreePlan, answer_count: int, bound: Any) -> None:
-    print_table(
+def _table(plan: TreePlan) -> TextTable:
+    return TextTable(
         f"{plan.name}: trees",
         ["type", "model", "style", "game", "seat", "rounds", "answers"],
         [
@@ -120,13 +108,10 @@ def _show(plan: TreePlan, answer_count: int, bound: Any) -> None:
             for s in plan.seats
         ],
     )
-    print_forecast(
-        plan.name, {"trees": len(plan), "answers": plan.nodes, "known": answer_count}, bound, plan.budget
-    )
 
 
-def _agreed(json: bool) -> bool:
+def _agreed() -> bool:
     """Ask at a terminal; elsewhere nobody can agree."""
-    if json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if json_wanted() or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     return ask("Ask the model now? [y/N] ").strip().lower() in ("y", "yes")

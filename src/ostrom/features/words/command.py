@@ -7,10 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.analysis.registered import standing
-from ostrom.cli.options import Json, Runs
-from ostrom.cli.output import print_answer, print_table, say, write
-from ostrom.data.rundata import run_data
+from ostrom.cli.options import Runs, opened_runs, standing
+from ostrom.cli.output import Output, Remark, TextTable, say
 from ostrom.features.words.lexicons import MODES, Lexicon, matched
 from ostrom.features.words.traces.table import (
     default_groups,
@@ -21,7 +19,6 @@ from ostrom.features.words.traces.table import (
 )
 from ostrom.features.words.traces.table import sensitivity as under_all_rules
 from ostrom.ground.errors import UsageError
-from ostrom.studies.run import open_run
 
 
 def traces(
@@ -45,8 +42,7 @@ def traces(
         bool, typer.Option("--sensitivity", help="Show also what every list counts under the other rules.")
     ] = False,
     runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
+) -> Output:
     """Count the words of reasoning traces.
 
     Matches, per 1,000 words, ratios, mentions.
@@ -58,10 +54,7 @@ def traces(
         lists = _matched(trace_lexicons(lexicons), match or ())
     for warning in caught:
         say(str(warning.message))
-    with (
-        open_run(run, runs) as opened,
-        run_data(opened.rows, opened.folder.path, opened.manifest) as data,
-    ):
+    with opened_runs([run], runs) as [data]:
         table = trace_table(data, lists)
         groups = (
             [name.strip() for name in by.split(",") if name.strip()]
@@ -83,26 +76,26 @@ def traces(
         "groups": rows,
         **({"sensitivity": [one._asdict() for one in rules]} if sensitivity else {}),
     }
-
-    def show() -> None:
-        if rows:
-            _print_traces(rows, groups, table.lexicons, [ratio.name for ratio in table.ratios])
-            write("matched as: " + ", ".join(f"{one.name.replace('_', ' ')} {one.mode}" for one in lists))
-        if rules:
-            print_table(
-                "the same lists under every rule (* is the list's own)",
-                ["list", "match", "matches", "per 1,000 words", "share of traces"],
-                [
-                    [one.words.replace("_", " "), f"{one.match}{' *' if one.used else ''}", one.matches,
-                     _short(one.per_1000_words), _short(one.share_of_traces)]
-                    for one in rules
-                ],
-            )  # fmt: skip
-        say(f"{table.rows} of {table.replies} replies hold reasoning; their counts are in {table.path}")
-        if apart:
-            say(f"{apart} traces of unfinished matches are in the file but not in the summary.")
-
-    print_answer(document, registered, show, json=json)
+    rule_table = TextTable(
+        "the same lists under every rule (* is the list's own)",
+        ["list", "match", "matches", "per 1,000 words", "share of traces"],
+        [
+            [one.words.replace("_", " "), f"{one.match}{' *' if one.used else ''}", one.matches,
+             _short(one.per_1000_words), _short(one.share_of_traces)]
+            for one in rules
+        ],
+    )  # fmt: skip
+    modes = ", ".join(f"{one.name.replace('_', ' ')} {one.mode}" for one in lists)
+    text = [
+        _counts(rows, groups, table.lexicons, [ratio.name for ratio in table.ratios]) if rows else None,
+        f"matched as: {modes}" if rows else None,
+        rule_table if rules else None,
+        Remark(f"{table.rows} of {table.replies} replies hold reasoning; their counts are in {table.path}"),
+        Remark(f"{apart} traces of unfinished matches are in the file but not in the summary.")
+        if apart
+        else None,
+    ]
+    return Output(document, text, standing=registered)
 
 
 def _matched(lists: tuple[Lexicon, ...], given: Sequence[str]) -> tuple[Lexicon, ...]:
@@ -115,29 +108,35 @@ def _matched(lists: tuple[Lexicon, ...], given: Sequence[str]) -> tuple[Lexicon,
     return lists
 
 
-def _print_traces(
+def _counts(
     rows: list[dict[str, Any]], groups: list[str], lists: tuple[str, ...], ratios: list[str]
-) -> None:
+) -> TextTable:
     # The last ratio is the complement of the one before it, so a terminal does without.
     ratio_names = [name for name in ratios if name != "cooperation_ratio"]
-    lines = []
-    for row in rows:
-        frequencies = [_short(row[f"{name}_per_1000_words"]) for name in lists]
-        shares = [_short(row[f"{name}_of_sums"]) for name in ratio_names]
-        mentions = [_short(row["defection_share"])] if "defection" in lists else []
-        keys = [
-            row[name] if not isinstance(row[name], str) else row[name].replace("_", " ") for name in groups
+    mentioned = "defection" in lists
+    lines = [
+        [
+            *(
+                row[name] if not isinstance(row[name], str) else row[name].replace("_", " ")
+                for name in groups
+            ),
+            row["traces"],
+            row["words"],
+            *(_short(row[f"{name}_per_1000_words"]) for name in lists),
+            *(_short(row[f"{name}_of_sums"]) for name in ratio_names),
+            *([_short(row["defection_share"])] if mentioned else []),
         ]
-        lines.append([*keys, row["traces"], row["words"], *frequencies, *shares, *mentions])
+        for row in rows
+    ]
     heads = [
         *groups,
         "traces",
         "words",
         *lists,
         *ratio_names,
-        *(["mention_defection"] if "defection" in lists else []),
+        *(["mention_defection"] if mentioned else []),
     ]
-    print_table(
+    return TextTable(
         "words of reasoning (per 1,000 words; ratios of sums; share of traces that mention a defection)",
         [head.replace("_", " ") for head in heads],
         lines,

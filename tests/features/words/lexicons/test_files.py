@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from ostrom.features.words.lexicons import (
-    Lexicon,
     LexiconWarning,
     defection,
     load_lexicons,
@@ -44,25 +42,6 @@ def write(folder: Path, text: str, name: str = "own.yaml") -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def test_short_and_long_forms_in_yaml_and_json_mean_the_same(tmp_path: Path) -> None:
-    expected = (
-        Lexicon("hope", ("future",), "word", "S"),
-        Lexicon("doubt", ("un sure",), "prefix", "S, T", ("A1",)),
-    )
-    body = {
-        "source": "S",
-        "mode": "word",
-        "lexicons": {
-            "hope": ["future"],
-            "doubt": {"mode": "prefix", "terms": ["un sure"], "labels": ["A1"], "source": "T"},
-        },
-    }
-    assert load_lexicons(write(tmp_path, json.dumps(body), "own.json")) == expected
-    doubt = "doubt: {mode: prefix, terms: [un sure], labels: [A1], source: T}"
-    yaml = f"source: S\nmode: word\nlexicons:\n  hope: [future]\n  {doubt}\n"
-    assert load_lexicons(write(tmp_path, yaml)) == expected
 
 
 def test_repeated_terms_are_told_and_counted_once(tmp_path: Path) -> None:

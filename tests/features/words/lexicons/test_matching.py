@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import random
 import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 from benchmarks.lexicon_regex import regex_spans
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.sizes import size
 
 from ostrom.features.words.lexicons import (
     Lexicon,
@@ -70,42 +67,6 @@ def test_every_span_is_the_one_of_the_regular_expressions(
         tally = Counter(span.list_name for span in expected)
         assert counts[row].tolist() == [tally[lexicon.name] for lexicon in lists]
         assert words[row] == len(text.split())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("overlap", ["longest", "all"])
-def test_a_large_random_corpus_gives_the_same_spans_with_the_published_lists(overlap: Overlap) -> None:
-    rng = random.Random(7)
-    roles = ["Citizen", "Environmental activist"]
-    lists = [*memory_curse(), *persona_keywords(roles, mode="inflected"), defection(["A1"])]
-    terms = [term for lexicon in lists for term in (*lexicon.terms, *lexicon.labels)]
-    parts = [part for term in terms for part in re.split(r"[ -]", term)]
-    gaps = [" ", " ", " ", " ", "\n", "  ", "-", "\u2011", " – ", ", ", "", "\n\n- ", "'", "_"]
-    shapes: list[Callable[[str], str]] = [
-        str,
-        str,
-        str.upper,
-        str.capitalize,
-        lambda s: s + "s",
-        lambda s: s + "ed",
-        lambda s: s[:-1] + "ies",
-        lambda s: "un" + s,
-        lambda s: s[:-1],
-    ]
-    corpus = []
-    for _ in range(size(whole=50, quick=12)):
-        chosen = [rng.choice(shapes)(rng.choice(terms if rng.random() < 0.5 else parts)) for _ in range(25)]
-        corpus.append("".join(word + rng.choice(gaps) for word in chosen))
-    _, counts = Matcher(lists, overlap).count(corpus)
-    total = 0
-    for row, text in enumerate(corpus):
-        spans = regex_spans(text, lists, overlap)
-        tally = Counter(span.list_name for span in spans)
-        assert counts[row].tolist() == [tally[lexicon.name] for lexicon in lists]
-        if row % 10 == 0:
-            assert highlight(text, lists, overlap) == spans
-        total += len(spans)
-    assert total > 10 * len(corpus)
 
 
 def test_folding_keeps_one_character_one_character_and_agrees_with_ignoring_case() -> None:

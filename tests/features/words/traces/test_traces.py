@@ -15,17 +15,14 @@ from hypothesis import strategies as st
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData, run_data
-from ostrom.features.words.lexicons import RATIOS, Lexicon, Mode, Span, TraceCounts, count_batches
+from ostrom.features.words.lexicons import Lexicon, Mode, Span
 from ostrom.features.words.panels import beside, marked
 from ostrom.features.words.traces.table import (
-    default_groups,
-    key_columns,
     reasoning_of,
     sensitivity,
     trace_lexicons,
     trace_summary,
     trace_table,
-    trace_texts,
     unfinished,
     without_answer,
 )
@@ -119,70 +116,12 @@ def test_reasoning_of_both_kinds_is_kept_together_and_named() -> None:
     )
 
 
-def test_every_trace_has_a_row_with_its_counts(tmp_path: Path) -> None:
-    with told(tmp_path, by_style) as data:
-        table = trace_table(data)
-        assert (table.rows, table.replies) == (6, 12)
-        rows = data.records(f"SELECT * FROM read_parquet('{table.path}') ORDER BY id")
-        assert len(rows) == 6
-        first = rows[0]
-        assert (first["words"], first["paranoia"], first["forward_looking"]) == (13, 2, 1)
-        assert first["paranoia_per_1000"] == pytest.approx(2000 / 13)
-        assert first["paranoia_ratio"] == 1.0
-        assert first["cooperation_ratio"] == 0.0
-        assert (first["reasoning"], first["history_length"], first["agent"]) == ("written", 2, "m")
-        (row,) = trace_summary(data, table, default_groups(data))
-        assert row["style"] == "reasoned" and row["traces"] == 6
-        assert row["defection_share"] == 1.0
-        assert row["paranoia_per_1000_words"] == pytest.approx(2000 / 13)
-
-
-def test_the_summary_is_that_of_the_lexicons(tmp_path: Path) -> None:
-    words = iter(range(10**6))
-
-    def varied(request: Request) -> str:
-        n = next(words)
-        return f"{'risk ' * (n % 3)}{'trust ' * (n % 2)}{'future ' * (n % 4)}word{n} and more.\n[A0]"
-
-    with told(tmp_path, varied, seeds=2) as data:
-        table, lists = trace_table(data), trace_lexicons()
-        columns = [*key_columns(data), "reasoning"]
-        style = columns.index("style")
-        streamed = ((key, text) for key, text in trace_texts(data) if text)
-        slow: dict[str, list[TraceCounts[Any]]] = {}
-        for trace in (trace for batch in count_batches(streamed, lists) for trace in batch):
-            slow.setdefault(trace.key[style], []).append(trace)
-        fast = {row["style"]: row for row in trace_summary(data, table, ["style"])}
-        assert set(fast) == set(slow) == {"reasoned", "direct"}
-        for name, traces in slow.items():
-            row = fast[name]
-            assert (row["traces"], row["words"]) == (len(traces), sum(trace.words for trace in traces))
-            for lexicon in traces[0].counts:
-                matches = [trace.counts[lexicon] for trace in traces]
-                assert row[lexicon] == sum(matches)
-                assert row[f"{lexicon}_share"] == pytest.approx(sum(map(bool, matches)) / len(matches))
-            for ratio in RATIOS:
-                pairs = [(trace.counts[ratio.part], trace.counts[ratio.other]) for trace in traces]
-                part, other = map(sum, zip(*pairs, strict=True))
-                each = [a / (a + b) for a, b in pairs if a + b]
-                assert row[f"{ratio.name}_of_sums"] == pytest.approx(part / (part + other))
-                assert row[f"{ratio.name}_mean"] == pytest.approx(sum(each) / len(each))
-
-
 def test_undefined_ratios_stay_undefined(tmp_path: Path) -> None:
     with told(tmp_path, "Hm hm.\n[A0]") as data:
         (row,) = trace_summary(data, trace_table(data), [])
         assert row["traces"] == 12
         assert row["paranoia_ratio_of_sums"] is None and row["paranoia_ratio_mean"] is None
         assert row["paranoia_per_1000_words"] == 0.0
-
-
-def test_replies_without_reasoning_give_an_honest_nothing(tmp_path: Path) -> None:
-    with told(tmp_path, "[A0]") as data:
-        table = trace_table(data)
-        assert (table.rows, table.replies) == (0, 12)
-        assert trace_summary(data, table, default_groups(data)) == []
-        assert unfinished(data, table) == 0
 
 
 def test_notes_and_forced_ends_are_no_traces(tmp_path: Path) -> None:

@@ -1,0 +1,277 @@
+"""Finished matches followed from what was asked to what was answered, without a call.
+
+A match is played again by agents made from the study: each prompt is written again and held against the one that was
+sent, each journaled reply is read again, and what is read is held against the journaled answer. So a prompt, a reply,
+the name of a model or an answer that was altered alone is found. Seals and this check are no signatures: whoever
+alters prompt, reply, answer, scores and rows so that they fit each other is not found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from ostrom.agents.base import Agent, DecisionContext
+from ostrom.agents.config import AgentConfig
+from ostrom.agents.language import AgentFactory, Invalidity
+from ostrom.agents.strategies import strategies
+from ostrom.answers import Answer
+from ostrom.engine.caller import call_key, journaled_params, prompt_of, settled
+from ostrom.engine.entries import Journaled, JournaledCall, Place
+from ostrom.engine.match import LiveMatch, ReplayDiffers, same
+from ostrom.engine.plan import Plan, Tally, Unit
+from ostrom.engine.rows import Rows
+from ostrom.ground.errors import RunError
+from ostrom.ground.streams import Streams, key_of
+from ostrom.ground.values import grouped
+from ostrom.mechanisms.protocol import Decision
+from ostrom.memory import memories
+from ostrom.models.base import Abilities, Model, Reply, Request
+
+TOOLS = "tool"
+"""How the names of questions begin whose answers came from tools: these are not called again."""
+
+
+class Chain:
+    """Follows the matches of a run."""
+
+    def __init__(self, plan: Plan, rows: Rows, manifest: Mapping[str, Any]) -> None:
+        self.plan, self.rows, self.journal = plan, rows, rows.journal
+        self._before: Mapping[str, Any] | None = manifest.get("models_before")
+        models = manifest.get("models") or {}
+        self._descriptions = {
+            name: [settled(one) for one in (text, *(self._before or {}).get(name, ()))]
+            for name, text in models.items()
+        }
+        self._models: dict[str, Model] = {name: _JournaledModel(name, text) for name, text in models.items()}
+        self._served: Mapping[str, Sequence[str]] | None = manifest.get("served")
+        self._loop = asyncio.new_event_loop()
+        self.unfollowed = self._refusal(manifest)
+        """Why no match with a model can be followed, if none can."""
+
+    def _refusal(self, manifest: Mapping[str, Any]) -> str | None:
+        if dict(self.plan.prompts) != manifest["prompts"]:
+            return "its prompt files are not those that it was played with"
+        absent = sorted(set(self.plan.models) - self._models.keys())
+        return f"run.json does not describe {', '.join(absent)}" if absent else None
+
+    def close(self) -> None:
+        """Close the event loop."""
+        self._loop.close()
+
+    def check_models(self) -> None:
+        """Refuse calls of a model, or of a version of one, that the manifest does not name."""
+        for model, versions in self.journal.served().items():
+            if self._models and model not in self._models and model not in self.plan.models:
+                raise RunError(f"{self.journal.path}: holds calls of {model}, which run.json does not name")
+            if self._served is None or not self.journal.was_closed:
+                continue  # a run that was killed had no time to write down its versions
+            if unknown := sorted(set(versions) - set(self._served.get(model, ()))):
+                raise RunError(
+                    f"{self.journal.path}: calls of {model} name the version {unknown[0]!r:.60}, run.json does not"
+                )
+
+    def follow(self, unit: Unit) -> bool:
+        """Follow a match that is done; what does not fit is raised. False: nothing of it can be followed."""
+        end = self.journal.ended(unit.index)
+        if end is None or end[0] != "done" or end[2] is None:
+            return False
+        if self.unfollowed is not None and any(seated.config.client for seated in unit.players):
+            return False
+        mechanism = unit.mechanism
+        if unit.needs:
+            mechanism = mechanism.given([(self.journal.ended(index) or end)[3] for index in unit.needs])
+        answers = self.rows.answers(unit)
+        journal, calls = _JournaledAnswers(unit, answers), _JournaledCalls(self, unit)
+        factory = _JournaledFactory(
+            answers,
+            self._models,
+            self.plan.library,
+            Invalidity(self.plan.retries, self.plan.policy, self.plan.refused),
+        )
+        agents = factory([seated.config for seated in unit.players], unit.streams)
+        match = LiveMatch(
+            unit, mechanism.play(unit.game, unit.streams), agents, journal, calls, Tally(), _ToolResults(answers), None,
+            lambda config: factory.agent(config, unit.streams),
+        )  # fmt: skip
+        try:
+            self._loop.run_until_complete(match.run())
+        except ReplayDiffers as error:
+            raise RunError(f"{self.journal.path}: {error} ({self.journal.played_by})") from None
+        return True
+
+    def keys(
+        self, model: Model, prompt: bytes, request: Request, place: tuple[int, int, int, int, str]
+    ) -> set[bytes]:
+        """The keys that a call may have: one for each way in which its model has described itself."""
+        if self._before is None:  # runs of 1.0 kept the last description alone
+            return set()
+        return {call_key(one, prompt, request, place) for one in self._descriptions[model.name]}
+
+
+class _JournaledModel:
+    """Stands where a model would, described as in the manifest; it is never called."""
+
+    connections = 1
+
+    def __init__(self, name: str, description: Mapping[str, Any]) -> None:
+        self.name, self._description = name, description
+        self.abilities = Abilities(**{**(description.get("abilities") or {}), "tools": True})
+
+    async def complete(self, request: Request) -> Reply:  # noqa: ARG002
+        raise AssertionError("a journaled model is never called")
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """As in the manifest."""
+        return self._description
+
+
+class _JournaledAgent:
+    """Answers as the journal says: a person, an agent at a seat, a tree, somebody whose moves were imported."""
+
+    instant = True
+
+    def __init__(self, answers: Mapping[Place, Journaled]) -> None:
+        self._answers = answers
+
+    def reply(self, decision: Decision, context: DecisionContext) -> Answer:
+        """The journaled answer."""
+        try:
+            return self._answers[context.step, decision.player, ""][0]
+        except KeyError:
+            raise ReplayDiffers(f"step {context.step}: an answer is missing") from None
+
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
+        """The same, for those who wait."""
+        return self.reply(decision, context)
+
+
+class _JournaledFactory(AgentFactory):
+    """Makes the agents of a match that is followed."""
+
+    def __init__(self, answers: Mapping[Place, Journaled], *rest: Any) -> None:
+        super().__init__(*rest)
+        self._journaled = _JournaledAgent(answers)
+
+    def __call__(self, configs: Sequence[AgentConfig], streams: Streams) -> list[Agent]:
+        """One agent per player."""
+        return [self.agent(config, streams) for config in configs]
+
+    def agent(self, config: AgentConfig, streams: Streams) -> Agent:
+        """The agent of one player."""
+        return super().agent(config, streams) if _is_followed(config) else self._journaled
+
+
+def _is_followed(config: AgentConfig) -> bool:
+    """Whether an agent is one that answers again: a script or a model whose parts are all here."""
+    if not (config.strategy or config.client):
+        return False
+    parts = [strategies.build(config.strategy)] if config.strategy else []
+    return not any(getattr(part, "absent", False) for part in (*parts, memories.build(config.memory)))
+
+
+class _ToolResults(dict[Place, Journaled]):
+    """What a branch copied, and what tools answered: each result is there from when it is asked for."""
+
+    def __init__(self, answers: Mapping[Place, Journaled]) -> None:
+        # A branch begins with answers of other players, which nobody gives again.
+        super().__init__({at: one for at, one in answers.items() if (one[0].facts or {}).get("copied")})
+        self._answers = answers
+
+    def get(self, place: Place, default: Any = None) -> Any:
+        """The result at a place, where the journal has one."""
+        if place[2].startswith(TOOLS) and place in self._answers:
+            self[place] = self._answers[place]
+        return super().get(place, default)
+
+
+class _JournaledAnswers:
+    """Holds the answers of a match that is played again against those of the journal."""
+
+    def __init__(self, unit: Unit, answers: Mapping[Place, Journaled]) -> None:
+        self._unit, self._answers = unit, answers
+        self._own = {player: _is_followed(seated.config) for player, seated in enumerate(unit.players)}
+
+    def answer(
+        self,
+        unit: int,
+        step: int,
+        player: int,
+        part: str,
+        answer: Answer,
+        complaints: int,
+        asked: str | None = None,  # noqa: ARG002
+    ) -> None:
+        """Refuse an answer that is not the one of the journal."""
+        journaled = self._answers.get((step, player, part))
+        where = f"match {unit}, step {step}, player {player + 1}{part and f', {part}'}"
+        if journaled is None:
+            raise ReplayDiffers(f"{where}: its answer is missing")
+        if not self._own.get(player):
+            return
+        names = ("value", "reading", "probabilities", "note", "facts")
+        for name in names:
+            read, held = getattr(answer, name), getattr(journaled[0], name)
+            if not same(_plain(read), _plain(held)):
+                raise ReplayDiffers(
+                    f"{where}: the {name} of its answer is {held!r:.60}, and read from its reply {read!r:.60}"
+                )
+        if complaints != journaled[1]:
+            raise ReplayDiffers(f"{where}: {complaints} replies cannot be read, journaled are {journaled[1]}")
+
+    async def flush(self) -> None:
+        """Nothing is written."""
+
+
+def _plain(value: Any) -> Any:
+    """A value as the journal gives it back."""
+    return (
+        orjson.loads(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
+        if isinstance(value, Mapping | list | tuple)
+        else value
+    )
+
+
+class _JournaledCalls:
+    """Answers calls with the replies of the journal, once their prompts are the ones that were sent."""
+
+    def __init__(self, chain: Chain, unit: Unit) -> None:
+        self._chain, self._unit = chain, unit
+        self._calls: dict[Place, list[JournaledCall]] = grouped(
+            (call.place, call) for call in chain.journal.calls_of(unit.index)
+        )
+
+    def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
+        """Never asked for: no reply is handed to the match."""
+        raise NotImplementedError
+
+    async def call(
+        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
+    ) -> Reply:
+        """The journaled reply to a request; refused where the journal holds another request at this place."""
+        where = f"match {unit.index}, step {step}, player {player + 1}{part and f', {part}'}"
+        prompt, params = prompt_of(request), _plain(journaled_params(request))
+        messages, reply = orjson.loads(prompt), None
+        for call in self._calls.get((step, player, part), ()):
+            if call.messages != messages or not same(
+                {**call.params, "kept_in_cache": None}, {**params, "kept_in_cache": None}
+            ):
+                what = "prompt" if call.messages != messages else "parameters"
+                raise ReplayDiffers(f"{where}: the {what} of its call is not what the study asks")
+            if call.model != model.name:
+                raise ReplayDiffers(f"{where}: was asked of {call.model}, and the study asks {model.name}")
+            keys = self._chain.keys(model, prompt, request, (unit.seed, key_of(unit.key), step, player, part))
+            if keys and call.key not in keys:
+                raise ReplayDiffers(
+                    f"{where}: the call does not fit the description of {model.name} in run.json"
+                )
+            reply = call.reply or reply
+        if reply is None:
+            raise ReplayDiffers(f"{where}: its answer has no reply")
+        return reply

@@ -1,0 +1,32 @@
+"""What every command prints over kept runs: as text at 80 columns, as JSON and as CSV, with its exit code."""
+
+from __future__ import annotations
+
+import pytest
+from tests.golden.cases import BOTH, KEYED, KINDS, SHOWN, SLOW, SUBCOMMANDS, TEXT, commands
+from tests.golden.conftest import Golden, Shell, with_slow
+
+SINGLE: dict[str, tuple[str, ...]] = {name: (command,) for name, command in BOTH.items()}
+SINGLE |= {f"{name}-json": (f"{command} --json",) for name, command in BOTH.items()}
+SINGLE |= {f"list-{kind}": (f"list {kind}",) for kind in KINDS}
+SINGLE |= {f"list-{kind}-json": (f"list {kind} --json",) for kind in KINDS}
+SINGLE |= {
+    f"show-{kind}-{name.replace('/', '-').replace(':', '-')}{suffix}": (f"show {kind} {name}{option}",)
+    for kind, names in SHOWN.items()
+    for name in names
+    for suffix, option in (("", ""), ("-json", " --json"))
+}
+SINGLE |= {f"help-{name.replace(' ', '-')}": (f"{name} --help",) for name in (*commands(), *SUBCOMMANDS)}
+SINGLE |= {"help": ("--help",), "help-more": ("more --help",)}
+SINGLE |= TEXT
+
+
+@pytest.mark.parametrize("case", with_slow(SINGLE, SLOW))
+def test_command(case: str, shell: Shell, golden: Golden) -> None:
+    golden(shell(*SINGLE[case], runs=("ALL",) if case.startswith("list-runs") else ()))
+
+
+@pytest.mark.parametrize("case", KEYED)
+def test_keyed(case: str, shell: Shell, golden: Golden) -> None:
+    command, keys = KEYED[case]
+    golden(shell(command, keys=keys))

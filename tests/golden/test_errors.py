@@ -1,0 +1,12 @@
+"""Every mistake that README and docs promise an answer to: the line, where it is written and the exit code."""
+
+from __future__ import annotations
+
+import pytest
+from tests.golden.cases import ERRORS
+from tests.golden.conftest import Golden, Shell
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_error(case: str, shell: Shell, golden: Golden) -> None:
+    golden(shell(ERRORS[case]))
