@@ -31,6 +31,7 @@ from ostrom.testing.check_mechanism import _prepared, check_mechanism, drive
 from ostrom.testing.random_answers import random_answer
 
 GENOMES = ["Be kind. Be fair.", "Win."]
+ONE = {"generations": 1}
 GEOMETRIC = {"stopping": "geometric", "continuation": 0.6}
 MECHANISMS: dict[str, list[dict[str, Any]]] = {
     "repetition": [
@@ -46,10 +47,10 @@ MECHANISMS: dict[str, list[dict[str, Any]]] = {
     ],
     "evolution": [
         {"genomes": GENOMES, "generations": 1},
-        {"genomes": GENOMES, "under": {"name": "repetition", "rounds": 5, **GEOMETRIC}, "generations": 1, "meetings": 3},
-        {"genomes": GENOMES, "under": {"name": "repetition", "rounds": 3, "discount": 0.6}, "generations": 1, "meetings": 2},
-        {"genomes": GENOMES, "under": {"name": "reputation", "rounds": 2}, "generations": 1, "meetings": 2},
-        {"genomes": GENOMES, "under": {"name": "society", "rounds": 3, "meeting": "pair"}, "generations": 1, "meetings": 2},
+        {"genomes": GENOMES, "under": {"name": "repetition", "rounds": 5, **GEOMETRIC}, **ONE, "meetings": 3},
+        {"genomes": GENOMES, "under": {"name": "repetition", "rounds": 3, "discount": 0.6}, **ONE, "meetings": 2},
+        {"genomes": GENOMES, "under": {"name": "reputation", "rounds": 2}, **ONE, "meetings": 2},
+        {"genomes": GENOMES, "under": {"name": "society", "rounds": 3, "meeting": "pair"}, **ONE, "meetings": 2},
         {"genomes": GENOMES, "under": "mediation", "generations": 1},
     ],
     "negotiation": [
@@ -62,7 +63,8 @@ MECHANISMS: dict[str, list[dict[str, Any]]] = {
 }  # fmt: skip
 """Ends, discounts, noise and meetings of the catalog; a mechanism that is not listed is played as it comes."""
 AROUND: list[dict[str, Any]] = [
-    {}, {"talk": "open"}, {"predict": "players"}, {"predict": "observer"}, {"state": ["before", "after"]}, {"recognise": True},
+    {}, {"talk": "open"}, {"predict": "players"}, {"predict": "observer"}, {"state": ["before", "after"]},
+    {"recognise": True},
     {"control": "sham"}, {"control": "induced"},
 ]  # fmt: skip
 SMALL: dict[str, Any] = {
