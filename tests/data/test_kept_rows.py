@@ -15,9 +15,10 @@ from tests.agents.test_predict_first import KNOWN
 from tests.cli.in_process import caller
 from tests.data.make_runs import HERE, RUNS, STUDIES, Kept, do, placed, those_who_answer
 
+from ostrom.engine.kept_rounds import Columns
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.rows import Rows
-from ostrom.engine.unit_rows import ASKED, CAME, MOST_BYTES, PLAYERS, SAID, Columns, UnitRows
+from ostrom.engine.unit_rows import ASKED, CAME, MOST_BYTES, PLAYERS, SAID, UnitRows
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister

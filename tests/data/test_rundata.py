@@ -49,7 +49,7 @@ def test_the_views_hold_the_whole_run(tmp_path: Path) -> None:
         assert data.factors == ["game", "k"]
         assert data.levels == {"game": ["stag_hunt", "chicken"], "k": [3, 0]}
         assert data.planned == 16
-        assert data.rows == {"matches": 32, "decisions": 128, "calls": 0}
+        assert data.rows == {"matches": 32, "rounds": 128, "decisions": 128, "calls": 0}
         frame = data.query("SELECT agent, avg(cooperation) AS c FROM matches GROUP BY agent ORDER BY agent")
         assert frame.rows() == [("hard", 0.0), ("kind", 1.0)]
 
@@ -100,11 +100,11 @@ def made(folder: Path) -> dict[str, int]:
 
 def test_fresh_tables_are_left_alone(tmp_path: Path) -> None:
     with played(tmp_path) as data:
-        assert len(dict(data.rows)) == 3
+        assert len(dict(data.rows)) == 4
     before = made(tmp_path / "small")
     with opened(tmp_path / "small") as data:
-        assert dict(data.rows) == {"matches": 32, "decisions": 128, "calls": 0}
-    assert len(before) == 3 and made(tmp_path / "small") == before
+        assert dict(data.rows) == {"matches": 32, "rounds": 128, "decisions": 128, "calls": 0}
+    assert len(before) == 4 and made(tmp_path / "small") == before
 
 
 def test_a_table_is_made_when_it_is_first_asked_for(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_commons_collapses_in_the_month_that_the_recurrence_gives(share: float
     outcome = match(
         "common_pool", [{"name": "proportional", "share": share}] * 5, {"name": "repetition", "rounds": 12}
     )
-    assert len(outcome.rounds) == month == months
+    assert len(outcome.played) == month == months
     assert outcome.scores == pytest.approx([sum(each) / 12] * 5)
     assert outcome.facts.get("over_round") == (months if months < 12 else None)
 

@@ -184,9 +184,9 @@ def test_rows_and_a_replay_give_the_same_list(tmp_path: Path, game: str) -> None
         for row in kept:
             unit = run.plan.unit(row["match"])
             _, outcome, _ = run.rows.replayed(unit)
-            assert outcome is not None and row["rounds"] == len({played.number for played in outcome.rounds})
+            assert outcome is not None and row["rounds"] == len({played.number for played in outcome.played})
             signs = [
-                "".join(sign_of(unit, seat, played.actions[seat]) for played in outcome.rounds)
+                "".join(sign_of(unit, seat, played.actions[seat]) for played in outcome.played)
                 for seat in range(unit.game.seats)
             ]
             assert row["strips"] == signs and row["outcome"] == "".join(strip[-1] for strip in signs)

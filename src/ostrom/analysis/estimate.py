@@ -242,7 +242,9 @@ def some(
         if values and all(value is None for value in values):
             raise UsageError(f"{measure}: gives no number (NULL) in all of its {len(values):,} rows")
         what = "two levels of the column in any group" if compared else "a value of it"
-        raise UsageError(f"{measure}: no finished match that is asked for has {what}")
+        part = measures.named(measure) if measure in measures else None
+        why = f": {part.without}" if part is not None and part.without and not compared else ""
+        raise UsageError(f"{measure}: no finished match that is asked for has {what}{why}")
     return found
 
 

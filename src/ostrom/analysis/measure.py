@@ -2,8 +2,9 @@
 
 A measure is declared in a YAML file of ``ostrom.analysis.measures`` or of a replication (``measures.yaml``, or any
 YAML file of its folder ``measures``), or is one Python file there (constant ``MEASURE``), or an entry point of the
-group ``ostrom.measures``. Its values are SQL over the tables of a run (``matches``, ``decisions``, ``calls``,
-``traces``), or a function over the run, that give rows with these columns:
+group ``ostrom.measures``. Its values are SQL over the tables of a run (``matches``, ``rounds``, ``decisions``,
+``calls``, ``traces``; of ``rounds`` and ``decisions`` those that were not copied from another run, and that a
+condition on ``what`` leaves), or a function over the run, that give rows with these columns:
 
 * ``match`` and ``value``; a row without a value is left out, never counted as zero;
 * ``player``, where each player of a match has a value of its own; without it the value is the match's;
@@ -81,6 +82,8 @@ class Measure:
     """The publication that it comes from."""
     columns: tuple[str, ...] = ()
     """The further columns of its rows: results can be grouped by them even where no match has a value."""
+    without: str = ""
+    """Why a match or a player has no value, where that can be."""
     former: tuple[tuple[str, str, str], ...] = ()
     """Column, former word and present word of levels that were renamed; conditions may still write the former."""
 
@@ -99,6 +102,7 @@ class Measure:
 
     def rows(self, data: RunData) -> Rows:
         """The rows of the measure in a run, with the columns that the module names."""
+        data = data.counting()
         self.check(data)
         if callable(self.values):
             return self.values(data)
@@ -118,7 +122,7 @@ class Measure:
 
 FIELDS = (
     "title", "scale", "definition", "values", "function", "of", "bounds", "unit", "needs", "source", "columns",
-    "by_round", "measure", "with",
+    "without", "by_round", "measure", "with",
 )  # fmt: skip
 """The keys that a declared measure may have."""
 FRAGMENTS = "fragments"

@@ -109,9 +109,6 @@ def prescribed_moves(
     return found
 
 
-ACTS = "kind = 'act' AND unit = 'match' AND state = 'done' AND seat IS NOT NULL"
-
-
 @dataclass(frozen=True, slots=True)
 class RepeatedMatch:
     """One match: its executed rounds and who sat where; ``within`` holds the levels it was played at."""
@@ -127,6 +124,8 @@ class RepeatedMatch:
     within: Mapping[str, Any]
     original: Game | None = None
     """The game itself, where it has no cooperative action and ``game`` takes its first action for it."""
+    copied: int = 0
+    """How many of the first rounds were played in another match, of which this one is a branch."""
 
     @property
     def coded(self) -> bool:
@@ -148,11 +147,11 @@ class RepeatedMatches:
 
 
 def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
-    """Read the matches from the table of decisions; a run without any is refused with the reason."""
-    data.need("decisions", by)
-    names = ("match", "round", "seat", "agent", "action", "payoff", *by)
+    """Read the matches from the table of rounds; a run without any is refused with the reason."""
+    data.need("rounds", by)
+    names = ("match", "meeting", "round", "player", "agent", "action", "payoff", "copied", *by)
     picked = ", ".join(quoted(name) for name in dict.fromkeys(names))
-    rows = data.records(f"SELECT {picked} FROM decisions WHERE {ACTS} ORDER BY match, round, seat")
+    rows = data.records(f"SELECT {picked} FROM rounds ORDER BY match, meeting, round, player")
     if not rows:
         raise UsageError(f"{data.name}: no match is finished, so there are no moves to infer strategies from")
     matches, why = list[RepeatedMatch](), dict[str, int]()
@@ -196,11 +195,14 @@ def _match(data: RunData, match: int, rows: list[dict[str, Any]], by: Sequence[s
         return "a single round was played"
     if any(not r.actions for r in rounds):
         return "a round has no action for one of the seats"
-    first = {row["seat"]: row["agent"] for row in rows}
+    copied = sum(row["copied"] for row in rows) // 2
+    if copied == len(rounds):
+        return "all of its rounds are copied"
+    first = {row["player"]: row["agent"] for row in rows}
     mechanism = unit.mechanism
     return RepeatedMatch(
         match, game, mechanism.name, getattr(mechanism, "told", NOTHING), (first[1], first[2]), rounds,
-        float(getattr(mechanism, "noise", 0.0)), {name: rows[0][name] for name in by}, original,
+        float(getattr(mechanism, "noise", 0.0)), {name: rows[-1][name] for name in by}, original, copied,
     )  # fmt: skip
 
 
@@ -222,10 +224,10 @@ def by_actions(game: Game) -> Game:
 
 
 def _rounds(game: Game, rows: list[dict[str, Any]]) -> Iterator[Round]:
-    """The rounds in order; one in which a seat has no action (or more than one) comes without actions."""
-    for number, lines in groupby(rows, key=lambda row: row["round"]):
+    """The rounds in order; one in which a seat has no action comes without actions."""
+    for (_, number), lines in groupby(rows, key=lambda row: (row["meeting"], row["round"])):
         seats = list(lines)
-        if [row["seat"] for row in seats] != [1, 2] or any(row["action"] is None for row in seats):
+        if [row["player"] for row in seats] != [1, 2] or any(row["action"] is None for row in seats):
             yield Round(number, (), ())
             continue
         actions = tuple(game.index_of(s)[row["action"]] for s, row in enumerate(seats))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
+from ostrom.analysis.counting import counted_levels, counting, says_what_counts
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.intervals import (
     Bounds,
@@ -181,6 +182,8 @@ def _twice(runs: Sequence[RunData], run: RunData) -> bool:
 
 def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> list[Observation]:
     """The values of one run. Those that were read last are kept: several questions are often asked of one measure."""
+    if isinstance(where, Mapping):
+        run, where = counting(run, measure, where)
     asked = where.strip() if isinstance(where, str) else ""
     key = (measure, asked, mark)
     if run.last_read is None or run.last_read[0] != key:
@@ -310,7 +313,11 @@ def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Seq
         column, text = match.groups()
         if column in wanted:
             raise UsageError(f"where: {column} is given twice; separate its levels by commas")
-        wanted[column] = _levels(found, column, text)
+        if says_what_counts(found.measure, column):
+            parts = [part.strip() for part in text.split(",") if part.strip()]
+            wanted[column] = [_level(counted_levels(column), column, part) for part in parts]
+        else:
+            wanted[column] = _levels(found, column, text)
     return wanted
 
 
@@ -323,11 +330,11 @@ def select(
     if not where:
         return None
     found = observations(data, measures.named(measure))
-    found.need(where)
+    found.need(name for name in where if not says_what_counts(found.measure, name))
     wanted: dict[str, list[Any]] = {}
     for column, given in where.items():
         parts = given if isinstance(given, list | tuple) else [given]
-        known = _known(found, column)
+        known = counted_levels(column) if says_what_counts(found.measure, column) else _known(found, column)
         wanted[column] = [_level(known, column, as_text(part)) for part in parts]
     return wanted
 

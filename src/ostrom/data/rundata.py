@@ -1,4 +1,4 @@
-"""A run as analysis reads it: three tables in parquet, asked through DuckDB.
+"""A run as analysis reads it: its tables in parquet, asked through DuckDB.
 
 The tables are derived from the journal, each when something first asks for it. Beside them lies ``tables.json``, which
 says how many journal entries they were made from; when the journal has grown since, they are made again before
@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -55,6 +55,11 @@ DECISIONS = (
     + " kind target answer action label options cooperative payoff expected "
     "probabilities p_cooperate reading invalid missed complaints note rationale copied"
 )
+ROUNDS = (
+    "state meeting round at_table player seat "
+    + AGENT
+    + " what action amount cooperative payoff paid weight copied"
+)
 CALLS = (
     "run match id step player part try at model params reply reasoning reasoning_kind finish tokens_in "
     "tokens_out tokens_cached tokens_reasoning usd logprobs version latency source error status"
@@ -86,10 +91,31 @@ def columns(
     if table in ("calls", "tool_calls"):
         names = (CALLS if table == "calls" else TOOL_CALLS).split()
     else:
-        rest = {"matches": MATCHES, "decisions": DECISIONS}[table].split()
+        rest = {"matches": MATCHES, "rounds": ROUNDS, "decisions": DECISIONS}[table].split()
         names = list(dict.fromkeys([*HEAD.split(), *factors, *rest]))
     types = {**TYPES, **(factors if table not in ("calls", "tool_calls") else {})}
     return {**{name: types.get(name, str) for name in names}, **own}
+
+
+class Counts(NamedTuple):
+    """Which rounds and decisions a figure counts."""
+
+    copied: frozenset[bool] = frozenset({False})
+    """Those that were played anew (False), those that a branch copied (True); a beginning that its matches share is
+    counted once, in the first of them."""
+    what: frozenset[str] = frozenset()
+    """What a round of a player was (``settlement.WHATS``); empty: whatever it was."""
+
+    def conditions(self, table: str, rows: str) -> list[str]:
+        """In SQL, on the rows of a table."""
+        if table not in ("rounds", "decisions"):
+            return []
+        once = f"(copied AND match = (SELECT min(match) FROM {rows} WHERE copied))"
+        parts = [text for flag, text in ((False, "NOT copied"), (True, once)) if flag in self.copied]
+        conditions = [f"({' OR '.join(parts) or 'false'})"]
+        if self.what and table == "rounds":
+            conditions.append(f"what IN ({', '.join(map(literal, sorted(self.what)))})")
+        return conditions
 
 
 FRESHNESS = "tables.json"
@@ -108,7 +134,8 @@ TEXTS: Mapping[str, str] = {
 
 
 class RunData:
-    """What analysis asks with SQL: a run as the views ``matches``, ``decisions``, ``calls`` and ``traces`` in DuckDB.
+    """What analysis asks with SQL: a run as the views ``matches``, ``rounds``, ``decisions``, ``calls`` and ``traces``
+    in DuckDB.
 
     ``traces`` is every reply that arrived beside the columns of its match and player: no failed tries, and no
     forced endings (parts ``*.end``, in which a model only completes its own reply with a label).
@@ -129,6 +156,7 @@ class RunData:
         so_far: str = "",
         playing: bool = False,
         only: str = "",
+        counts: Counts | None = None,
     ) -> None:
         self.folder, self.manifest, self.name = folder, dict(manifest), folder.name
         self.levels: dict[str, list[Any]] = {name: list(of) for name, of in levels.items()}
@@ -147,7 +175,9 @@ class RunData:
         self._units = units
         self._only = only
         """A condition in SQL on the table of matches; all tables hold those matches alone."""
-        self._parts: dict[str, RunData] = {}
+        self.counts = counts
+        """Which rounds and decisions its tables hold; None: all of them."""
+        self._parts: dict[Any, RunData] = {}
         self._seen: set[str] = set()
         """Views that the connection has."""
         self.last_read: tuple[Any, Any] | None = None
@@ -178,13 +208,23 @@ class RunData:
 
         It is closed with this one.
         """
-        if only not in self._parts:
-            self._parts[only] = RunData(
+        return self._part(only, self.counts)
+
+    def counting(self, counts: Counts | None = None) -> RunData:
+        """The same run with nothing but the rounds and decisions that count: by default those that were played anew,
+        and not those that a branch copied. It is closed with this one."""
+        if counts is None and (self.counts is not None or "parent" not in self.manifest):
+            return self
+        return self._part(self._only, counts or Counts())
+
+    def _part(self, only: str, counts: Counts | None) -> RunData:
+        if (only, counts) not in self._parts:
+            self._parts[only, counts] = RunData(
                 self.folder, self.manifest, levels=self.levels, types=self._types, planned=self.planned,
                 rows=self.rows, units=self._units, more=self._more, entries=self.entries, so_far=self.so_far,
-                playing=self.playing, only=only,
+                playing=self.playing, only=only, counts=counts,
             )  # fmt: skip
-        return self._parts[only]
+        return self._parts[only, counts]
 
     def parquet(self, table: str) -> Path:
         """Where a table lies; it is made if it is not there."""
@@ -206,6 +246,10 @@ class RunData:
     def views(self, sql: str) -> Any:
         """The connection, with a view for every table that a query names."""
         words = set(re.findall(r"\w+", sql.lower()))
+        if "rounds" not in self.rows and re.search(r"\b(from|join)\s+rounds\b", sql, re.IGNORECASE):
+            raise UsageError(
+                f"{self.name}: has no table rounds: a version before 2.0 shared it; share the run anew"
+            )
         if "traces" in words:
             words |= {"calls", "matches"}
         for name in [*self.rows, "traces"]:
@@ -233,18 +277,21 @@ class RunData:
 
     def _source(self, name: str) -> str:
         if self.rows[name]:
-            every = f"SELECT * FROM read_parquet({literal(str(self.parquet(name)))})"
-            if not self._only or name == "visits":
-                return every
-            matches = f"read_parquet({literal(str(self.parquet('matches')))})"
-            return f"{every} WHERE match IN (SELECT match FROM {matches} WHERE {self._only})"
+            own = f"read_parquet({literal(str(self.parquet(name)))})"
+            conditions = [] if self.counts is None else self.counts.conditions(name, own)
+            if self._only and name != "visits":
+                matches = f"read_parquet({literal(str(self.parquet('matches')))})"
+                conditions.append(f"match IN (SELECT match FROM {matches} WHERE {self._only})")
+            return f"SELECT * FROM {own}" + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
         empty = (
             f"NULL::{SQL_TYPES[t]} AS {quoted(c)}" for c, t in columns(name, self._types, self._more).items()
         )
         return f"SELECT {', '.join(empty)} WHERE false"
 
     def columns(self, table: str) -> list[str]:
-        """The names of a table's columns."""
+        """The names of a table's columns; those of rounds are known before it is made."""
+        if table == "rounds":
+            return list(columns("rounds", self._types, self._more))
         return [name for name, *_ in self._run(f"DESCRIBE {quoted(table)}", ())[1]]
 
     def need(self, table: str, names: Iterable[str]) -> None:

@@ -35,12 +35,12 @@ def safe_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         yield {safe(name): safe(value) for name, value in row.items()}
 
 
-TABLES = ("matches", "decisions", "calls")
+TABLES = ("matches", "rounds", "decisions", "calls")
 BATCH = 2048
 """Rows that are held as Python objects."""
 BLOCK = 65_536
 """Decisions that are made into columns together, with the unit in which the last of them is."""
-PART_BYTES = 64 << 20
+PART_BYTES = 256 << 20
 """Bytes of a table that are held in memory, and in a row group, at a time."""
 GROUP_ROWS = 122_880
 """Rows in a row group at most."""
@@ -50,11 +50,12 @@ VECTOR = 2048
 TYPES: Mapping[str, type] = {
     **dict.fromkeys(
         "match seed generation player seat target rounds_played step round complaints policies missed_decisions "
-        "refusals try id tokens_in tokens_out tokens_cached tokens_reasoning status".split(),
+        "refusals meeting at_table try id tokens_in tokens_out tokens_cached tokens_reasoning status".split(),
         int,
     ),
     **dict.fromkeys(
-        "score total expected_score cooperation payoff expected p_cooperate usd latency at".split(), float
+        "score total expected_score cooperation payoff expected p_cooperate paid weight amount usd latency at".split(),
+        float,
     ),
     **dict.fromkeys("cooperative invalid missed copied failed".split(), bool),
     **RULE_COLUMNS,
@@ -165,7 +166,9 @@ def write_frames(path: Path, tables: Iterable[Any]) -> int:
                 total, size, frames = total + size, 0, []
         if before is None:
             rest = polars.concat(frames) if frames else polars.DataFrame()
-            rest.write_parquet(path, compression="zstd", row_group_size=GROUP_ROWS, statistics=True)
+            rest.write_parquet(
+                path, compression="zstd", compression_level=1, row_group_size=GROUP_ROWS, statistics=True
+            )
             return count
         if frames:
             write()
@@ -199,7 +202,9 @@ def _series(name: str, values: Sequence[Any], types: Mapping[str, type]) -> Any:
 def frames(rows: Rows, table: str, types: Mapping[str, type]) -> Iterator[Any]:
     """A table of a run as typed frames, of any number of rows each."""
     if table == "decisions" and rows.people is None:
-        yield from _decisions(rows, types)
+        yield from _blocks(rows, types, _block)
+    elif table == "rounds":
+        yield from _blocks(rows, types, _round_block)
     elif table == "calls":
         yield from _calls(rows, types)
     else:
@@ -207,18 +212,46 @@ def frames(rows: Rows, table: str, types: Mapping[str, type]) -> Iterator[Any]:
         yield from (_frame(batch, types) for batch in batches(source))
 
 
-def _decisions(rows: Rows, types: Mapping[str, type]) -> Iterator[Any]:
-    """Decisions of many units at a time: no object is made for a decision, only for what differs between them."""
+def _blocks(
+    rows: Rows,
+    types: Mapping[str, type],
+    block: Callable[[Rows, Sequence[UnitTable], Mapping[str, type]], Any],
+) -> Iterator[Any]:
+    """Rows of many units at a time: no object is made for a row, only for what differs between them."""
+    decisions = block is _block
     units: list[UnitTable] = []
     count = 0
-    for table in rows.tables():
-        units.append(rows.complete(table))
-        count += len(table.rows.steps)
+    for table in rows.tables(rounds=not decisions):
+        if decisions or table.rows.rounds_kept is not None:
+            units.append(rows.complete(table) if decisions else table)
+            count += len(table.rows.steps) or (not decisions)
         if count >= BLOCK:
-            yield _block(rows, units, types)
+            yield block(rows, units, types)
             units, count = [], 0
     if count:
-        yield _block(rows, units, types)
+        yield block(rows, units, types)
+
+
+def _round_block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) -> Any:
+    polars = import_polars()
+    import numpy as np
+
+    every = [rows.settled(table) for table in units]
+    entries = [rows.settled_entries(table, one) for table, (one, _) in zip(units, every, strict=True)]
+    heads = [rows.decision_head(table) for table in units]
+    sizes = [len(one.codes) for one, _ in every]
+    columns = _taken(heads, list(heads[0]), np.repeat(np.arange(len(units)), sizes), types)
+    meetings, numbers, tables = (np.concatenate([one[place] for one, _ in every]) for place in range(3))
+    columns["meeting"] = polars.Series("meeting", meetings + 1)
+    columns["round"] = polars.Series("round", numbers)
+    met = polars.DataFrame({"at_table": tables + 1})
+    columns["at_table"] = met.select(polars.col("at_table").replace(0, None))["at_table"]
+    starts = np.cumsum([0, *(len(some) for some in entries[:-1])])
+    codes = np.concatenate([one.codes + start for (one, _), start in zip(every, starts, strict=True)])
+    names = [name for name in rows.round_columns if name != "weight"]
+    settled = _taken([entry for some in entries for entry in some], names, codes, types)
+    settled["weight"] = polars.Series("weight", np.concatenate([weights for _, weights in every]))
+    return polars.DataFrame(columns | {name: settled[name] for name in rows.round_columns})
 
 
 def _block(rows: Rows, units: Sequence[UnitTable], types: Mapping[str, type]) -> Any:

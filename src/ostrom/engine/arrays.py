@@ -19,6 +19,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
+from ostrom.engine.kept_rounds import KeptRounds
 from ostrom.engine.match import ReplayDiffers
 from ostrom.engine.plan import Unit
 from ostrom.engine.unit_rows import NOTHING_CAME, UnitRows, said_of
@@ -190,6 +191,7 @@ class ArrayPlayer:
         rows = UnitRows(
             steps, steps + 1, [(seat, seat, seat, "act", "", None) for seat in (0, 1)], np.tile([0, 1], rounds), said,
             said_codes.ravel(), [(*result, *NOTHING_CAME[3:]) for result in came], came_codes.ravel(), players,
+            KeptRounds(0, 0),
         )  # fmt: skip
         return rows, [match_score(one, rules.discount) for one in paid]
 

@@ -177,10 +177,11 @@ def _is_followed(config: AgentConfig) -> bool:
 
 
 class _ToolResults(dict[Place, Journaled]):
-    """What tools answered: each result is there from the moment at which it is asked for."""
+    """What a branch copied, and what tools answered: each result is there from when it is asked for."""
 
     def __init__(self, answers: Mapping[Place, Journaled]) -> None:
-        super().__init__()
+        # A branch begins with answers of other players, which nobody gives again.
+        super().__init__({at: one for at, one in answers.items() if (one[0].facts or {}).get("copied")})
         self._answers = answers
 
     def get(self, place: Place, default: Any = None) -> Any:

@@ -113,7 +113,7 @@ class SharedPart(BaseModel):
 
     of: str
     """The identity of the run that was shared."""
-    tables: dict[Literal["matches", "decisions", "calls"], SharedTable]
+    tables: dict[Literal["matches", "rounds", "decisions", "calls"], SharedTable]
     versions: list[str] | None = None
     """Of a registered run: the versions of the package that played it."""
     looks: list[dict[str, str | int]] | None = None

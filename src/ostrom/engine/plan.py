@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from ostrom.agents.base import OutsideSeats, PersonAgentFactory
 from ostrom.agents.config import AgentConfig
@@ -47,6 +47,14 @@ class Seated:
         return self.type or self.name
 
 
+class EarlierPlayers(NamedTuple):
+    """Who decided in a match before the step, and the round that it begins, at which a fork of it goes on."""
+
+    step: int
+    round: int
+    players: tuple[Seated, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One piece of work: a match, or a preparation that later matches need."""
@@ -70,6 +78,25 @@ class Unit:
     """The streams of the match that it is a fork of."""
     since: int = 0
     """The first round that is a fork's own."""
+    earlier: tuple[EarlierPlayers, ...] = ()
+    """Who played what a fork copied, oldest first."""
+
+    @property
+    def seated(self) -> tuple[Seated, ...]:
+        """All who have decided in it: its players, then those of each match that it was copied from."""
+        return (*self.players, *(seated for past in self.earlier for seated in past.players))
+
+    def before(self, step: int, number: int) -> tuple[EarlierPlayers, ...]:
+        """Who decided before a step, with which a round of this number begins, for a fork of this unit there."""
+        past = (*self.earlier, EarlierPlayers(step, number, self.players))
+        return tuple(EarlierPlayers(min(one.step, step), min(one.round, number), one.players) for one in past)
+
+    def decides(self, player: int, step: int | None = None, number: int = 0) -> int:
+        """The place in ``seated`` of who decides for a player at a step (or, without one, in a round)."""
+        for place, past in enumerate(self.earlier, 1):
+            if number < past.round if step is None else step < past.step:
+                return place * len(self.players) + player
+        return player
 
     @property
     def streams(self) -> Streams:

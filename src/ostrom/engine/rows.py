@@ -1,4 +1,4 @@
-"""Tidy rows of a run, one per decision, one per match and player, one per call: kept by the engine, or made by replay.
+"""Tidy rows of a run, one per decision, round and player, match and player, call: kept by the engine or replayed.
 
 Rows depend on the study and the answers alone, never on clocks or on the order in which replies arrived, so
 the same study with the same answers gives the same bytes. A match that is done has left its rows in the journal
@@ -8,18 +8,23 @@ how long it took is in the calls, which are read from the journal as they are.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.entries import Journaled, Place, UnitRecord, dump, load
 from ostrom.engine.journal import Journal
+from ostrom.engine.kept_rounds import SETTLED, RoundRows
 from ostrom.engine.match import ReplayDiffers, compare_end, replay, same
 from ostrom.engine.plan import PeopleColumns, Plan, Seated, Unit
 from ostrom.engine.unit_rows import CAME, PLAYERS, RowRecorder, UnitRows
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import Decision, Outcome
+from ostrom.mechanisms.settlement import breach
 
 Row = dict[str, Any]
 RULE_COLUMNS: Mapping[str, type] = {
@@ -39,6 +44,8 @@ DECIDED = (
     "missed complaints note rationale copied"
 ).split()
 """Columns of decisions that stand behind those of the agent, in order."""
+SETTLED_COLUMNS = ("what", "action", "amount", "cooperative", "payoff", "paid", "weight", "copied")
+"""Columns of rounds that stand behind those of the agent, in order."""
 
 
 class UnitTable(NamedTuple):
@@ -99,40 +106,63 @@ class Rows:
             ):  # withdrawn by the participant, or a test visit
                 yield self.plan.unit(end.unit), end
 
-    def tables(self, match: int | None = None, *, kept: bool = True) -> Iterator[UnitTable]:
-        """The rows of every unit that has begun, or of one; with ``kept=False`` all are made by replay."""
+    def tables(
+        self, match: int | None = None, *, kept: bool = True, rounds: bool = False
+    ) -> Iterator[UnitTable]:
+        """The rows of every unit that has begun, or of one; with ``kept=False`` all are made by replay, with ``rounds``
+        those that tell nothing of rounds."""
         for unit, end in self._begun(match):
-            yield self._table(unit, end, kept=kept)
+            yield self._table(unit, end, kept=kept, rounds=rounds)
 
     def _is_kept(self, end: UnitRecord) -> bool:
         """Whether the rows of a unit are read from the journal; people may take back what they did."""
         return end.rows is not None and end.play is None and end.state == "done" and self.people is None
 
-    def _table(self, unit: Unit, end: UnitRecord, *, kept: bool) -> UnitTable:
+    def _table(self, unit: Unit, end: UnitRecord, *, kept: bool, rounds: bool = False) -> UnitTable:
         if kept and end.rows is not None and self._is_kept(end):
             rows = UnitRows.read(end.rows, f"{self.journal.path}: match {unit.index}")
             players = {str(player): player for player in range(len(unit.players))}
-            named = {str(index) for one in rows.asked for index in (one[0], one[2])} | end.refused.keys()
-            if len(rows.players) != len(players) or not named <= players.keys():
+            named = {str(one[0]) for one in rows.asked} | end.refused.keys()
+            settled = (rows.rounds_kept and rows.rounds_kept.settled) or ()
+            agents = {one[2] for one in (*rows.asked, *settled)}
+            if (
+                len(rows.players) != len(players)
+                or not named <= players.keys()
+                or not agents <= {*range(len(unit.seated))}
+            ):
                 raise RunError(
                     f"{self.journal.path}: match {unit.index}: its rows are those of another match"
                 )
-            refused = {players[player]: count for player, count in end.refused.items()}
-            return UnitTable(unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None)
+            # Before 2.0 rows said nothing of rounds, and of forks and games by a rule other things than now.
+            if rows.rounds_kept is not None or not (rounds or unit.earlier or not unit.game.has_table):
+                refused = {players[player]: count for player, count in end.refused.items()}
+                return UnitTable(
+                    unit, end.state, end.reason, rows, end.scores or (), end.facts, refused, None
+                )
+        self._need_game(unit)
+        if kept and end.play is not None and end.state == "done" and self.people is None:
+            return UnitTable(
+                unit, end.state, end.reason, self._moved(unit, end), end.scores or (), end.facts, {}, None
+            )
+        return self._replayed(unit, end, *self.replayed(unit))
+
+    def _replayed(
+        self, unit: Unit, end: UnitRecord, steps: Sequence[Sequence[Decision]], outcome: Outcome | None,
+        answers: Mapping[Place, Journaled],
+    ) -> UnitTable:  # fmt: skip
+        """The rows of a unit that was replayed."""
+        rows, refused = rows_of(unit, steps, outcome, answers), self.journal.refusals(unit.index)
+        scores = outcome.scores if outcome else ()
+        facts = dump(dict(outcome.facts)) if outcome and outcome.facts else None
+        return UnitTable(unit, end.state, end.reason, rows, scores, facts, refused, answers)
+
+    def _need_game(self, unit: Unit) -> None:
+        """Refuse to replay a unit whose game is not installed."""
         if getattr(unit.game, "absent", False):
             where = f"{self.journal.file(unit.index)}: match {unit.index}"
             raise RunError(
                 f"{where} cannot be replayed: the package of the game {unit.game.name} is not installed"
             )
-        if kept and end.play is not None and end.state == "done" and self.people is None:
-            return UnitTable(
-                unit, end.state, end.reason, self._moved(unit, end), end.scores or (), end.facts, {}, None
-            )
-        steps, outcome, answers = self.replayed(unit)
-        rows, refused = rows_of(unit, steps, outcome, answers), self.journal.refusals(unit.index)
-        scores = outcome.scores if outcome else ()
-        facts = dump(dict(outcome.facts)) if outcome and outcome.facts else None
-        return UnitTable(unit, end.state, end.reason, rows, scores, facts, refused, answers)
 
     def _moved(self, unit: Unit, end: UnitRecord) -> UnitRows:
         """The rows of a unit that was played as arrays, from its moves."""
@@ -212,6 +242,60 @@ class Rows:
                 row |= self.people.of_decision(unit, player, facts)
             yield row
 
+    def rounds(self, match: int | None = None) -> Iterator[Row]:
+        """One row per player and settled round (of one match): what it did and was paid, asked or not."""
+        for table in self.tables(match, rounds=True):
+            yield from self.round_rows(table)
+
+    def round_rows(self, table: UnitTable) -> Iterator[Row]:
+        """One row per player and round of a match that has ended."""
+        head, rows, weights = self.decision_head(table), *self.settled(table)
+        entries = self.settled_entries(table, rows)
+        for meeting, number, at, code, weight in zip(
+            rows.meetings.tolist(), rows.numbers.tolist(), rows.tables.tolist(), rows.codes.tolist(), weights.tolist(),
+            strict=True,
+        ):  # fmt: skip
+            place = {"meeting": meeting + 1, "round": number, "at_table": None if at < 0 else at + 1}
+            every = {**entries[code], "weight": weight}
+            yield {**head, **place, **{name: every[name] for name in self.round_columns}}
+
+    @cached_property
+    def round_columns(self) -> list[str]:
+        """The columns of rounds behind the table, in order."""
+        return list(dict.fromkeys(["player", "seat", *AGENT, *self._attributes, *SETTLED_COLUMNS]))
+
+    def settled(self, table: UnitTable) -> tuple[RoundRows, NDArray[np.float64]]:
+        """The rounds of a match, and what each weighs in the score of its player."""
+        try:
+            rows = table.rows.settled()
+        except RunError as error:
+            raise RunError(f"{self.journal.path}: match {table.unit.index}: {error}") from None
+        rules, weights = table.unit.mechanism, np.empty(len(rows.codes))
+        places = np.cumsum(np.diff(rows.numbers, prepend=rows.numbers[:1]) != 0)
+        count = len({entry[0] for entry in rows.settled})
+        if len(places) and not rows.meetings.any() and len(places) == (places[-1] + 1) * count:
+            return rows, np.asarray(rules.weights(int(places[-1]) + 1))[places]
+        players = np.array([entry[0] for entry in rows.settled], dtype=np.int64)[rows.codes]
+        order = np.lexsort((rows.numbers, players, rows.meetings))
+        own = np.stack([rows.meetings, players])[:, order]
+        starts = np.flatnonzero((np.diff(own, axis=1, prepend=-1) != 0).any(axis=0))
+        for start, end in pairwise([*starts.tolist(), len(order)]):
+            weights[order[start:end]] = rules.weights(end - start)
+        return rows, weights
+
+    def settled_entries(self, table: UnitTable, rows: RoundRows) -> list[Row]:
+        """What differs between the rounds of a match, as columns."""
+        unit = table.unit
+        agents, count = [self._agent(seated) for seated in unit.seated], len(unit.players)
+        entries = []
+        for one in rows.settled:
+            known = dict(zip(SETTLED, one, strict=True))
+            entries.append({
+                **known, "player": known["player"] + 1, "seat": known["seat"] + 1, **agents[known["agent"]],
+                "copied": known["agent"] >= count,
+            })  # fmt: skip
+        return entries
+
     def decision_head(self, table: UnitTable) -> Row:
         """What all decisions of a match have in common."""
         return {**self._head(table.unit), "state": table.state}
@@ -238,7 +322,7 @@ class Rows:
     def expanded(self, table: UnitTable) -> tuple[list[Row], list[Row], list[Row]]:
         """The three tables of a unit's rows as columns: what was asked of whom, what was answered, what came of it."""
         unit, rows = table.unit, table.rows
-        agents = [self._agent(seated) for seated in unit.players]
+        agents = [self._agent(seated) for seated in unit.seated]
         asked = [
             {
                 "player": player + 1,
@@ -304,9 +388,18 @@ class Rows:
         return steps, outcome, answers
 
     def verify(self, match: int) -> None:
-        """Replay a unit that has ended; rows that say anything else than its replay are refused."""
+        """Replay a unit that has ended; rows that say anything else than its replay, and rounds that do not come to its
+        scores, are refused."""
         for unit, end in self._begun(match):
-            replayed = self._table(unit, end, kept=False)
+            self._need_game(unit)
+            steps, outcome, answers = self.replayed(unit)
+            why = breach(unit.mechanism, unit.game, outcome) if outcome and unit.kind == "match" else None
+            if why is not None:
+                raise RunError(
+                    f"{self.journal.path}: match {match}: mechanism {unit.mechanism.name} breaks the law of "
+                    f"settlement: {why}"
+                )
+            replayed = self._replayed(unit, end, steps, outcome, answers)
             if not self._is_kept(end):
                 continue
             why = self._difference(self._table(unit, end, kept=True), replayed)
@@ -333,19 +426,22 @@ class Rows:
     @property
     def unit_tables(self) -> Mapping[str, Callable[[UnitTable], Iterator[Row]]]:
         """The tables whose rows are made unit by unit: all of them are held against a replay."""
-        return {"matches": self.match_rows, "decisions": self.decision_rows}
+        return {"matches": self.match_rows, "decisions": self.decision_rows, "rounds": self.round_rows}
 
     def _difference(self, kept: UnitTable, replayed: UnitTable) -> str | None:
         """Where kept rows say something else than those of a replay; numbers may differ in their last bits."""
         if kept.rows == replayed.rows and kept.refused == replayed.refused:
             return None
-        for table in self.unit_tables.values():
+        for name, table in self.unit_tables.items():
+            if name == "rounds" and kept.rows.rounds_kept is None:
+                continue
             for one, other in zip_longest(table(kept), table(replayed)):
                 if one is None or other is None:
                     return ": its rows are fewer or more than those of its replay"
                 for column, value in other.items():
                     if not _alike(one[column], value):
                         at = f", step {one['step']}" if "step" in one else ""
+                        at = f", round {one['round']}" if "what" in one else at
                         return (
                             f"{at}, player {one['player']}: its rows say {column} {_short(one[column])}, "
                             f"its replay says {_short(value)}"

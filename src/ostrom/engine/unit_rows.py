@@ -18,41 +18,54 @@ from typing import Any
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
 
 from ostrom.answers import Answer, Number
 from ostrom.engine.entries import dump
+from ostrom.engine.kept_rounds import (
+    FLAGS,
+    MAYBE,
+    MOST_PLAYERS,
+    REALS,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Codes,
+    Columns,
+    KeptRounds,
+    RoundRows,
+    as_columns,
+    from_columns,
+    rounds_to_keep,
+    steps_of,
+    whole,
+)
 from ostrom.engine.plan import Unit
 from ostrom.games import games
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Round
+from ostrom.mechanisms.settlement import settled_rounds
 
-Codes = NDArray[np.int64]
-Columns = Mapping[str, frozenset[type]]
-"""The columns of a table with the types that their values may have."""
-_WHOLE, _TEXT, _MAYBE = frozenset({int}), frozenset({str}), frozenset({type(None)})
-_TEXTS, _REALS, _FLAGS = _TEXT | _MAYBE, frozenset({int, float}) | _MAYBE, frozenset({bool}) | _MAYBE
 ASKED: Columns = {
-    "player": _WHOLE, "seat": _WHOLE, "agent": _WHOLE, "kind": _TEXT, "part": _TEXT, "target": _WHOLE | _MAYBE,
+    "player": WHOLE, "seat": WHOLE, "agent": WHOLE, "kind": TEXT, "part": TEXT, "target": WHOLE | MAYBE,
 }  # fmt: skip
 SAID: Columns = {
-    "answer": _TEXTS, "label": _TEXTS, "options": _TEXTS, "probabilities": _TEXTS, "p_cooperate": _REALS,
-    "reading": _TEXT, "complaints": _WHOLE, "note": _TEXTS, "rationale": _TEXTS, "copied": _FLAGS, "columns": _TEXTS,
+    "answer": TEXTS, "label": TEXTS, "options": TEXTS, "probabilities": TEXTS, "p_cooperate": REALS,
+    "reading": TEXT, "complaints": WHOLE, "note": TEXTS, "rationale": TEXTS, "copied": FLAGS, "columns": TEXTS,
 }  # fmt: skip
 CAME: Columns = {
-    "action": _TEXTS, "cooperative": _FLAGS, "payoff": _REALS, "expected": _REALS, "stage": _TEXTS, "amount": _REALS,
-    "least": _REALS, "most": _REALS, "theory": _REALS, "as_theory": _FLAGS, "facts": _TEXTS,
+    "action": TEXTS, "cooperative": FLAGS, "payoff": REALS, "expected": REALS, "stage": TEXTS, "amount": REALS,
+    "least": REALS, "most": REALS, "theory": REALS, "as_theory": FLAGS, "facts": TEXTS,
 }  # fmt: skip
 PLAYERS: Columns = {
-    "rounds_played": _WHOLE, "total": _REALS, "expected_score": _REALS, "cooperation": _REALS, "complaints": _WHOLE,
-    "policies": _WHOLE, "missed_decisions": _WHOLE,
+    "rounds_played": WHOLE, "total": REALS, "expected_score": REALS, "cooperation": REALS, "complaints": WHOLE,
+    "policies": WHOLE, "missed_decisions": WHOLE,
 }  # fmt: skip
 """What is kept of each player for the table of matches; scores and facts are in the end of the unit."""
 NOTHING_CAME: tuple[Any, ...] = (None,) * len(CAME)
 SCRIPTED = 64
 """Answers that are known again as the same object; a model gives a new one every time."""
-LONGEST_TEXT = 200
+LONGESTTEXT = 200
 """Characters of a text of an answer that is kept with the rows."""
 SAID_BYTES, SAID_BYTES_EACH = 2048, 8
 """Bytes that the distinct answers of a unit may take, whatever it has, and for each decision."""
@@ -60,8 +73,6 @@ MOST_FACTS, LONGEST_FACT = 64, 200
 """So many facts of a round, and so many characters of each, are in the tables; longer ones and lists are left out."""
 FEW_ROWS = 64
 """Decisions whose codes are kept as JSON."""
-MOST_PLAYERS = 100_000
-"""Players of a unit whose rows are kept, and rows of each of its tables, which has no more of them than decisions."""
 MOST_BYTES = 16 << 20
 """Bytes that the rows of a unit may have when they are decompressed: those of about three million decisions."""
 _KINDS = {1: "<i1", 2: "<i2", 4: "<i4"}
@@ -83,6 +94,40 @@ class UnitRows:
     came: list[tuple[Any, ...]]
     came_codes: Codes
     players: list[tuple[Any, ...]]
+    rounds_kept: KeptRounds | None = None
+    """None: earlier versions kept nothing of the rounds, and a match that has not ended has none."""
+
+    def settled(self) -> RoundRows:
+        """What every player did and was paid in every round, from what is kept and from the acts."""
+        kept = self.rounds_kept
+        if kept is None:
+            return RoundRows(_NONE, _NONE, _NONE, [], _NONE)
+        if kept.settled is None or kept.numbers is None:
+            acts = np.array([kind == "act" and not part for _, _, _, kind, part, _ in self.asked], dtype=bool)
+            rows = acts[self.asked_codes]
+            numbers = self.rounds[rows]
+            pairs = self.asked_codes[rows] * len(self.came) + self.came_codes[rows]
+            present = np.bincount(pairs, minlength=len(self.asked) * len(self.came)) > 0
+            known, codes = np.flatnonzero(present), (np.cumsum(present) - 1)[pairs]
+            entries = []
+            for asked, came in zip(
+                *(some.tolist() for some in np.divmod(known, len(self.came))), strict=True
+            ):
+                player, seat, agent, *_ = self.asked[asked]
+                action, cooperative, payoff, _, _, amount, *_ = self.came[came]
+                entries.append((player, seat, agent, "chose", action, amount, cooperative, payoff, None))
+        else:
+            numbers, entries, codes = whole(kept.numbers), kept.settled, whole(kept.codes or ())
+        meetings, tables = (
+            whole(one) if isinstance(one, list) else np.full(len(codes), one) for one in kept[:2]
+        )
+        if not len(meetings) == len(tables) == len(codes):
+            raise RunError("the rows of its rounds are not complete")
+        players = np.array([entry[0] for entry in entries], dtype=np.int64)[codes]
+        if (np.diff(meetings << 40 | numbers << 20 | players) < 0).any():
+            order = np.lexsort((players, numbers, meetings))
+            meetings, numbers, tables, codes = (some[order] for some in (meetings, numbers, tables, codes))
+        return RoundRows(meetings, numbers, tables, entries, codes)
 
     def __eq__(self, other: object) -> bool:
         """Whether all rows are the same, answers included as far as both have them."""
@@ -93,19 +138,23 @@ class UnitRows:
         if self.said is not None and other.said is not None:
             numbers.append("said_codes")
             tables.append("said")
+        if self.rounds_kept is not None and other.rounds_kept is not None:
+            tables.append("rounds_kept")
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in numbers) and all(
             repr(getattr(self, name)) == repr(getattr(other, name)) for name in tables
         )
 
     def kept(self) -> bytes | None:
         """The rows as they are kept; None for more of them than are read at once."""
-        said = None if self.said is None else _columns(self.said)
+        said = None if self.said is None else as_columns(self.said)
         if said is not None and len(said) > SAID_BYTES + SAID_BYTES_EACH * len(self.steps):
             said = None
-        codes = [_steps(self.steps), _steps(self.rounds), self.asked_codes, self.came_codes]
+        codes = [steps_of(self.steps), steps_of(self.rounds), self.asked_codes, self.came_codes]
         if said is not None:
             codes.append(self.said_codes)
-        tables = (_columns(self.asked), _columns(self.came), said or b"null", _columns(self.players))
+        tables = [as_columns(self.asked), as_columns(self.came), said or b"null", as_columns(self.players)]
+        if self.rounds_kept is not None:
+            tables.append(self.rounds_kept.dumped())
         if len(self.steps) <= FEW_ROWS:
             raw = b"[%s,%s]" % (orjson.dumps([numbers.tolist() for numbers in codes]), b",".join(tables))
         else:
@@ -113,7 +162,8 @@ class UnitRows:
             head = b"[%s,%s]" % (orjson.dumps([len(self.steps), *widths]), b",".join(tables))
             raw = b"%d\n%s%s" % (len(head), head, b"".join(parts))
         answers = self.said if said and self.said else []
-        longest = max(len(table) for table in (self.asked, self.came, answers, self.players))
+        settled = (self.rounds_kept and self.rounds_kept.settled) or []
+        longest = max(len(table) for table in (self.asked, self.came, answers, self.players, settled))
         return _packed(raw) if len(raw) <= MOST_BYTES and longest <= MOST_PLAYERS else None
 
     @classmethod
@@ -150,8 +200,8 @@ class UnitRows:
         # One row more of what came: that nothing did.
         most = [min(rows, MOST_PLAYERS) for rows in (count, count + 1, count, MOST_PLAYERS)]
         asked, came, said, players = (
-            None if table is None else _tuples(table, names, bound)
-            for table, names, bound in zip(tables, (ASKED, CAME, SAID, PLAYERS), most, strict=True)
+            None if table is None else from_columns(table, names, bound)
+            for table, names, bound in zip(tables[:4], (ASKED, CAME, SAID, PLAYERS), most, strict=True)
         )
         if asked is None or came is None or players is None or len(codes) != 4 + (said is not None):
             raise ValueError("they are not complete")
@@ -161,6 +211,7 @@ class UnitRows:
         return cls(
             codes[0].cumsum(), codes[1].cumsum(), asked, codes[2], said,
             np.arange(count) if said is None else codes[4], came, codes[3], players,
+            KeptRounds.read(tables[4], len(players)) if len(tables) > 4 else None,
         )  # fmt: skip
 
     def with_answers(self, unit: Unit, answers: Mapping[Any, Any]) -> UnitRows:
@@ -174,15 +225,8 @@ class UnitRows:
             said.append(said_of(unit.game, seat, answer, complaints, act=kind == "act" and not part))
         return UnitRows(
             self.steps, self.rounds, self.asked, self.asked_codes, said, np.arange(len(said)), self.came,
-            self.came_codes, self.players,
+            self.came_codes, self.players, self.rounds_kept,
         )  # fmt: skip
-
-
-def _steps(numbers: Codes) -> Codes:
-    """How much each number is larger than the one before."""
-    changes = numbers.copy()
-    changes[1:] -= numbers[:-1]
-    return changes
 
 
 def _narrow(codes: Codes) -> tuple[int, bytes]:
@@ -196,33 +240,6 @@ def _packed(raw: bytes) -> bytes:
     """Bytes compressed; the small window takes a tenth of the time to set up that a large one takes."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 9, 1) if len(raw) < 2048 else zlib.compressobj(1)
     return packer.compress(raw) + packer.flush()
-
-
-def _columns(table: Sequence[tuple[Any, ...]]) -> bytes:
-    """A table as JSON, column by column; of a column of one value that value alone."""
-    return orjson.dumps([len(table), *(c[0] if _constant(c) else c for c in zip(*table, strict=True))])
-
-
-def _constant(column: Sequence[Any]) -> bool:
-    first = column[0]
-    if first is None or isinstance(first, str):
-        return column.count(first) == len(column)
-    return len(set(map(repr, column))) == 1  # 1, 1.0 and True are equal and not the same, as 0.0 and -0.0 are
-
-
-def _tuples(columns: list[Any], names: Columns, most: int) -> list[tuple[Any, ...]]:
-    count, *lists = columns
-    if count == 0:
-        return []
-    if not 0 < count <= most or len(lists) != len(names):
-        raise ValueError(f"a table of {count} rows has {len(lists)} columns and not {len(names)}")
-    for column, (name, types) in zip(lists, names.items(), strict=True):
-        if not {*map(type, column if isinstance(column, list) else [column])} <= types:
-            raise ValueError(f"the column {name} has values of a wrong type")
-    table = list(zip(*(c if isinstance(c, list) else [c] * count for c in lists), strict=True))
-    if len(table) != count:
-        raise ValueError(f"a table has {len(table)} rows and not {count}")
-    return table
 
 
 def keeps_rows(unit: Unit, decisions: int) -> bool:
@@ -250,7 +267,7 @@ class RowRecorder:
         """Codes of answers that are the same object: scripts give the same one again and again."""
         self._rows: list[tuple[Any, ...]] = []
         self._rest: list[tuple[int, str, int]] = []
-        self._ruled = not unit.game.has_table
+        self._ruled, self._forked = not unit.game.has_table, bool(unit.earlier)
 
     def add(self, step: int, decision: Decision, answer: Answer, complaints: int, part: str = "") -> None:
         """Take down an answer to a decision, or to a question within one."""
@@ -261,6 +278,8 @@ class RowRecorder:
         if facts and "target" in facts:
             target = facts["target"]
         agent = player if decision.agent is None else decision.agent
+        if self._forked:
+            agent = self.unit.decides(agent, step)
         name = (part.partition(".")[0] or kind) if part else kind
         asked = self._asked.setdefault((player, seat, agent, name, part, target), len(self._asked))
         key = (id(answer), seat if act else -1, complaints)
@@ -284,8 +303,8 @@ class RowRecorder:
     def _said_code(self, seat: int, answer: Answer, complaints: int, act: bool) -> int:
         said = said_of(self.unit.game, seat, answer, complaints, act=act)
         text = repr(said)
-        if not self._long and len(text) > LONGEST_TEXT:
-            self._long = any(isinstance(value, str) and len(value) > LONGEST_TEXT for value in said)
+        if not self._long and len(text) > LONGESTTEXT:
+            self._long = any(isinstance(value, str) and len(value) > LONGESTTEXT for value in said)
         if self._long:  # long texts are not held in memory until the unit ends
             said = (None, None, None, None, None, answer.reading, complaints, None, None, False, None)
             text = repr(said)
@@ -311,8 +330,8 @@ class RowRecorder:
         )
         players = self._players(rounds if ended else (), zip(asked_codes, said_codes, strict=True))
         return UnitRows(
-            _whole(steps), _whole(numbers), asked, _whole(asked_codes), None if self._long else said,
-            _whole(said_codes), *came, players,
+            whole(steps), whole(numbers), asked, whole(asked_codes), None if self._long else said,
+            whole(said_codes), *came, players, rounds_to_keep(self.unit, rounds, asked, self._rows) if ended else None,
         )  # fmt: skip
 
     def _acted(
@@ -332,7 +351,7 @@ class RowRecorder:
                 result = _acted(game, seat, player, round_)
                 number = known[key] = came.setdefault(result, len(came))
             numbers.append(number)
-        return list(came), _whole(numbers)
+        return list(came), whole(numbers)
 
     def _moved(
         self, asked: Sequence[tuple[Any, ...]], results: Iterable[Round | None], played: Mapping[Any, Round]
@@ -350,22 +369,31 @@ class RowRecorder:
             facts = _round_facts(played.get((0, number, player))) if closes else None
             result = _moved(game, seat, player, round_, move, paid=paid, facts=facts)
             numbers.append(came.setdefault(result, len(came)))
-        return list(came), _whole(numbers)
+        return list(came), whole(numbers)
 
     def _players(self, rounds: Sequence[Round], answers: Iterable[tuple[int, int]]) -> list[tuple[Any, ...]]:
         """What the table of matches says of each player beside its score."""
         game, count = self.unit.game, len(self.unit.players)
+        everybody = tuple(range(count))
         paid: list[list[float]] = [[] for _ in range(count)]
         acts = [[0, 0] for _ in range(count)]
         for round_ in rounds:
             for payoff, player in zip(round_.payoffs, round_.players or range(count), strict=False):
                 paid[player].append(payoff)
-        for (players, actions), times in Counter((r.players, r.actions) for r in rounds).items():
-            for seat, (action, player) in enumerate(zip(actions, players or range(count), strict=False)):
+        if self._ruled:
+            done: Counter[tuple[tuple[int, ...], int, tuple[int, ...]]] = Counter(
+                ((one.player,), one.seat, (one.action,))
+                for one in settled_rounds(game, rounds)
+                if one.action is not None
+            )
+        else:
+            done = Counter((r.players or everybody, 0, r.actions) for r in rounds)
+        for (players, first, actions), times in done.items():
+            for seat, (action, player) in enumerate(zip(actions, players, strict=False), first):
                 cooperates = game.cooperates(seat, action)
                 if cooperates is not None:
                     acts[player][cooperates] += times
-        number = len({r.number for r in rounds})
+        number = len({r.number for r in rounds if not r.unplayed})
         expected = _expected(rounds)
         asked, said = list(self._asked), list(self._said)
         complaints, policies, missed = [0] * count, [0] * count, [0] * count
@@ -388,10 +416,6 @@ class RowRecorder:
             )
             for player in range(count)
         ]
-
-
-def _whole(numbers: Sequence[int]) -> Codes:
-    return np.array(numbers, dtype=np.int64)
 
 
 def said_of(game: Game, seat: int, answer: Answer, complaints: int, *, act: bool) -> tuple[Any, ...]:
@@ -452,7 +476,9 @@ def _moved(
 ) -> tuple[Any, ...]:
     """What came of a move in a game by a rule, and what theory says of it, in the order of ``CAME``."""
     value, stage, before, theory, least, most = move
-    if round_ is not None and round_.actions:
+    if round_ is not None and round_.void:
+        value = None  # whatever was answered, nothing was done
+    elif round_ is not None:
         # With noise, or where it was missed, another move was made than was answered.
         later = round_.facts["moves"][before:]
         value = next((one["value"] for one in later if one["seat"] == seat), value)

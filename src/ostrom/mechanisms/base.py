@@ -135,6 +135,17 @@ class Mechanism(ABC):
         """The chance that a round takes place, as far as chance alone ends a match."""
         return 1.0
 
+    apart: bool = False
+    """Whether a match has several tables at which rounds are counted each by itself (generations of a population)."""
+
+    def weights(self, rounds: int) -> Sequence[float]:
+        """What each of so many rounds of a meeting weighs in the score of a player: the score is the weighted sum of
+        its payoffs. By default rounds weigh the same, or as ``discount`` says."""
+        discount = getattr(self, "discount", None)
+        if discount is None or discount == 1:
+            return (1.0 / rounds,) * rounds
+        return round_weights(rounds, discount)
+
     may_talk: ClassVar[bool] = True
     """Whether players can talk around these rules (``talk: {...}``)."""
 
@@ -289,6 +300,10 @@ class UnderRules(Mechanism):
     def longest_history(self, game: Game) -> int:
         """Delegates to the rules."""
         return self.rules.longest_history(game)
+
+    def weights(self, rounds: int) -> Sequence[float]:
+        """Delegates to the rules."""
+        return self.rules.weights(rounds)
 
 
 class Around(UnderRules):

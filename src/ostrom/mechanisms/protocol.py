@@ -24,7 +24,8 @@ def _nothing() -> Mapping[str, Any]:
 class Round:
     """One finished play of the game. ``players[s]`` sat at seat s; actions and payoffs are by seat.
 
-    A round that was voided because somebody missed it has no actions and pays 0 to every seat.
+    A round that was voided because somebody missed it has no actions and pays 0 to every seat. So has the round of a
+    player who meets nobody (``unmet``), and one that an early end of the game took away (``unplayed``).
     """
 
     number: int
@@ -36,11 +37,20 @@ class Round:
     facts: Mapping[str, Any] = field(default_factory=_nothing)
     missed: tuple[int, ...] = ()
     """The seats that did not answer in time."""
+    what: tuple[str, ...] = ()
+    """By seat what its action was (``settlement.WHATS``), where actions and moves do not say it by themselves."""
+    paid: tuple[float, ...] = ()
+    """By seat the part of the payoff that an agreement or a fine made, where the rules have such payments."""
 
     @property
     def void(self) -> bool:
         """Whether the round does not count as played."""
         return not self.actions
+
+    @property
+    def unplayed(self) -> bool:
+        """Whether an early end of the game took the round away: it pays nothing, and counts in the score."""
+        return not self.actions and bool(self.what) and set(self.what) == {"not reached"}
 
 
 class History(Sequence[Round]):
@@ -123,11 +133,20 @@ class Decision:
 
 @value
 class Outcome:
-    """The end of a match: its rounds, one score per player, and what else came to pass."""
+    """The end of a match: its rounds, one score per player, and what else came to pass.
+
+    Every player has exactly one place in each round of its match, and its payoffs, weighted as the mechanism states
+    (``Mechanism.weights``), sum to its score.
+    """
 
     rounds: Sequence[Round]
     scores: tuple[float, ...]
     facts: Mapping[str, Any] = field(default_factory=_nothing)
+
+    @property
+    def played(self) -> list[Round]:
+        """The rounds that took place: without those that an early end of the game took away."""
+        return [played for played in self.rounds if not played.unplayed]
 
 
 Play: TypeAlias = Generator[list[Decision], Sequence[Answer], Outcome]

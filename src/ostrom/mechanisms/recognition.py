@@ -52,7 +52,7 @@ class Recognised(Around):
 
         A past that was not played (a sham), or is told in the actions of another game (induced), stays as it was.
         """
-        view, rounds = unpredicting(view), list(outcome.rounds)
+        view, rounds = unpredicting(view), outcome.played
         sham = view.facts.get("sham") or rounds[: len(view.history)] != list(view.history)
         if not (self.society or sham or view.game.actions != game.actions):
             history = History(rounds, gaps=any(played.void for played in rounds))

@@ -106,7 +106,7 @@ class Rounds:
             played: Any = _new(Round)
             played.number, played.actions, played.payoffs = number, profile, self._payoff(profile)
             played.players, played.expected, played.facts = (), None, NOTHING
-            played.missed = ()
+            played.missed = played.what = played.paid = ()
             return played  # type: ignore[no-any-return]
         missing, noise = self.missing, self.noise
         late: tuple[int, ...] = ()
@@ -294,6 +294,12 @@ def settled(game: Game, number: int, values: Sequence[Any], missed: tuple[int, .
         moves = [_move(turn, value) for turn, value in zip(due, done, strict=True)]
         return _round(game, number, moves, stop.value, missed)
     raise GameError(f"game {game.name}: a round has more than one step")
+
+
+def unplayed_rounds(game: Game, last: int, count: int) -> list[Round]:
+    """So many rounds after the last one that an early end of the game took away: nobody acts, nobody is paid."""
+    nothing, what = (0.0,) * game.seats, ("not reached",) * game.seats
+    return [Round(last + n, (), nothing, what=what) for n in range(1, count + 1)]
 
 
 def asked_at_once(view: View, player: int) -> Decision:

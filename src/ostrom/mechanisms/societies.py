@@ -228,6 +228,11 @@ class SocietyRules(Mechanism):
                 life.rounds.append(round_)
                 played.update(dict.fromkeys(round_.players, round_))
             life.past.append(played)
+            life.rounds += [
+                Round(number, (), (0.0,), (player,), facts={"way": life.ways[player]}, what=("unmet",))
+                for player in range(life.count)
+                if player not in played
+            ]
             self._remember(life, played)
             late = [p for p in players if given[p].reading == "missed"] if missing is not None else []
             if missing is not None and (ended := missing.ends(times, late)):

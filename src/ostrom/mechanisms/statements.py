@@ -152,7 +152,7 @@ class Stated(Around):
 
         outcome = yield from relay(self.rules.play(game, streams), ask)
         if "after" in self.state:
-            rounds = list(outcome.rounds)
+            rounds = outcome.played
             past = History(rounds, gaps=any(played.void for played in rounds))
             after = [replace(view, round=len(rounds) + 1, history=past) for view in views]
             yield from self._statements(after, "after")

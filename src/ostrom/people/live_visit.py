@@ -242,7 +242,7 @@ def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
             return MatchResult(0.0, 0, "failed", player)
         mechanism = mechanism.given([found[3] for found in facts if found is not None])
     steps, outcome = replay(unit, mechanism.play(unit.game, unit.streams), answers)
-    rounds = list(outcome.rounds) if outcome else list(steps[-1][0].view.history) if steps else []
+    rounds = outcome.played if outcome else list(steps[-1][0].view.history) if steps else []
     points = 0.0
     for played in rounds:
         for seat, who in enumerate(played.players or range(len(played.payoffs))):

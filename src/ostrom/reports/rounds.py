@@ -17,7 +17,6 @@ from ostrom.analysis.statistics.result import FEW
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.values import grouped
 from ostrom.reports.cells import (
-    DONE,
     INTERVALS,
     agents,
     agents_are_told_by_factors,
@@ -35,7 +34,7 @@ MOST_LINES = 300
 MOST_BINS = 30
 MOST_NUMBERS = 1_500_000
 """With more numbers than this there are so many matches that a band is thinner than its line."""
-ACTS = f"{DONE} AND kind = 'act' AND cooperative IS NOT NULL"
+ACTS = "cooperative IS NOT NULL"
 
 
 @dataclass(frozen=True)
@@ -53,16 +52,16 @@ class RoundCurve:
 
 def last_round(data: RunData) -> int:
     """The longest finished match with cooperative actions, in rounds; 0 if there is none."""
-    return int(data.records(f"SELECT coalesce(max(round), 0) AS r FROM decisions WHERE {ACTS}")[0]["r"])
+    return int(data.records(f"SELECT coalesce(max(round), 0) AS r FROM rounds WHERE {ACTS}")[0]["r"])
 
 
 def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[list[RoundCurve], bool]:
     """A curve for every combination of columns, in the order of the study, and whether there are bands."""
-    data.need("decisions", by)
+    data.need("rounds", by)
     keys = "".join(f"{quoted(name)}, " for name in by)
     source = (
         f"SELECT {keys}match, (round - 1) // {width} AS bin, avg(cooperative::INTEGER) AS v "
-        f"FROM decisions WHERE {ACTS} GROUP BY {keys}match, bin"
+        f"FROM rounds WHERE {ACTS} GROUP BY {keys}match, bin"
     )
     numbers = data.records(f"SELECT count(*) AS n FROM ({source})")[0]["n"]
     banded = numbers <= MOST_NUMBERS

@@ -82,7 +82,7 @@ def point_of(run: Run, match: int) -> ForkPoint:
         given = tuple(found[3] for found in prepared if found is not None)
     steps, outcome, answers = run.rows.replayed(unit)
     assert outcome is not None, "a finished match has an outcome"
-    return ForkPoint(unit, answers, steps, len({r.number for r in outcome.rounds}), given)
+    return ForkPoint(unit, answers, steps, len({r.number for r in outcome.played}), given)
 
 
 def rules_of(unit: Unit, given: Sequence[Mapping[str, Any]] | None) -> Mechanism:

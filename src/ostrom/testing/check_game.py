@@ -20,6 +20,9 @@ from ostrom.games.tensor import interchangeable
 from ostrom.games.yaml_file import parse_yaml, write_yaml
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
+from ostrom.mechanisms.catalog.repetition import Repetition
+from ostrom.mechanisms.settlement import breach
+from ostrom.testing.random_answers import random_answer
 
 ROUNDS, MATCHES = 4, 12
 """How much a game by a rule is played."""
@@ -39,6 +42,7 @@ def check_game(game: str | Mapping[str, Any] | Game | Callable[..., Game]) -> No
         part = game()
         assert isinstance(part, Game), f"the factory returned {type(part).__name__}, not a Game"
         _check_factory(game, part)
+    _check_settled(part)
     if not part.has_table:
         check_rule(part)
         return
@@ -47,6 +51,24 @@ def check_game(game: str | Mapping[str, Any] | Game | Callable[..., Game]) -> No
         _check_files,
     ):  # fmt: skip
         check(part)
+
+
+def _check_settled(game: Game) -> None:
+    """Played for rounds, every seat has one place in each of them, and its payoffs come to its score."""
+    rules = Repetition(rounds=ROUNDS)
+    for seed in range(MATCHES):
+        streams, step = Streams(seed, 1), 0
+        play = rules.play(game, streams)
+        try:
+            due = next(play)
+            while True:
+                due = play.send([random_answer(d.form, streams.at(step, d.player, "check")) for d in due])
+                step += 1
+        except StopIteration as stop:
+            why = breach(rules, game, stop.value)
+            assert why is None, f"{game.name}: the law of settlement is broken: {why}"
+        except (GameError, ValueError, LookupError, TypeError) as error:
+            raise AssertionError(f"{game.name}: a round cannot be settled: {error}") from None
 
 
 def _check_factory(factory: Callable[..., Game], game: Game) -> None:

@@ -26,6 +26,7 @@ from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.protocol import Decision, Outcome
+from ostrom.mechanisms.settlement import WHATS, breach
 from ostrom.memory import memories
 from ostrom.testing.check_game import check_plain
 from ostrom.testing.random_answers import random_answer
@@ -228,9 +229,8 @@ def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int,
         seats = 1 if rules.society and len(played.players) == 1 else game.seats
         assert len(played.payoffs) == seats, f"{where}: {played}"
         if played.void:
-            assert played.missed and not any(played.payoffs), (
-                f"{where}: void without reason or paid: {played}"
-            )
+            reason = played.missed or (set(played.what) <= {"unmet", "not reached"} and played.what)
+            assert reason and not any(played.payoffs), f"{where}: void without reason or paid: {played}"
         else:
             assert len(played.actions) == seats, f"{where}: {played}"
         assert set(played.missed) <= set(range(game.seats)), f"{where}: {played}"
@@ -239,8 +239,13 @@ def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int,
         check_plain(played.facts, f"{where}: the facts of a round")
         sat = played.players or tuple(range(game.seats))
         assert len(set(sat)) == seats and set(sat) <= set(range(players)), f"{where}: players {sat}"
+        assert len(played.what) in (0, seats) and set(played.what) <= {"", *WHATS}, f"{where}: {played.what}"
+        assert len(played.paid) in (0, seats), f"{where}: paid {played.paid}"
         if rules.one_shot and game.has_table and len(outcome.rounds) == 1 and not played.missed:
             assert played.expected is not None, f"{where}: all odds are known, but no expected payoffs"
+    if not preparation:
+        why = breach(rules, game, outcome)
+        assert why is None, f"{where}: the law of settlement is broken: {why}"
 
 
 def _check_prompts(rules: Mechanism, match: Playing, library: Library) -> None:

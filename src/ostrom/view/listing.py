@@ -467,6 +467,19 @@ def signs_of(unit: Unit, rows: UnitRows) -> Signs:
     share of what may be named (0 to 9), else the letter of the action (a, b, ...), a dot where the round is void or the
     player had nothing to decide."""
     game, width = unit.game, max(1, len(rows.came))
+    if rows.rounds_kept is not None:
+        settled = rows.settled()
+        done = [
+            DOT
+            if one[4] is None
+            else ord(sign_of(unit, one[1], game.index(one[1], one[4] if one[5] is None else one[5])))
+            for one in settled.settled
+        ]
+        lost = array([one[3] == "not reached" for one in settled.settled], dtype=bool)[settled.codes]
+        took_place = ~(lost & (settled.tables < 0))
+        codes = settled.codes[took_place]
+        players = array([one[0] for one in settled.settled], dtype=int64)[codes]
+        return players, settled.numbers[took_place], array(done, dtype=uint32)[codes]
     pairs, places = unique(rows.asked_codes * width + rows.came_codes, return_inverse=True)
     of_pair = [_sign(unit, rows.asked[pair // width], rows.came[pair % width]) for pair in pairs.tolist()]
     signs = array(of_pair, dtype=uint32)[places]

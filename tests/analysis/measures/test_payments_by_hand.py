@@ -34,21 +34,14 @@ def values(made: Iterable[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("row", "society", "value"),
-    [
-        ((2, False, None), False, 0.5),
-        ((2, True, None), False, 0.2),  # the game ended it: of all ten pairs of rounds that it could have had
-        ((2, True, 2), False, 0.25),
-        ((2, False, None), True, None),
-        ((0, False, None), False, None),
-    ],
+    ("rounds", "society", "value"),
+    [(2, False, 0.5), (5, False, 0.2), (4, False, 0.25), (2, True, None)],
 )
 def test_efficiency_is_a_share_of_the_most_that_could_be_paid(
-    row: tuple[Any, ...], society: bool, value: float | None
+    rounds: int, society: bool, value: float | None
 ) -> None:
-    rules = SimpleNamespace(society=society, most_rounds=lambda _: 5)
-    unit = SimpleNamespace(mechanism=rules, game=SimpleNamespace(best_total=10.0))
-    played = rows("match rounds over unplayed", (0, *row))
+    unit = SimpleNamespace(mechanism=SimpleNamespace(society=society), game=SimpleNamespace(best_total=10.0))
+    played = rows("match rounds", (0, rounds))
     paid = rows("match player total", (0, 1, 4.0), (0, 2, 6.0))
     made = values(payments.efficiency(data(played, paid, unit=lambda _: unit)))
     assert made == ([] if value is None else [pytest.approx(value)])

@@ -68,8 +68,10 @@ def test_a_changed_player_is_not_taken_for_an_unchanged_one_of_its_type(tmp_path
     with open_run(tmp_path / "alike") as run:
         one = branch(run, 0, 2, ["strategy=defector"], seat=2, name="one", runs=tmp_path)
         both = branch(run, 0, 2, ["strategy=defector"], name="both", runs=tmp_path)
-    assert [r["agent"] for r in decisions(tmp_path, one.folder, 0)[:2]] == ["tft", "tft (branched)"]
-    assert {r["agent"] for r in decisions(tmp_path, both.folder, 0)} == {"tft"}
+    agents = [(r["agent"], r["copied"]) for r in decisions(tmp_path, one.folder, 0)[:4]]
+    assert agents == [("tft", True), ("tft", True), ("tft", False), ("tft (strategy=defector)", False)]
+    agents = [(r["agent"], r["strategy"]) for r in decisions(tmp_path, both.folder, 0)]
+    assert agents == [("tft", "tit_for_tat")] * 2 + [("tft (strategy=defector)", "defector")] * 6
 
 
 def test_a_name_that_says_what_a_seat_changes_is_not_kept_by_a_branch_that_changes_it(tmp_path: Path) -> None:
@@ -78,8 +80,9 @@ def test_a_name_that_says_what_a_seat_changes_is_not_kept_by_a_branch_that_chang
     play(load_study(data), runs=tmp_path)
     with open_run(tmp_path / "seats") as run:
         done = branch(run, 0, 2, ["memory=window:2"], name="two", runs=tmp_path)
-    agents = [r["agent"] for r in decisions(tmp_path, done.folder, 0)[:2]]
-    assert agents == ["tft", "tft (memory=window:1) (branched)"]
+    agents = [r["agent"] for r in decisions(tmp_path, done.folder, 0)]
+    assert agents[:2] == ["tft", "tft (memory=window:1)"]
+    assert set(agents[2:]) == {"tft (memory=window:2)", "tft (memory=window:1) (memory=window:2)"}
 
 
 def test_replicates_share_the_past_and_differ_afterwards(runs: Path) -> None:

@@ -32,7 +32,7 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
         assert made("run", "s.yaml").code in (0, 1)
         done = made("export", "s", "--format", "shared", "--out", "shared/lab", "--json")
         assert done.code == 0, done.err
-        assert set(json.loads(done.out)) == {"matches", "decisions", "calls", "manifest"}
+        assert set(json.loads(done.out)) == {"matches", "rounds", "decisions", "calls", "manifest"}
         yield made
 
 

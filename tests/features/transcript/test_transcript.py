@@ -124,7 +124,7 @@ def test_a_second_try_shows_only_what_is_new(
     second = call_of(("user", "ask"), ("user", "again"), reply=None, error="down")
     decision = {
         "step": 4, "round": None, "player": 2, "agent": "anna", "stage": None, "kind": None, "calls": [first, second],
-        "answer": "C", "said": "cooperate", "reading": "whole", "payoff": 3.0,
+        "answer": "C", "said": "cooperate", "reading": "whole", "payoff": 3.0, "agreed": None,
     }  # fmt: skip
     print(*_lines(decision), sep="\n")
     text = capsys.readouterr().out

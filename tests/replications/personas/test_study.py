@@ -281,7 +281,7 @@ def test_a_persona_of_one_word_must_exist() -> None:
 def profiles(tmp_path: Path, study: Mapping[str, Any]) -> list[Played]:
     play(load_study(study), name="p", runs=tmp_path)
     with open_run("p", tmp_path) as run:
-        return played(run.rows.decisions(), lambda match: run.plan.unit(match).game)
+        return played(run.rows.rounds(), lambda match: run.plan.unit(match).game)
 
 
 GREEN = {

@@ -13,16 +13,18 @@ from ostrom.games.steps import can_end
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
 
-ACTED = (
-    "SELECT match, player, sum(payoff) AS total FROM decisions WHERE kind = 'act' AND payoff IS NOT NULL "
-    "GROUP BY match, player ORDER BY match, player"
-)
-PAID = "SELECT match, player, total FROM matches WHERE total IS NOT NULL AND seat IS NOT NULL ORDER BY match, player"
+PAID = "SELECT match, player, sum(payoff) AS total FROM rounds GROUP BY match, player ORDER BY match, player"
 OVER = "json_extract_string(any_value(facts), '$.over')"
 """Why the game ended a match (``End.over``), in SQL over the rows of a match; NULL where it did not."""
 
-UNPLAYED = "TRY_CAST(json_extract_string(any_value(facts), '$.unplayed') AS INTEGER)"
-"""How many rounds the game took away where chance ends matches; NULL: all up to the last one."""
+
+def cooperation(data: RunData, of: str) -> Iterable[Mapping[str, Any]]:
+    """The share of cooperative actions of every player; the table of matches holds it for all rounds of a match."""
+    own = "SELECT match, player, avg(cooperative::INTEGER) AS cooperation FROM rounds GROUP BY match, player"
+    source = "matches" if data.counts is None else f"({own})"
+    return data.records(
+        f"SELECT match, player, {of} AS value FROM {source} WHERE cooperation IS NOT NULL ORDER BY match, player"
+    )
 
 
 def paid_by_the_game(data: RunData) -> Callable[[int], Bounds]:
@@ -35,8 +37,7 @@ def paid_by_the_game(data: RunData) -> Callable[[int], Bounds]:
         row["match"]: (row["game"], row["mechanism"], row["low"], row["high"])
         for row in data.records(
             "SELECT match, any_value(game) AS game, any_value(mechanism) AS mechanism, "
-            "min(payoff) AS low, max(payoff) AS high FROM decisions "
-            "WHERE kind = 'act' AND payoff IS NOT NULL GROUP BY match"
+            "min(payoff) AS low, max(payoff) AS high FROM rounds GROUP BY match"
         )
     }
 
@@ -62,9 +63,9 @@ def paid_by_the_game(data: RunData) -> Callable[[int], Bounds]:
 
 
 def totals(data: RunData) -> dict[int, dict[int, float]]:
-    """The sum of payoffs over all rounds, by match and player; also of players who had nothing to decide."""
+    """The sum of payoffs over all rounds, by match and player."""
     paid: dict[int, dict[int, float]] = {}
-    for row in data.records(PAID if "total" in data.columns("matches") else ACTED):
+    for row in data.records(PAID):
         paid.setdefault(row["match"], {})[row["player"]] = row["total"]
     return paid
 
@@ -78,20 +79,14 @@ def total_gain(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 def efficiency(data: RunData) -> Iterable[Mapping[str, Any]]:
     """What all players of a match are paid, as a share of the most that they could have been paid."""
-    played = data.records(
-        f"SELECT match, max(rounds_played) AS rounds, {OVER} IS NOT NULL AS over, {UNPLAYED} AS unplayed "
-        "FROM matches GROUP BY match"
-    )
-    lasted = {row["match"]: row for row in played}
+    counted = "SELECT match, count(DISTINCT (meeting, round)) AS rounds FROM rounds GROUP BY match"
+    rounds = {row["match"]: row["rounds"] for row in data.records(counted)}
     for match, paid in totals(data).items():
-        unit, row = data.unit(match), lasted[match]
+        unit = data.unit(match)
         best = None if unit.mechanism.society else unit.game.best_total
-        rounds = row["rounds"]
-        if row["over"]:
-            known = row["unplayed"] is not None
-            rounds = rounds + row["unplayed"] if known else unit.mechanism.most_rounds(unit.game)
-        if best is not None and best > 0 and rounds:
-            yield {"match": match, "value": min(1.0, max(0.0, fsum(paid.values()) / (best * rounds)))}
+        if best is not None and best > 0:
+            share = fsum(paid.values()) / (best * rounds[match])
+            yield {"match": match, "value": min(1.0, max(0.0, share))}
 
 
 def tool_calls(data: RunData) -> Iterable[Mapping[str, Any]]:
@@ -252,9 +247,9 @@ def survival_time(data: RunData) -> Iterable[Mapping[str, Any]]:
 
 PREDICTED = (
     "SELECT a.match, a.player, a.seat, a.round, a.action, list(p.target ORDER BY p.target) AS targets, "
-    "list(p.answer ORDER BY p.target) AS expected FROM decisions a JOIN decisions p "
+    "list(p.answer ORDER BY p.target) AS expected FROM rounds a JOIN decisions p "
     "ON p.match = a.match AND p.player = a.player AND p.round = a.round AND starts_with(p.kind, 'predict') "
-    "WHERE a.kind = 'act' AND a.action IS NOT NULL AND p.answer IS NOT NULL AND a.seat IS NOT NULL "
+    "WHERE a.action IS NOT NULL AND p.answer IS NOT NULL "
     "GROUP BY ALL ORDER BY a.match, a.player, a.round"
 )
 
@@ -281,7 +276,7 @@ def response(data: RunData) -> Iterable[Mapping[str, Any]]:
     """Cooperation in the last quarter of a match, of all members but those who were planted."""
     rows = data.records(
         "WITH acts AS (SELECT match, player, round, cooperative, max(round) OVER (PARTITION BY match) AS rounds "
-        "FROM decisions WHERE kind = 'act' AND cooperative IS NOT NULL) "
+        "FROM rounds WHERE cooperative IS NOT NULL) "
         "SELECT a.match, m.agent, avg(a.cooperative::INTEGER) AS value, count(*) AS weight FROM acts a "
         "JOIN matches m ON m.match = a.match AND m.player = a.player WHERE a.round > a.rounds - ceil(a.rounds / 4.0) "
         "GROUP BY a.match, m.agent ORDER BY a.match, m.agent"

@@ -151,6 +151,7 @@ class AttributionPlan(ForkPlan):
             first=self.origin.step,
             origin=parent.streams,
             since=self.origin.round,
+            earlier=(),
         )
 
 

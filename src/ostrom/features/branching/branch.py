@@ -20,6 +20,7 @@ from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.fork import Branched
 from ostrom.mechanisms.protocol import Round
+from ostrom.mechanisms.settlement import settled_rounds
 from ostrom.models.base import Model
 from ostrom.studies.checks import check_memory
 from ostrom.studies.factors import Factor, Level, set_path
@@ -66,13 +67,11 @@ class BranchPlan(ForkPlan):
             raise UsageError(f"--seat {seat}: the match has players 1 to {len(parent.players)}")
         if seat is not None and not any(path != ROUNDS for path in changes):
             raise UsageError(f"--seat {seat}: no agent is changed")
-        self._players = _told_apart(
-            parent.players,
-            [
-                self._changed(seated, changes) if seat in (None, player) else seated
-                for player, seated in enumerate(parent.players, 1)
-            ],
-        )
+        changed = [
+            self._changed(seated, changes) if seat in (None, player) else seated
+            for player, seated in enumerate(parent.players, 1)
+        ]
+        self._players = _named(parent.players, changed, changes)
         label = described(changes, seat)
         cell = relabelled(parent.cell, base.factors, changes, seat is None)
         self._cell_labels = {**cell, "branch": label}
@@ -106,19 +105,17 @@ class BranchPlan(ForkPlan):
             needs=(),
             origin=parent.streams,
             since=self.origin.round,
+            earlier=parent.before(self.origin.step, self.origin.round),
         )
 
 
-def _told_apart(before: Sequence[Seated], after: Sequence[Seated]) -> tuple[Seated, ...]:
-    """The players, with another name for one that was changed while others of its name were not.
-
-    So has one whose name says what its seat changes: the branch may have changed that.
-    """
-    same = {old.name for old, new in zip(before, after, strict=True) if old.config == new.config}
+def _named(
+    before: Sequence[Seated], after: Sequence[Seated], changes: Mapping[str, Any]
+) -> tuple[Seated, ...]:
+    """The players; the name of one that was changed says how: ``tft (memory=window:2)``."""
+    how = described({path: to for path, to in changes.items() if path != ROUNDS}, None)
     return tuple(
-        replace(new, name=f"{new.name} (branched)")
-        if new.config != old.config and (new.name in same or new.type)
-        else new
+        new if new.config == old.config else replace(new, name=f"{new.name} ({how})")
         for old, new in zip(before, after, strict=True)
     )
 
@@ -310,14 +307,14 @@ class Continuation:
 def continuations(parent: Run, made: Run, origin: BranchOf) -> list[Continuation]:
     """One row per player; the branch is the mean over its finished replicates."""
     game = point_of(parent, origin.match).unit.game
-    known, lost = _rounds(parent, origin.match)
+    known = _rounds(parent, origin.match)
     finished = [index for index, state in sorted(made.journal.states().items()) if state == "done"]
     own = [_rounds(made, index) for index in finished]
     rows = []
     for player, seated in enumerate(made.plan.unit(0).players):
         before = _mean(game, known, player, 1, origin.round)
-        then = _mean(game, known, player, origin.round, None, lost)
-        shares = [_mean(game, rounds, player, origin.round, None, gone) for rounds, gone in own]
+        then = _mean(game, known, player, origin.round, None)
+        shares = [_mean(game, rounds, player, origin.round, None) for rounds in own]
         valid = [s for s in shares if s is not None]
         now = sum(valid) / len(valid) if valid else None
         change = None if now is None or then is None else now - then
@@ -325,16 +322,10 @@ def continuations(parent: Run, made: Run, origin: BranchOf) -> list[Continuation
     return rows
 
 
-def _rounds(run: Run, match: int) -> tuple[Sequence[Round], int]:
-    """The rounds of a match, and how many more there would have been if the game had not ended it."""
-    unit = run.plan.unit(match)
-    _, outcome, _ = run.rows.replayed(unit)
-    if outcome is None:
-        return (), 0
-    if "over" not in outcome.facts:
-        return outcome.rounds, 0
-    rest = unit.mechanism.most_rounds(unit.game) - len(outcome.rounds)
-    return outcome.rounds, int(outcome.facts.get("unplayed", rest))
+def _rounds(run: Run, match: int) -> Sequence[Round]:
+    """The rounds of a match."""
+    _, outcome, _ = run.rows.replayed(run.plan.unit(match))
+    return () if outcome is None else outcome.rounds
 
 
 def measure_of(game: Game) -> str:
@@ -342,14 +333,12 @@ def measure_of(game: Game) -> str:
     return "payoff per round" if all(action is None for action in game.cooperative) else "cooperation"
 
 
-def _mean(
-    game: Game, rounds: Sequence[Round], player: int, first: int, end: int | None, lost: int = 0
-) -> float | None:
-    """The mean from one round up to another, None where there is none; ``lost`` more rounds paid nothing."""
-    paid = measure_of(game) != "cooperation"
-    within = [r for r in rounds if not r.void and first <= r.number and (end is None or r.number < end)]
-    seated = [(r, list(r.players or range(len(r.actions)))) for r in within]
-    own = [(r, seats.index(player)) for r, seats in seated if player in seats]
-    values = [r.payoffs[seat] if paid else game.cooperates(seat, r.actions[seat]) for r, seat in own]
+def _mean(game: Game, rounds: Sequence[Round], player: int, first: int, end: int | None) -> float | None:
+    """The mean from one round up to another; None where there is none."""
+    paid, values = measure_of(game) != "cooperation", list[float | bool | None]()
+    for one in settled_rounds(game, rounds):
+        if one.player == player and first <= one.number and (end is None or one.number < end):
+            acted = None if one.action is None else game.cooperates(one.seat, one.action)
+            values.append(one.payoff if paid else acted)
     known = [float(value) for value in values if value is not None]
-    return sum(known) / (len(known) + lost * paid) if known else None
+    return sum(known) / len(known) if known else None

@@ -21,6 +21,7 @@ TEXTS = ("reply", "reasoning", "logprobs")
 KINDS = {int: "sc:Integer", float: "sc:Float", bool: "sc:Boolean", str: "sc:Text"}
 ABOUT = {
     "decisions": "One row per decision.",
+    "rounds": "One row per player and settled round, asked or not.",
     "matches": "One row per match and player.",
     "calls": "One row per try at a call of a model.",
     "visits": "One row per person who took part.",
@@ -38,6 +39,11 @@ COLUMNS = {
     "reason": "why a match did not end as planned",
     "step": "number of the step in the match, from 0",
     "round": "number of the round, from 1",
+    "meeting": "number of the meeting, from 1: populations meet several times in a generation",
+    "at_table": "the first player of those who met in the round; empty for who met nobody, or all neighbours",
+    "what": "chose, bound, delegated, idle, not reached, unmet, missed or void",
+    "paid": "the part of the payoff that an agreement or a fine made",
+    "weight": "what the round weighs in the score: weighted payoffs sum to it",
     "player": "number of the player in the match, from 1",
     "seat": "seat in the game, from 1",
     "role": "name of the seat",
@@ -123,7 +129,7 @@ def write_dataset(
     rows = run.rows
     types = {**TYPES, **factor_types(rows), **run.plan.round_columns}
     more = people_columns(rows)
-    names = ["decisions", "matches", "calls", *(["visits"] if visits and more else [])]
+    names = ["decisions", "rounds", "matches", "calls", *(["visits"] if visits and more else [])]
     (out / "data").mkdir(exist_ok=True)
     if "visits" not in names:  # what people answered stays only as long as it is asked for
         (out / "data" / "visits.parquet").unlink(missing_ok=True)

@@ -161,22 +161,15 @@ def _surveys(run: Run) -> dict[str, Row]:
 
 
 def unasked(run: Run, match: int, acted: Collection[tuple[int, int]]) -> Iterator[Row]:
-    """A row for every round of a game by a rule in which a player had no move.
+    """A row for every round of a match in which a player was not asked: bound, idle, not reached or without a meeting.
 
-    ``acted`` says who had one, as (player, round). The rows are those of an act whose action is ``no_move``; there are
-    none for a match that is not over.
+    ``acted`` says who was, as (player, round). The rows are those of an act whose action is what was agreed, or
+    ``no_move``; there are none for a match that is not over.
     """
-    unit, rows = run.plan.unit(match), run.rows
-    if unit.game.has_table or unit.kind != "match":
-        return
-    _, outcome, _ = rows.replayed(unit)
-    known = list(rows.planned(unit))
-    for played in outcome.rounds if outcome is not None else ():
-        for player, paid in enumerate(played.payoffs, 1):
-            if (player, played.number) not in acted:
-                person = {} if rows.people is None else rows.people.of_match(unit, player - 1)
-                yield {
-                    **known[player - 1], "person": person.get("person"), "kind": "act", "step": -1,
-                    "round": played.number, "answer": None, "action": IDLE, "cooperative": None, "payoff": paid,
-                    "missed": False,
-                }  # fmt: skip
+    people, unit = run.rows.people, run.plan.unit(match)
+    for row in run.rows.rounds(match):
+        if (row["player"], row["round"]) not in acted:
+            person = {} if people is None else people.of_match(unit, row["player"] - 1)
+            action = IDLE if row["action"] is None else row["action"]
+            more = {"kind": "act", "step": -1, "answer": None, "action": action, "missed": False}
+            yield {**row, "person": person.get("person"), **more}

@@ -51,6 +51,7 @@ def write_shared(run: Run, out: Path) -> dict[str, tuple[Path, int]]:
     types = {**TYPES, **factor_types(rows), **run.plan.round_columns}
     sources: dict[str, Callable[[], Iterable[Row]]] = {
         "matches": rows.matches,
+        "rounds": rows.rounds,
         "decisions": rows.decisions,
         "calls": rows.calls,
     }

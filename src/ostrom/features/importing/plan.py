@@ -91,7 +91,10 @@ def as_scored(rules: Mechanism, payoffs: Sequence[Sequence[float]], scores: Sequ
     """The same rules for a match of which only the payoffs are on record: nobody is asked anything."""
 
     def play(game: Game, streams: Streams) -> Play:  # noqa: ARG001
-        rounds = [Round(n, (), tuple(map(float, paid))) for n, paid in enumerate(payoffs, 1)]
+        rounds = [
+            Round(n, (), tuple(map(float, paid)), what=("chose",) * len(paid))
+            for n, paid in enumerate(payoffs, 1)
+        ]
         return Outcome(rounds, tuple(scores), PAID_ONLY)
         yield []  # a generator, as every play is
 

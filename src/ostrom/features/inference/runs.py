@@ -49,6 +49,8 @@ class PlayedPair:
     match: Hashable
     own: Numbers
     other: Numbers
+    copied: int = 0
+    """How many of the first rounds another match played: they are the past, and no response of this player."""
 
 
 @dataclass(frozen=True)
@@ -122,9 +124,10 @@ def response_table(played: Sequence[PlayedPair], *, level: float = 0.95) -> Resp
         )
         same_length(f"match {item.match!r}: own moves", own.size, "other moves", other.size)
         letters = np.where(own == 1, "C", "D"), np.where(other == 1, "C", "D")
-        states += ["first", *(a + b for a, b in zip(letters[0][:-1], letters[1][:-1], strict=True))]
-        moves += own.tolist()
-        matches += [item.match] * own.size
+        all_states = ["first", *(a + b for a, b in zip(letters[0][:-1], letters[1][:-1], strict=True))]
+        states += all_states[item.copied :]
+        moves += own.tolist()[item.copied :]
+        matches += [item.match] * (own.size - item.copied)
     lines = tuple(_response(state, moves, states, matches, level) for state in STATES)
     return ResponseTable(lines, len(set(matches)), "match")
 
@@ -296,7 +299,8 @@ def infer_strategies(
                 original=m.original,
             )
         who = seat.agent if unit == "player" else seat.seat
-        return PlayedMatch(m.match, who, m.moves(seat.seat), cache[key])
+        own = {name: moves[m.copied :] for name, moves in cache[key].items()}
+        return PlayedMatch(m.match, who, m.moves(seat.seat)[m.copied :], own)
 
     for members in cells.values():
         within = members[0].match.within
@@ -357,7 +361,10 @@ def _estimate(
 
 
 def _responses(seats: list[_Seat]) -> ResponseTable:
-    pairs = [PlayedPair(s.match.match, s.match.moves(s.seat), s.match.moves(1 - s.seat)) for s in seats]
+    pairs = [
+        PlayedPair(s.match.match, s.match.moves(s.seat), s.match.moves(1 - s.seat), s.match.copied)
+        for s in seats
+    ]
     return response_table(pairs)
 
 

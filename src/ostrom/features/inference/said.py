@@ -13,7 +13,6 @@ import orjson
 
 from ostrom.agents.automaton import Automaton
 from ostrom.analysis.repeated_play import (
-    ACTS,
     DEFAULT_CANDIDATES,
     build_candidates,
     by_actions,
@@ -154,7 +153,7 @@ def policy_of(value: Mapping[str, Any], actions: Sequence[str]) -> Automaton:
 def statements(data: RunData) -> Iterator[Statement]:
     """All statements of a run that can be played: tables and automata, and words that were turned into a table."""
     moves = data.records(
-        f"SELECT match, round, seat, player, action FROM decisions WHERE {ACTS} AND action IS NOT NULL"
+        "SELECT match, round, seat, player, action FROM rounds WHERE action IS NOT NULL ORDER BY match, round, player"
     )
     by_match = grouped((row["match"], row) for row in moves)
     met = {

@@ -85,7 +85,7 @@ def play(
                 played.payoffs[player - 1],
             )
         )]
-        for played in (outcome.rounds if outcome else ())
+        for played in (outcome.played if outcome else ())
     ]  # fmt: skip
     means = TextTable("Mean points per round", ["player", "mean"], [[s["agent"], s["score"]] for s in scores])
     return Output({"decisions": rows, "scores": scores}, [TextTable("The match", heads, table), means])

@@ -89,4 +89,4 @@ def write_report(
             from ostrom.features.reporting.as_paper import write_as_paper
 
             return write_as_paper(played[0], *paper, safe=safe, more=played[1:])
-        return build_report(played[0], safe=safe, intervals=intervals)
+        return build_report(played[0].counting(), safe=safe, intervals=intervals)

@@ -58,7 +58,7 @@ def seen_rounds(data: RunData) -> Iterator[Seen]:
     """Every round of every society on a network, in order."""
     for match, facts in facts_of(data).items():
         rows = data.records(
-            "SELECT round, player, agent, action, cooperative FROM decisions WHERE kind = 'act' AND match = ? "
+            "SELECT round, player, agent, action, cooperative FROM rounds WHERE match = ? "
             "AND action IS NOT NULL ORDER BY round, player",
             match,
         )

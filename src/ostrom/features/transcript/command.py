@@ -67,6 +67,8 @@ def _lines(decision: dict[str, Any]) -> Iterator[str]:
         yield str(call["error"] if call["reply"] is None else call["reply"])
     if decision["answer"] is not None:
         paid = "" if decision["payoff"] is None else f", paid {cell(decision['payoff'])}"
+        if decision["agreed"]:
+            paid += f", of this {cell(decision['agreed'])} by agreement or fine"
         yield f"\n=> {decision['said']} ({decision['reading']}{paid})"
 
 

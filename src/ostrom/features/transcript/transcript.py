@@ -43,12 +43,18 @@ def transcript(
     _check(run, match, player)
     calls = _calls(run, match)
     unit = run.plan.unit(match)
-    agents, channels = [seated.name for seated in unit.players], channels_of(unit)
-    decided = grouped(((row["step"], row["player"]), row) for row in run.rows.decisions(match))
+    channels = channels_of(unit)
+    tables = list(run.rows.tables(match, rounds=True))
+    asked = (row for table in tables for row in run.rows.decision_rows(table))
+    decided = grouped(((row["step"], row["player"]), row) for row in asked)
+    happened = (row for table in tables for row in run.rows.round_rows(table))
+    settled = {(row["round"], row["player"]): row for row in happened if row["meeting"] == 1}
+    bound = _bound(decided, settled)
     if not decided and not calls and run.journal.ended(match) is None:
         raise UsageError(f"match {match} of {run.name} has not begun")
-    for step, who in sorted(decided.keys() | calls.keys()):
-        rows, tries = decided.get((step, who), []), calls.get((step, who), [])
+    every: dict[Any, list[dict[str, Any]]] = {**decided, **bound}
+    for step, who in sorted(every.keys() | calls.keys()):
+        rows, tries = every.get((step, who), []), calls.get((step, who), [])
         parts = [row["kind"] for row in rows if _is_part(row["kind"], tries)]
         rows = sorted(rows, key=lambda row: row["kind"] not in parts)
         # What tools gave is quoted by the next call.
@@ -56,14 +62,40 @@ def transcript(
             kind = row.get("kind")
             own = [t for t in tries if _part_of(t["part"], parts) == (kind if kind in parts else None)]
             told = {name: row.get(name) for name in SAID}
+            paid = settled.get((told["round"], who), {}).get("paid") if told["payoff"] is not None else None
             if (player is None or who == player) and (number is None or told["round"] == number):
-                head = {"match": match, "step": step, "player": who, "agent": agents[who - 1]}
+                agent = row.get("agent") or unit.players[who - 1].name
+                head = {"match": match, "step": max(int(step), 0), "player": who, "agent": agent}
                 yield {
                     **head,
                     **told,
+                    "agreed": paid,
                     "said": words_of(told["kind"], told["answer"], who, channels),
                     "calls": own,
                 }
+
+
+def _bound(
+    decided: Mapping[tuple[int, int], list[dict[str, Any]]], settled: Mapping[tuple[int, int], dict[str, Any]]
+) -> dict[tuple[float, int], list[dict[str, Any]]]:
+    """What players did who were bound and so not asked, each after the last decision up to its round."""
+    last: dict[int, int] = {}
+    for (step, _), rows in decided.items():
+        for row in rows:
+            last[row["round"]] = max(last.get(row["round"], -1), step)
+    acted = {
+        (row["round"], row["player"]) for rows in decided.values() for row in rows if row["kind"] == "act"
+    }
+    found: dict[tuple[float, int], list[dict[str, Any]]] = {}
+    for (number, who), row in settled.items():
+        if row["what"] == "bound" and (number, who) not in acted:
+            step = max((at for of, at in last.items() if of <= number), default=-1)
+            # Between two steps: rounds in which nobody is asked come one after the other.
+            at = step + number / (2 * len(settled) + 2)
+            found.setdefault((at, who), []).append(
+                {**row, "kind": "bound", "answer": row["action"], "reading": "bound"}
+            )
+    return found
 
 
 Seats = tuple[int, ...]

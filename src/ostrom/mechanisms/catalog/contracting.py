@@ -178,7 +178,10 @@ class Contracting(Designed):
         payoffs = paying.payoff(played)
         paid = list(transfers(contract, played)) if in_force else [0.0] * game.seats
         settled = {"in_force": in_force, "refusers": refusers, "transfers": paid}
-        round_ = Round(1, played, payoffs, expected=expected_payoffs(paying, answers), facts=settled)
+        round_ = Round(
+            1, played, payoffs, expected=expected_payoffs(paying, answers), facts=settled,
+            paid=tuple(transfers(contract, played)) if in_force else (0.0,) * game.seats,
+        )  # fmt: skip
         return Outcome([round_], payoffs, {**election, **settled})
 
     def most_decisions(self, game: Game) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -150,6 +151,7 @@ class Evolution(UnderRules):
         )
         self.mutation = options_of(Mutation, mutation or {}, "mutation")
         self.arm, self.number = arm, 0
+        self.apart = not self.rules.society
         self.observers = int(self.mutation.by == "observer")
         self.players: int | None = None
         self.genomes: list[Genome] | None = None
@@ -289,6 +291,10 @@ class Evolution(UnderRules):
                             scores[player].append(score)
         return rounds, [sum(earned) / len(earned) for earned in scores]
 
+    def weights(self, rounds: int) -> Sequence[float]:
+        """Those of the rules; a generation's score is the mean over its meetings."""
+        return [weight / self.meetings for weight in self.rules.weights(rounds)]
+
     def _told(
         self, decision: Decision, table: Sequence[int], instructions: Sequence[str], meeting: int,
         told: dict[tuple[int, int], tuple[Any, dict[str, Any]]],
@@ -383,10 +389,8 @@ class Evolution(UnderRules):
 
 def _seated(played: Round, table: Sequence[int], meeting: int) -> Round:
     players = tuple(table[p] for p in (played.players or range(len(played.payoffs))))
-    facts = {**played.facts, "bout": meeting}
-    return Round(
-        played.number, played.actions, played.payoffs, players, played.expected, facts, played.missed
-    )
+    way = {"way": table[played.facts["way"]]} if "way" in played.facts else {}
+    return replace(played, players=players, facts={**played.facts, **way, "bout": meeting})
 
 
 MECHANISM = Evolution

@@ -129,7 +129,14 @@ class Mediation(Designed):
         else:
             expected = expected_payoffs(whole, answers)
         payoffs = game.payoff(played)
-        round_ = Round(1, played, payoffs, expected=expected, facts={"delegated": delegated})
+        round_ = Round(
+            1,
+            played,
+            payoffs,
+            expected=expected,
+            facts={"delegated": delegated},
+            what=tuple("delegated" if gone and not self.sham else "" for gone in delegated),
+        )
         return Outcome([round_], payoffs, {**election, "delegated": delegated})
 
     def _act_oneself(

@@ -46,6 +46,8 @@ class _Table:
     """What was paid since the last round ended."""
     net: dict[int, Fraction] = field(default_factory=dict)
     """By seat what these payments come to, exactly."""
+    short: dict[tuple[int, int], Fraction] = field(default_factory=dict)
+    """By agreement and payment what was really paid the last time, where that was less than agreed."""
 
     @property
     def bound(self) -> dict[int, Value]:
@@ -54,13 +56,16 @@ class _Table:
     def settle(self, moments: Sequence[str], agreements: Sequence[tuple[int, OfferTerms]]) -> None:
         """Pay what is due in the order of signing; nobody pays more than it has."""
         for number, terms in agreements:
-            for payment in terms.payments:
+            for place, payment in enumerate(terms.payments):
                 if payment["when"] in moments:
                     payer, receiver, due = payment["from"], payment["to"], Fraction(payment["amount"])
                     paid = min(due, max(Fraction(0), self.has[payer]))
                     for seat, part in ((payer, -paid), (receiver, paid)):
                         self.has[seat] += part
                         self.net[seat] = self.net.get(seat, Fraction(0)) + part
+                    self.short.pop((number, place), None)
+                    if paid < due:
+                        self.short[number, place] = paid
                     self.paid.append({"agreement": number, **payment, "paid": float(paid)})
 
 
@@ -141,7 +146,8 @@ class Negotiation(Mechanism):
             facts = {
                 **played.facts, "before": list(played.payoffs), "payments": table.paid, "bound": sorted(bound),
             }  # fmt: skip
-            rounds.append(replace(played, payoffs=payoffs, facts=facts))
+            net = tuple(float(table.net.get(seat, 0)) for seat in range(game.seats))
+            rounds.append(replace(played, payoffs=payoffs, facts=facts, paid=net))
             table.paid, table.net = [], {}
             if playing.over is not None:
                 break
@@ -206,11 +212,12 @@ class Negotiation(Mechanism):
     ) -> Generator[list[Decision], Sequence[Answer], Round]:
         """One round; who is bound does what it is bound to wherever that is an option."""
         stages = playing.play(number, history, None)
-        due = next(stages)
+        due, held = next(stages), set[int]()
         while True:
             free = [d for d in due if d.player not in bound or not _allowed(d.form, bound[d.player])]
             asked = [replace(d, view=_seeing(d.view, table)) for d in free]
             given = dict(zip((d.player for d in free), (yield asked) if asked else (), strict=True))
+            held |= {d.player for d in due} - given.keys()
             answers = [
                 given[d.player] if d.player in given else Answer(bound[d.player], "exact") for d in due
             ]
@@ -218,7 +225,8 @@ class Negotiation(Mechanism):
                 due = stages.send(answers)
             except StopIteration as stop:
                 played: Round = stop.value
-                return played
+                what = tuple("bound" if seat in held else "" for seat in range(playing.game.seats))
+                return replace(played, what=what)
 
     def _view(
         self, game: Game, seat: int, number: int, history: History, facts: Mapping[str, Any], table: _Table
@@ -292,12 +300,25 @@ class Negotiation(Mechanism):
         return self.rounds - 1
 
 
+def _payment(table: _Table, agreement: int, place: int, payment: Mapping[str, Any]) -> dict[str, Any]:
+    """A payment of an agreement, with what was really paid where that was less."""
+    paid = table.short.get((agreement, place))
+    return dict(payment) if paid is None else {**payment, "paid": float(paid)}
+
+
 def _seeing(view: View, table: _Table) -> View:
     """A view with what was said and signed, and what everybody has."""
     facts = {
         **view.facts,
         "log": _events(table.log),
-        "agreements": [entry for entry in table.signed if entry["number"] in {n for n, _ in table.in_force}],
+        "agreements": [
+            {
+                **entry,
+                "payments": [_payment(table, entry["number"], *one) for one in enumerate(entry["payments"])],
+            }
+            for entry in table.signed
+            if entry["number"] in {n for n, _ in table.in_force}
+        ],
         "has": [float(has) for has in table.has],
     }
     return replace(view, facts=facts)

@@ -98,7 +98,9 @@ class Punishment(Mechanism):
                     if n
                 ]
                 told = {"before": list(base), "punishments": deductions}
-                rounds.append(Round(number, played, self.settled(base, units), facts=told, missed=late))
+                payoffs = self.settled(base, units)
+                fines = tuple(after - before for after, before in zip(payoffs, base, strict=True))
+                rounds.append(Round(number, played, payoffs, facts=told, missed=late, paid=fines))
             if missing is not None and (ended := missing.ends(times, late)):
                 break
             facts = {**self.told, "last_punishments": deductions}

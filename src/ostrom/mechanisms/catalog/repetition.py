@@ -15,7 +15,7 @@ from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import ArrayRules, Mechanism, match_score
 from ostrom.mechanisms.incentives import lasting_game
 from ostrom.mechanisms.protocol import History, Outcome, Play, Round
-from ostrom.mechanisms.rounds import Rounds, drawn_history
+from ostrom.mechanisms.rounds import Rounds, drawn_history, unplayed_rounds
 
 
 class Repetition(Mechanism):
@@ -118,11 +118,11 @@ class Repetition(Mechanism):
                 break
         if "over" in facts and by_chance:
             facts["unplayed"] = unplayed  # only chance knows when the match would have ended
-        lost = [0.0] * unplayed
+        settled = [*rounds, *unplayed_rounds(game, len(rounds), unplayed)]
         scores = tuple(
-            match_score([r.payoffs[seat] for r in rounds] + lost, self.discount) for seat in range(game.seats)
+            match_score([r.payoffs[seat] for r in settled], self.discount) for seat in range(game.seats)
         )
-        return Outcome(rounds, scores, {**facts, **playing.hidden_facts()})
+        return Outcome(settled, scores, {**facts, **playing.hidden_facts()})
 
     def _ends(self, number: int, streams: Streams) -> bool:
         return self.continuation is not None and streams.chance(number, 0, "continue") >= self.continuation

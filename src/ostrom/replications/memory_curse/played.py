@@ -180,13 +180,16 @@ def _splits(row: Mapping[str, Any], lengths: Sequence[int | None]) -> dict[str, 
 
 
 def _rows(data: RunData) -> list[dict[str, Any]]:
-    # Players who only watch have no seat and no payoffs of their own.
+    # Players who only watch have no seat and no payoffs of their own. The table of matches holds the cooperation of all
+    # rounds, those that a branch copied too.
+    own = "" if data.counts is None else " REPLACE (p.own_cooperation AS cooperation)"
     return data.records(
         "WITH played AS (SELECT match, player, avg(payoff) AS mean_reward, "
+        "avg(cooperative::INTEGER) AS own_cooperation, "
         "sum(payoff * power($1, round - 1)) / sum(power($1, round - 1)) AS discounted_reward, "
         "avg(invalid::INTEGER) AS by_policy FROM decisions "
         "WHERE kind = 'act' AND payoff IS NOT NULL AND state = 'done' GROUP BY match, player) "
-        "SELECT m.*, p.mean_reward, p.discounted_reward, p.by_policy FROM matches m "
+        f"SELECT m.*{own}, p.mean_reward, p.discounted_reward, p.by_policy FROM matches m "
         "LEFT JOIN played p ON m.match = p.match AND m.player = p.player "
         "WHERE m.state = 'done' AND m.unit = 'match' AND m.seat IS NOT NULL ORDER BY m.match, m.player",
         DISCOUNT,

@@ -59,26 +59,31 @@ class Played:
         return getattr(self, column) if column in self.__slots__ else None
 
 
+ACTED = "SELECT * FROM rounds WHERE action IS NOT NULL AND at_table IS NOT NULL ORDER BY match, meeting, round, seat"
+"""The rows of ``rounds`` that make profiles."""
+
+
 def played(
-    decisions: Iterable[Mapping[str, Any]], game_of: GameOf, exact: Callable[[int], bool] | None = None
+    rows: Iterable[Mapping[str, Any]], game_of: GameOf, exact: Callable[[int], bool] | None = None
 ) -> list[Played]:
-    """The profiles of all finished matches, one per round, from rows of the table of decisions.
+    """The profiles of all finished matches, one per round and table, from rows of the table of rounds.
 
     ``game_of`` gives the game of a match, ``exact`` says which matches have no sampling error.
     """
-    column_names = set(columns("decisions", {}))
+    column_names = set(columns("rounds", {}))
     rounds = grouped(
-        ((row["match"], row["round"]), row)
-        for row in decisions
-        if row["kind"] == "act" and row["state"] == "done" and row["action"] is not None
+        ((row["match"], row["meeting"], row["round"], row["at_table"]), row)
+        for row in rows
+        if row["action"] is not None
     )
     cache: dict[int, tuple[Game, tuple[Profile, ...]]] = {}
     profiles = []
-    for (match, _), rows in sorted(rounds.items()):
+    crowds = grouped((match, row["player"]) for (match, *_), acted in rounds.items() for row in acted)
+    for (match, *_), acted in sorted(rounds.items()):
         game = game_of(match)
-        if len(rows) != game.seats:  # a society, or a round in which not everybody played
-            continue
-        by_seat = sorted(rows, key=lambda row: row["seat"])
+        if len(acted) != game.seats or max(crowds[match]) > game.seats:
+            continue  # a round in which not everybody acted, or a society
+        by_seat = sorted(acted, key=lambda row: row["seat"])
         if id(game) not in cache:
             cache[id(game)] = game, tuple(e.profile for e in pure_equilibria(game))
         profile = tuple(game.index(seat, str(row["action"])) for seat, row in enumerate(by_seat))
@@ -92,11 +97,7 @@ def played(
 
 def profiles_of(data: RunData) -> list[Played]:
     """The profiles of all finished matches of a run."""
-    rows = data.records(
-        "SELECT * FROM decisions WHERE kind = 'act' AND state = 'done' AND action IS NOT NULL "
-        "ORDER BY match, step, seat"
-    )
-    return played(rows, data.game, Determinism(data.unit))
+    return played(data.records(ACTED), data.game, Determinism(data.unit))
 
 
 def describe(

@@ -204,7 +204,7 @@ def distances(
     ]
 
 
-NEEDS = ("decisions.action", "matches.game")
+NEEDS = ("rounds.action", "matches.game")
 
 
 def profile_measure(name: str, definition: str) -> Measure:

@@ -16,7 +16,7 @@ from ostrom.analysis.references import Games, Own
 from ostrom.data.rundata import RunData
 from ostrom.replications.personas.effects import effects
 from ostrom.replications.personas.keywords import keyword_counts
-from ostrom.replications.personas.profiles import Played, played
+from ostrom.replications.personas.profiles import ACTED, Played, played
 from ostrom.replications.personas.rates import MEASURES, Rate, rates
 
 
@@ -79,11 +79,7 @@ class Personas(DeclaredReference):
         """The same figures of the run, with intervals over scenarios."""
         if not {"persona", "payoffs"} <= set(data.factors):
             return []
-        decisions = data.records(
-            "SELECT * FROM decisions WHERE kind = 'act' AND state = 'done' ORDER BY match, step"
-        )
-        exact = Determinism(data.unit)
-        profiles = played(decisions, games.of, exact)
+        profiles = played(data.records(ACTED), games.of, Determinism(data.unit))
         types = [t for t in TYPES if t == "all" or any(p.scenario_class == t for p in profiles)]
         return [
             *(_share(rate) for of in MEASURES for rate in rates(profiles, of, types=types) if rate.n),

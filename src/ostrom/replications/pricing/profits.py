@@ -55,8 +55,8 @@ def price_level_by_round(data: RunData) -> Iterator[Mapping[str, Any]]:
 def _rounds(data: RunData) -> Iterator[tuple[int, int, Market, list[dict[str, Any]]]]:
     """Every player of the finished matches in this market, with its rounds in order."""
     rows = data.records(
-        "SELECT match, player, round, action, payoff FROM decisions WHERE unit = 'match' AND state = 'done' "
-        "AND kind = 'act' AND action IS NOT NULL ORDER BY match, player, round"
+        "SELECT match, player, round, action, payoff FROM rounds WHERE action IS NOT NULL "
+        "ORDER BY match, player, meeting, round"
     )
     market = cache(lambda match: market_of(data.game(match)))
     for (match, player), own in grouped(((row["match"], row["player"]), row) for row in rows).items():

@@ -184,8 +184,8 @@ def favourite_of(game: Game, seat: int) -> str | None:
 def favourite(data: RunData) -> Iterator[dict[str, Any]]:
     """One row per player; seats without a favourite have none."""
     rows = data.records(
-        "SELECT match, player, seat, action, count(*) AS n FROM decisions "
-        "WHERE kind = 'act' AND action IS NOT NULL AND seat IS NOT NULL GROUP BY ALL ORDER BY match, player"
+        "SELECT match, player, seat, action, count(*) AS n FROM rounds "
+        "WHERE action IS NOT NULL GROUP BY ALL ORDER BY match, player"
     )
     played = grouped(((row["match"], row["player"], row["seat"]), (row["action"], row["n"])) for row in rows)
     for (match, player, seat), counts in played.items():
@@ -197,8 +197,7 @@ def favourite(data: RunData) -> Iterator[dict[str, Any]]:
 def score_ratio(data: RunData) -> Iterator[dict[str, Any]]:
     """One row per player. A game of a foreign table may pay other amounts in the same order."""
     for row in data.records(
-        "SELECT match, player, seat, avg(payoff) AS paid FROM decisions WHERE kind = 'act' "
-        "AND payoff IS NOT NULL AND seat IS NOT NULL GROUP BY ALL ORDER BY match, player"
+        "SELECT match, player, seat, avg(payoff) AS paid FROM rounds GROUP BY ALL ORDER BY match, player"
     ):
         game = data.game(row["match"])
         most = float(game.payoffs[..., row["seat"] - 1].max())

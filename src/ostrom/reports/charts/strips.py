@@ -58,6 +58,13 @@ class Strips(Panel):
             f"WHERE kind = 'act' AND action IS NOT NULL AND {these} ORDER BY match, player, round",
             *chosen,
         )
+        # What an agreement bound a player to was done too, though nobody was asked.
+        rows += data.records(
+            "SELECT match, player, agent, round, action, cooperative, false AS invalid"
+            f"{', NULL AS stage, amount' if named else ''} FROM rounds "
+            f"WHERE what = 'bound' AND action IS NOT NULL AND {these}",
+            *chosen,
+        )
         if not rows:
             return Drawn(notes=["No finished match has actions round by round."])
         rows += _predicted(data, these, chosen)
