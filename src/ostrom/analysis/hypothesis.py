@@ -14,6 +14,7 @@ from ostrom.analysis.hypothesis_methods import (
     Sample,
     Table,
     bayes_factors,
+    by_estimates,
     permutations,
     regression,
     sample_of,
@@ -26,7 +27,7 @@ from ostrom.analysis.units import Runs, Where, observations
 from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import UnknownName, UsageError
 
-Method = Literal["welch", "paired", "anova", "permutation", "jzs", "mixed", "glm", "gee"]
+Method = Literal["estimate", "welch", "paired", "anova", "permutation", "jzs", "mixed", "glm", "gee"]
 METHODS: tuple[str, ...] = get_args(Method)
 TWO_FACTORS = ("anova", "mixed", "glm", "gee")
 CLUSTERED = ("permutation", "mixed", "glm", "gee")
@@ -89,8 +90,8 @@ def test(
 ) -> FactorTest:
     """Whether a measure differs between the levels of a factor.
 
-    Without a method: analysis of variance for more than two levels or two factors; else a paired t test where
-    units have a value at both levels, and Welch's where not. ``cluster`` names columns whose values say which
+    Without a method: the differences of `ostrom estimate` with their own p-values, for every pair of levels; analysis
+    of variance for two factors. ``cluster`` names columns whose values say which
     units belong together. ``seed`` is that of a permutation test with too many arrangements to list.
     """
     part = measures.named(measure)
@@ -117,6 +118,8 @@ test.__test__ = False  # type: ignore[attr-defined]  # pytest collects functions
 def _made(
     values: Sample, method: Method, sums_of_squares: SumsOfSquares, level: float, seed: int
 ) -> Comparisons:
+    if method == "estimate":
+        return by_estimates(values, level)
     if method in ("welch", "paired"):
         return t_tests(values, method, level)
     if method == "permutation":
@@ -146,9 +149,7 @@ def _check(method: str | None, factor: str, second: str | None, clusters: Sequen
 def _usual(values: Sample) -> Method:
     if values.clusters:
         raise UsageError(f"cluster: name the method too (allowed: {', '.join(CLUSTERED)})")
-    if len(values.factors) == 2 or len(values.levels[values.factors[0]]) > 2:
-        return "anova"
-    return "paired" if values.repeated else "welch"
+    return "anova" if len(values.factors) == 2 else "estimate"
 
 
 def _need_zeros_and_ones(values: Sample, name: str, method: str) -> None:

@@ -7,7 +7,7 @@ Bayes factors of their coefficients, each with what it takes for granted.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
@@ -30,7 +30,8 @@ from ostrom.analysis.statistics.regression import linear_mixed_model
 from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
 from ostrom.analysis.statistics.result import Estimate, holm
 from ostrom.analysis.statistics.samples import StatisticsError
-from ostrom.analysis.units import Observation, Observations, UnitValue, independent, pair_units, per_match
+from ostrom.analysis.estimate import contrast
+from ostrom.analysis.units import Observation, Observations, UnitValue, comparison, independent, per_match
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
 from ostrom.ground.words import PLURALS
@@ -304,6 +305,28 @@ class Comparisons:
     warnings: tuple[str, ...] = ()
 
 
+def by_estimates(values: Sample, level: float) -> Comparisons:
+    """The differences of `ostrom estimate`, with their own p-values: one pair of levels after the other."""
+    factor = values.factors[0]
+
+    def pair(first: Any, second: Any) -> dict[str, Any]:
+        (one,) = contrast(values.found, values.found.measure, factor, (first, second), level=level)
+        spread = None if one.inference is None else one.inference.spread()
+        se, df = spread or (None, None)
+        return {
+            "difference": one.value, "low": one.low, "high": one.high, "t": one.value / se if se else None, "df": df,
+            "p": one.p_value, "n": one.n, "method": one.method, "bound_low": one.bound_low,
+            "bound_high": one.bound_high, "note": one.note,
+        }  # fmt: skip
+
+    table = _pairwise(values, pair)
+    methods = dict.fromkeys(str(row["method"]) for row in table if row.get("method"))
+    return Comparisons(
+        ", ".join(methods), "the differences of `ostrom estimate`: units in common pair, others are independent",
+        ("means are about normal (the bounds need no such thing)", *_many(values)), {"comparisons": table},
+    )  # fmt: skip
+
+
 def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) -> Comparisons:
     """Welch's or the paired t test of every pair of levels, with Cohen's d."""
 
@@ -313,19 +336,19 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
         return _t_row(test, cohens_d(one, two, unit=values.unit, level=level))
 
     def pairs(first: Any, second: Any) -> dict[str, Any]:
-        found = pair_units(values.found, values.side(first), values.side(second), values.factors[0])
-        if len(found.keys) < 2:
+        one, two = values.side(first), values.side(second)
+        made = comparison(values.found, one, two, values.factors[0], ())
+        if not made.paired:  # asked for by name: seeds pair, whatever they share
+            made = comparison(replace(values.found, shared=True), one, two, values.factors[0], ())
+        sides = made.pairs()
+        if len(sides[0]) < 2:
             raise UsageError(
-                f"{values.factors[0]}: {len(found.keys)} pairs of {first} and {second} (at least 2 are needed): pairs "
+                f"{values.factors[0]}: {len(sides[0])} pairs of {first} and {second} (at least 2 are needed): pairs "
                 "share a match, or a seed in cells that differ in the factor alone"
             )
-        test = paired_t(found.first, found.second, unit=values.unit, level=level)
-        d = cohens_d_paired(found.first, found.second, unit=values.unit, level=level)
-        notes = [f"{found.left} without a partner left out"] if found.left else []
-        return {
-            **_t_row(test, d),
-            "note": "; ".join([*notes, found.note]).strip("; "),
-        }
+        test = paired_t(*sides, unit=values.unit, level=level)
+        d = cohens_d_paired(*sides, unit=values.unit, level=level)
+        return {**_t_row(test, d), "note": made.note}
 
     if method == "welch":
         return Comparisons(
@@ -551,8 +574,9 @@ def _pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> 
     known = [row for row in rows if len(row) > 2]
     if failure is not None and not known:
         raise failure
-    if len(rows) > 1 and all("p" in row for row in known):
-        for row, adjusted in zip(known, holm([row["p"] for row in known]), strict=True):
+    tested = [row for row in known if row.get("p") is not None]
+    if len(rows) > 1 and tested:
+        for row, adjusted in zip(tested, holm([row["p"] for row in tested]), strict=True):
             row["p_holm"] = adjusted
     columns = list(dict.fromkeys(name for row in known for name in row if name != "note"))
     return [{**{name: row.get(name) for name in columns}, "note": row.get("note") or ""} for row in rows]

@@ -83,6 +83,8 @@ class Measure:
     """The further columns of its rows: results can be grouped by them even where no match has a value."""
     former: tuple[tuple[str, str, str], ...] = ()
     """Column, former word and present word of levels that were renamed; conditions may still write the former."""
+    binary: bool = False
+    """Whether the value of a unit is the outcome of one trial, 0 or 1."""
 
     def __post_init__(self) -> None:
         for what, value, known in (("scale", self.scale, SCALES), ("unit", self.unit, tuple(INDEPENDENT))):
@@ -118,7 +120,7 @@ class Measure:
 
 FIELDS = (
     "title", "scale", "definition", "values", "function", "of", "bounds", "unit", "needs", "source", "columns",
-    "by_round", "measure", "with",
+    "by_round", "measure", "with", "binary",
 )  # fmt: skip
 """The keys that a declared measure may have."""
 FRAGMENTS = "fragments"

@@ -1,11 +1,12 @@
 """The first answer of a run: cooperation by cell, with an interval over matches."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.determinism import Determinism
-from ostrom.analysis.intervals import Exact, Inference, mean_of
+from ostrom.analysis.intervals import exactly, mean_of
 from ostrom.engine.rows import Rows
 
 
@@ -69,9 +70,10 @@ def _cell(
     known = [c for c in cooperation if c is not None]
     low = high = None
     if known:
-        made: Inference = mean_of(known, bounds=(0.0, 1.0), unit="match")
-        limits = (Exact(made.value) if exact else made).limits()
-        low, high = limits.low, limits.high
+        made = mean_of(known, bounds=(0.0, 1.0), unit="match")
+        with suppress(ImportError):  # the core packages alone have no quantiles
+            limits = (exactly(made.value) if exact else made).limits()
+            low, high = limits.low, limits.high
     return CellSummary(factors, agent, len(matches), _mean(cooperation), low, high, _mean(scores), exact)
 
 
