@@ -197,7 +197,7 @@ def estimate(
     for key, rows in found.groups(by).items():
         made_of = figure(found, [(1.0, rows)], by, balance)
         units = made_of.sides[0][1].units
-        note = "; ".join(filter(None, (_pooled(units, by), _generations(units))))
+        note = "; ".join(filter(None, (made_of.note, _pooled(units, by), _generations(units))))
         one = estimated(
             dict(zip(by, key, strict=True)), made_of.inference(), made_of.n, made_of.unit, note, level
         )

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 from ostrom.analysis.determinism import Determinism, draws_in_common, seeds_shared
 from ostrom.analysis.intervals import Bounds, Inference, combined, exactly, mean_of
 from ostrom.analysis.measure import INDEPENDENT, Measure, measures
+from ostrom.analysis.replicates import distinct_words, twins_in
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import UnknownName, UsageError, nearest
 from ostrom.ground.values import grouped
@@ -44,6 +45,8 @@ class Observation:
     columns: Mapping[str, Any]
     history: tuple[str, int] | None = None
     """The run and first match of the population whose generation this is; None where matches are independent."""
+    twin: int | None = None
+    """The first match of its cell that went the same way where nothing could differ; None where there is none."""
 
     def __getitem__(self, column: str) -> Any:
         return self.columns[column]
@@ -72,6 +75,8 @@ class Observations:
         row = unit.rows[0]
         if self.measure.unit not in ("match", "decision"):
             return independent(self.measure, unit)
+        if row.twin is not None:
+            return ("match", row["run"], row.twin)
         if self.shared:
             return ("seed", row["seed"]) if runs else ("seed", row["run"], row["seed"])
         if runs and self.paired_runs:
@@ -230,6 +235,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
             player["run"] = f"{player['run']} ({mark})"
         played.setdefault(player["match"], []).append({k: v for k, v in player.items() if k not in LEFT_OUT})
     bounds, exact, populations = measure.bounds_of(run), Determinism(run.unit), histories(run)
+    same = twins_in(run)
     for row in measure.rows(run):
         value, players = row.get("value"), played.get(row["match"])
         if value is None or players is None:
@@ -248,6 +254,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
             exact(match),
             columns,
             (players[0]["run"], populations[match]) if match in populations else None,
+            same.get(match),
         )
 
 
@@ -438,7 +445,13 @@ class Figure:
 
     def inference(self) -> Inference:
         """The sum of coefficient times mean."""
-        return combined([(a, self._mean(side)) for a, side in self.sides])
+        made = combined([(a, self._mean(side)) for a, side in self.sides])
+        cells = {(at, c) for at, (_, side) in enumerate(self.sides) for c in side.conditions}
+        if self.note.endswith(" distinct") and self.n <= len(cells):
+            # Every cell has one distinct match: a value, and nothing that says how far another would lie.
+            if len({condition for _, condition in cells}) < 2:
+                made = replace(made, bets=(), problem="exact at temperature 0", doubt="one distinct match")
+        return made
 
     def _mean(self, side: Side) -> Inference:
         total = math.fsum(side.weights)
@@ -492,6 +505,8 @@ def figure(
         side = Side([u.value for u in units], labels, conditions, weights, [u.exact for u in units], units)
         made.append((a, side))
     measured = any(row.weight is not None for row in rows)
+    same = {row["match"]: row.twin for row in rows if row.twin is not None}
+    note = "; ".join(filter(None, (note, distinct_words(dict.fromkeys(row["match"] for row in rows), same))))
     return Figure(
         tuple(made), bounds_of(rows), "match" if found.measure.unit == "decision" else found.measure.unit,
         note, found.shared, found.measure.unit not in ("match", "decision"), found.measure.binary, measured,

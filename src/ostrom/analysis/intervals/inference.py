@@ -168,7 +168,8 @@ class Inference:
         """The value with its classical interval."""
         ends = self.reach(checked_level(level))
         if ends is None:
-            return Limits(self.value, None, None, "none", "; ".join(filter(None, (self._why_none(), self.note))))
+            method = self.problem if self.problem.startswith("exact") else "none"
+            return Limits(self.value, None, None, method, "; ".join(filter(None, (self._why_none(), self.note))))
         inside = [min(max(end, self.least), self.most) for end in ends]
         clipped = [
             name for name, end, shown in zip(("lower", "upper"), ends, inside, strict=True)
@@ -269,6 +270,8 @@ class Inference:
         off = without_rounding(self.value - threshold, abs(self.value) + abs(threshold))
         if self.exact:
             return float(off == 0)
+        if self.problem:
+            return None
         if self.counts:
             return binary.p_value(self.counts, threshold)
         if self.alike:

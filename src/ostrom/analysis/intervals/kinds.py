@@ -95,8 +95,8 @@ def mean_of(
     note = ""
     members = [np.flatnonzero(codes == code) for code in range(len(names))]
     if len(members) > 1 and not shared and all(_count(labels, of) < 2 for of in members):
+        note = f"the {len(members)} conditions are the units"
         members, names = [np.arange(data.size)], (None,)
-        note = f"the {len(codes)} conditions are the units"
     parts = [
         _part(data[of], share[of], _picked(labels, of), name, scale, (low, high))
         for of, name in zip(members, names, strict=True)

@@ -201,6 +201,7 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
 
     ``runs`` is the folder of the run that ``--from`` may name; None where a command has no such option.
     """
+    from ostrom.analysis.replicates import planned_repeats
     from ostrom.costs.forecast import forecast, measure, missing_adapters
 
     plan, batch = found.plan, bool(found.options.batch)
@@ -222,6 +223,8 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
     print_forecast(plan.run_name(None), units, bound, plan.budget, batch=batch)
     if plan.shard is not None:
         say(f"shard {plan.shard}: {divided_budget(plan)}")
+    if warning := planned_repeats((plan.unit(i) for i in range(len(plan) // plan.study.seeds)), plan.study.seeds):
+        say(f"warning: {warning}")
     if runs is not None and like is None and bound.assumes:
         say("--from RUN takes what it can of this from a run that was played")
 
@@ -295,6 +298,12 @@ def _finish(result: Result, folder: Path, json: bool, parent: Standing | None) -
                 for c in cells
             ],
         )
+        if alike := [c for c in cells if c.distinct is not None]:
+            n = sorted({c.distinct for c in alike if c.distinct is not None})
+            say(
+                f"{len(alike)} of {len(cells)} cells have matches that repeat each other (temperature 0): n is "
+                f"{n[0] if len(n) == 1 else f'{n[0]} to {n[-1]}'} per cell, and more seeds add nothing there"
+            )
     say_end(result, folder)
 
 
