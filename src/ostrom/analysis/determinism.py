@@ -10,7 +10,6 @@ from ostrom.engine.plan import Unit
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.memory import memories
 
-
 STAND_IN = "cooperator"
 MOST_TRIED = 50
 """So many units of a study are tried; others differ in their factors and seeds."""

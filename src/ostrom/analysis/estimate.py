@@ -242,8 +242,8 @@ def contrast(
 ) -> list[Estimate]:
     """The mean at one level of a factor minus that at another: ``contrast(run, "cooperation", "k", "80 - 2")``.
 
-    ``"* - 2"`` compares every other level with 2. Paired wherever units pair: in the same match, or in the same
-    cell otherwise with a seed that both share. ``balance`` names columns whose levels weigh the same, as in ``estimate``.
+    ``"* - 2"`` compares every other level with 2. Paired wherever units pair: in the same match, or
+    with a seed that both share. ``balance`` names columns whose levels weigh the same, as in ``estimate``.
     """
     found = observations(data, measures.named(measure), where)
     found.need([factor, *balance])
@@ -318,7 +318,9 @@ def estimated(
 ) -> Estimate:
     """An estimate with both intervals; that of a comparison has a p-value."""
     limits = inference.limits(level)
-    notes = "; ".join(dict.fromkeys(part for text in (limits.note, note) for part in text.split("; ") if part))
+    notes = "; ".join(
+        dict.fromkeys(part for text in (limits.note, note) for part in text.split("; ") if part)
+    )
     low, high = inference.bounds(level) or (None, None)
     return Estimate(
         key, limits.value, limits.low, limits.high, n, unit, limits.method, notes, level, inference,
@@ -351,8 +353,12 @@ def _slope(
     labels = [sample.label(u) for u in units]
     x = [_number(over, u.rows[0][over]) for u in units]
     # A column that is another name of x, or the same everywhere, tells no conditions apart.
-    names = [n for n in dict.fromkeys((*sample.factors, *SETTING)) if n in sample.columns and n not in (*by, over)]
-    tied = [n for n in names if len({(at, u.rows[0][n]) for at, u in zip(x, units, strict=True)}) == len({*x})]
+    names = [
+        n for n in dict.fromkeys((*sample.factors, *SETTING)) if n in sample.columns and n not in (*by, over)
+    ]
+    tied = [
+        n for n in names if len({(at, u.rows[0][n]) for at, u in zip(x, units, strict=True)}) == len({*x})
+    ]
     conditions = [tuple(u.rows[0][n] for n in names if n not in tied) for u in units]
     made = slope_of(
         x, [u.value for u in units], bounds=bounds_of(rows), log=log, clusters=labels,

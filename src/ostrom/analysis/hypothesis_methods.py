@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ostrom.analysis.estimate import contrast
 from ostrom.analysis.statistics.anova import SumsOfSquares, anova
 from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
 from ostrom.analysis.statistics.means import (
@@ -30,7 +31,6 @@ from ostrom.analysis.statistics.regression import linear_mixed_model
 from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
 from ostrom.analysis.statistics.result import Estimate, holm
 from ostrom.analysis.statistics.samples import StatisticsError
-from ostrom.analysis.estimate import contrast
 from ostrom.analysis.units import Observation, Observations, UnitValue, comparison, independent, per_match
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped

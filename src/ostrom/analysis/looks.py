@@ -1,7 +1,7 @@
 """How often a verdict on a measure was printed: the more looks, the smaller the p that a YES needs.
 
-A look is a number of finished seeds at which a word was printed. The first one has a level of .05, each further one half
-of that before it, so that the chance of ever saying YES where nothing differs stays near .05 however the run grows.
+A look is a number of finished seeds at which a word was printed. The first has a level of .05, each further one half
+of that before, so that the chance of ever saying YES where nothing differs stays near .05 however the run grows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Replicates that are not: matches that went the same way because nothing in them could differ.
 
-At temperature 0 (or with a fixed seed of the call), where nothing else is drawn, matches of a cell with the same decisions
-are one match. So are matches whose replies of 20 tokens and more are the same letter by letter. Equal short replies at a
-temperature above 0 are evidence and count.
+At temperature 0 (or with a fixed seed of the call), where nothing else is drawn, matches of a cell with the same
+decisions are one match. So are matches whose replies of 20 tokens and more are the same letter by letter. Equal short
+replies at a temperature above 0 are evidence and count.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def planned_repeats(units: Iterable[Unit], seeds: int) -> str:
     keys = {unit.key: unit for unit in units if unit.kind == "match"}
     many = sum(map(repeats_itself, keys.values())) if seeds > 1 else 0
     return (
-        f"{many} of {len(keys)} kinds of matches play at temperature 0 (or with a fixed seed) and draw nothing: {seeds} "
-        "seeds may repeat one match each, which then counts once"
+        f"{many} of {len(keys)} kinds of matches play at temperature 0 (or with a fixed seed) and draw nothing: "
+        f"{seeds} seeds may repeat one match each, which then counts once"
         if many else ""
     )  # fmt: skip
 
@@ -72,14 +72,16 @@ def _twins_in(run: RunData) -> dict[int, int]:
         if not several:
             return {}
         moves = run.records(
-            "SELECT match, md5(string_agg(concat_ws('/', step, player, answer, action), ';' ORDER BY step, player)) AS key "
-            "FROM decisions GROUP BY match"
+            "SELECT match, md5(string_agg(concat_ws('/', step, player, answer, action), ';' ORDER BY step, player)) "
+            "AS key FROM decisions GROUP BY match"
         )
         replies = run.records(
             "SELECT match, md5(string_agg(reply, chr(10) ORDER BY step, player, id)) AS key FROM calls "
             f"WHERE error IS NULL GROUP BY match HAVING min(tokens_out) >= {LONG}"
         )
-        done = {row["match"] for row in run.records("SELECT DISTINCT match FROM matches WHERE state = 'done'")}
+        done = {
+            row["match"] for row in run.records("SELECT DISTINCT match FROM matches WHERE state = 'done'")
+        }
         return twins(
             run.unit,
             {row["match"]: row["key"] for row in moves if row["match"] in done},

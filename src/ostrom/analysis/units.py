@@ -402,7 +402,9 @@ class Side:
     def first(self, seeds: int, of: int) -> "Side":
         """What the first so many of ``of`` seeds gave."""
         n = len(self.values) * seeds // of
-        return Side(*(getattr(self, name)[:n] for name in ("values", "labels", "conditions", "weights", "exact")))
+        return Side(
+            *(getattr(self, name)[:n] for name in ("values", "labels", "conditions", "weights", "exact"))
+        )
 
 
 @dataclass(frozen=True)
@@ -447,10 +449,9 @@ class Figure:
         """The sum of coefficient times mean."""
         made = combined([(a, self._mean(side)) for a, side in self.sides])
         cells = {(at, c) for at, (_, side) in enumerate(self.sides) for c in side.conditions}
-        if self.note.endswith(" distinct") and self.n <= len(cells):
-            # Every cell has one distinct match: a value, and nothing that says how far another would lie.
-            if len({condition for _, condition in cells}) < 2:
-                made = replace(made, bets=(), problem="exact at temperature 0", doubt="one distinct match")
+        one = self.n <= len(cells) and len({condition for _, condition in cells}) < 2
+        if one and self.note.endswith(" distinct"):  # nothing says how far another match would lie
+            made = replace(made, bets=(), problem="exact at temperature 0", doubt="one distinct match")
         return made
 
     def _mean(self, side: Side) -> Inference:
@@ -500,7 +501,9 @@ def figure(
         cells = grouped((tuple(row[name] for name in balance), row) for row in of)
         units = [unit for part in cells.values() for unit in per_match(part).values()]
         weights = balanced(units, [unit.weight for unit in units], balance)
-        conditions = [tuple(sorted({tuple(row[n] for n in names) for row in u.rows}, key=repr)) for u in units]
+        conditions = [
+            tuple(sorted({tuple(row[n] for n in names) for row in u.rows}, key=repr)) for u in units
+        ]
         labels = [found.label(unit, runs=runs) for unit in units]
         side = Side([u.value for u in units], labels, conditions, weights, [u.exact for u in units], units)
         made.append((a, side))
@@ -542,7 +545,12 @@ def comparison(
         notes += [f"{left} without a counterpart left out"] if left else []
         first, second = kept
     return figure(
-        found, [(1.0, first), (-1.0, second)], (factor, *by), balance, runs=factor == "run", note="; ".join(notes)
+        found,
+        [(1.0, first), (-1.0, second)],
+        (factor, *by),
+        balance,
+        runs=factor == "run",
+        note="; ".join(notes),
     )
 
 

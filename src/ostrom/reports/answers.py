@@ -8,10 +8,9 @@ varies nothing answers with its level against the natural reference of its measu
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from ostrom.analysis.estimate import Estimate, contrast, estimate, estimated, trend
 from ostrom.analysis import looks
+from ostrom.analysis.estimate import Estimate, contrast, estimate, estimated, trend
 from ostrom.analysis.intervals import Inference
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
@@ -130,9 +129,8 @@ class ReportAnswers:
              a.estimate.p_value]
             for a in self.lines
         ]  # fmt: skip
-        columns = (
-            "factor contrast verdict value low high level adjusted_p n would_decide note bound_low bound_high p_value".split()
-        )
+        columns = "factor contrast verdict value low high level adjusted_p n would_decide note".split()
+        columns += ["bound_low", "bound_high", "p_value"]
         return Table("answers", columns, rows, "All answers in numbers.")
 
 
@@ -373,8 +371,8 @@ def _needs(data: RunData, e: Estimate, margin: float, family: Family, reference:
 def decisive_multiple(inference: Inference, margin: float, family: Family, reference: float = 0.0) -> float:
     """How many times as many units decide a comparison in most studies like this one; inf where none do.
 
-    The next look has half the level. A difference that is seen is larger than the true one on average, so the true one is
-    taken to lie half a standard error nearer to the reference.
+    The next look has half the level. A difference that is seen is larger than the true one on average, so the true
+    one is taken to lie half a standard error nearer to the reference.
     """
     alpha = looks.alpha(family.look + 1) / family.many
     spread = inference.spread()

@@ -31,7 +31,7 @@ def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], 
 
 
 def _with_seeds(data: dict[str, Any], file: str) -> dict[str, Any]:
-    """``seeds: {count: 8, shared: true}`` as two keys: how many there are, and whether cells share what a seed fixes."""
+    """``seeds: {count: 8, shared: true}`` as two keys: how many, and whether cells share what a seed fixes."""
     stated = data.get("seeds")
     if isinstance(stated, Mapping):
         if unknown := [key for key in stated if key not in ("count", "shared")]:

@@ -80,4 +80,3 @@ def _turning(outside: Callable[[float], bool]) -> float:
         if high - low <= 1e-12 * high:
             break
     return high
-

@@ -111,8 +111,13 @@ def mean_of(
         words.append("over clusters")
     bets, doubt = _bets(data, share, labels, codes, (low, high), shared=shared, ratio=ratio)
     counts = ()
-    if zero_one and len(parts) == 1 and (labels is None or len(set(labels)) == len(labels)) and np.ptp(mass) == 0:
-        counts, words = ((int(round(float(data.sum()))), data.size),), ["Wilson's score"]
+    if (
+        zero_one
+        and len(parts) == 1
+        and (labels is None or len(set(labels)) == len(labels))
+        and np.ptp(mass) == 0
+    ):
+        counts, words = ((round(float(data.sum())), data.size),), ["Wilson's score"]
     return Inference(
         value, tuple(parts), bets, unit, ", ".join(words), note, doubt,
         -math.inf if low is None else low, math.inf if high is None else high, counts,
@@ -139,7 +144,12 @@ def _within(data: Floats, low: float | None, high: float | None, scale: float) -
 
 
 def _part(
-    data: Floats, share: Floats, labels: Sequence[Hashable] | None, name: Hashable, scale: float, bounds: Bounds
+    data: Floats,
+    share: Floats,
+    labels: Sequence[Hashable] | None,
+    name: Hashable,
+    scale: float,
+    bounds: Bounds,
 ) -> Part:
     """The units of one condition; values of one unit are added up with their weights (a ratio of totals)."""
     total = math.fsum(share)
@@ -292,7 +302,9 @@ def slope_of(
     size = np.bincount(codes)
     if shared and labels is not None:
         # Conditions of one seed are averaged: the slope of a seed is taken within each of them.
-        _, codes = np.unique(np.column_stack([codes, label_codes(labels, a.size)[0]]), axis=0, return_inverse=True)
+        _, codes = np.unique(
+            np.column_stack([codes, label_codes(labels, a.size)[0]]), axis=0, return_inverse=True
+        )
         codes, size = codes.ravel(), np.bincount(codes.ravel())
     off = a - (np.bincount(codes, weights=a) / size)[codes]
     square = float(off @ off)
@@ -300,23 +312,40 @@ def slope_of(
         return slope_of(a, b, bounds=bounds, clusters=labels, unit=unit)
     pull = off / square
     value = plain(float(pull @ b), float(np.abs(pull) @ np.abs(b)))
-    ends = [sorted((float(p * lo), float(p * hi))) for p, lo, hi in zip(pull, *_both(low, high, a.size), strict=True)]
+    ends = [
+        sorted((float(p * lo), float(p * hi)))
+        for p, lo, hi in zip(pull, *_both(low, high, a.size), strict=True)
+    ]
     least, most = (math.fsum(end) for end in zip(*ends, strict=True))
     made = Inference(value, (), (), unit, "", least=least, most=most)
     if shared and labels is not None:
-        return _seed_slopes(made, pull, off, b, labels, (low, high))
+        return _seed_slopes(made, off, b, labels, (low, high))
     line = (np.bincount(codes, weights=b) / size)[codes] + value * off
     rest = b - line
     rest[np.abs(rest) <= ALIKE * max(1.0, float(np.abs(b).max()))] = 0.0
     bets: tuple[Bet, ...] = ()
     if low is not None and high is not None and (labels is None or len(set(labels)) == len(labels)):
         ups = np.where(pull > 0, b - low, high - b) / (high - low)
-        bets = (Bet(np.clip(ups, 0, 1), np.abs(pull) / np.abs(pull).sum(), least, most, None if labels is None else tuple(labels)),)
-    ways = math.exp(math.lgamma(a.size + 1) - math.fsum(math.lgamma(n + 1) for n in np.unique(a, return_counts=True)[1]))
+        bets = (
+            Bet(
+                np.clip(ups, 0, 1),
+                np.abs(pull) / np.abs(pull).sum(),
+                least,
+                most,
+                None if labels is None else tuple(labels),
+            ),
+        )
+    ways = math.exp(
+        math.lgamma(a.size + 1) - math.fsum(math.lgamma(n + 1) for n in np.unique(a, return_counts=True)[1])
+    )
     if labels is not None and len(set(labels)) < len(labels):
         group, names = label_codes(labels, a.size)
         sums = np.bincount(group, weights=pull * rest).astype(np.float64)
-        few = f"too few clusters: {len(names)}, at least {FEWEST_CLUSTERS} are needed" if len(names) < FEWEST_CLUSTERS else ""
+        few = (
+            f"too few clusters: {len(names)}, at least {FEWEST_CLUSTERS} are needed"
+            if len(names) < FEWEST_CLUSTERS
+            else ""
+        )
         return replace(
             made, parts=(Part(sums, names),), method="least squares, clustered errors", problem=few,
             doubt="its clusters have values at several levels", arrangements=ways,
@@ -327,9 +356,13 @@ def slope_of(
     free = a.size - size.size - 1
     problem = "" if free > 0 and np.isfinite(robust).all() else "too few units for a line and its errors"
     fewest = int(np.unique(np.column_stack([codes, np.round(a, 12)]), axis=0, return_counts=True)[1].min())
+    part = Part(
+        np.nan_to_num(robust, posinf=0, neginf=0), None if labels is None else tuple(labels), centred=0,
+        df=float(max(free, 1)),
+    )  # fmt: skip
+    note = "" if fewest >= FEWEST_CLUSTERS else f"caution: {fewest} {unit} at some level"
     return replace(
-        made, parts=(Part(np.nan_to_num(robust, posinf=0, neginf=0), None if labels is None else tuple(labels), centred=0, df=float(max(free, 1))),), bets=bets,
-        method="least squares, HC3", note="" if fewest >= 5 else f"caution: {fewest} {unit} at some level", problem=problem,
+        made, parts=(part,), bets=bets, method="least squares, HC3", note=note, problem=problem,
         doubt="" if bets else "the measure has no declared bounds", arrangements=ways,
     )  # fmt: skip
 
@@ -339,12 +372,14 @@ def _both(low: float | None, high: float | None, n: int) -> tuple[list[float], l
 
 
 def _seed_slopes(
-    made: Inference, pull: Floats, off: Floats, y: Floats, labels: Sequence[Hashable], bounds: Bounds
+    made: Inference, off: Floats, y: Floats, labels: Sequence[Hashable], bounds: Bounds
 ) -> Inference:
     """Student's t over the slopes of single seeds, weighted by the spread of x that each of them has."""
     codes, names = label_codes(labels, y.size)
     weight = np.bincount(codes, weights=off**2)
-    slopes = np.divide(np.bincount(codes, weights=off * y), weight, out=np.zeros(len(names)), where=weight > 0)
+    slopes = np.divide(
+        np.bincount(codes, weights=off * y), weight, out=np.zeros(len(names)), where=weight > 0
+    )
     known = weight > 0
     low, high = bounds
     ends: Bounds = (None, None)

@@ -224,7 +224,9 @@ def _show_file(kind: str, name: str, json: bool) -> None:
     if kind == "study":
         stated = data.get("seeds_shared")
         data["seeds_shared"] = bool(stated)
-        shared = "shared between cells, so the seed is the unit" if stated else "labels: cells are independent"
+        shared = (
+            "shared between cells, so the seed is the unit" if stated else "labels: cells are independent"
+        )
         why = "declared" if stated is not None else "chance is drawn by seed and cell"
         sharing = f"# seeds are {shared} ({why})\n"
     if json:

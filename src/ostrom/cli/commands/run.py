@@ -223,7 +223,9 @@ def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs:
     print_forecast(plan.run_name(None), units, bound, plan.budget, batch=batch)
     if plan.shard is not None:
         say(f"shard {plan.shard}: {divided_budget(plan)}")
-    if warning := planned_repeats((plan.unit(i) for i in range(len(plan) // plan.study.seeds)), plan.study.seeds):
+    if warning := planned_repeats(
+        (plan.unit(i) for i in range(len(plan) // plan.study.seeds)), plan.study.seeds
+    ):
         say(f"warning: {warning}")
     if runs is not None and like is None and bound.assumes:
         say("--from RUN takes what it can of this from a run that was played")

@@ -1,8 +1,8 @@
 """Two runs side by side: the difference of a measure, a verdict on it, and what else differs between them.
 
 A release check is quick to warn and slow to clear: *better* and *worse* rest on the classical interval (with Holm's
-correction) and are *guaranteed* where the bounds, which hold for every distribution, agree; *equivalent* rests on the bounds
-alone. Of a measure without declared bounds nothing is ever called equivalent.
+correction) and are *guaranteed* where the bounds, which hold for every distribution, agree; *equivalent* rests on the
+bounds alone. Of a measure without declared bounds nothing is ever called equivalent.
 """
 
 import math
@@ -78,8 +78,8 @@ class TwoRuns:
         many = len(self.differences)
         told = "each verdict holds" if many == 1 else f"all {many} verdicts hold at once"
         return (
-            f"{told} at {self.level:.4g}: better and worse by the interval (Holm's method), guaranteed where the bounds "
-            f"agree; equivalent: the bounds lie within \u00b1{self.margin:g}, however often you look"
+            f"{told} at {self.level:.4g}: better and worse by the interval (Holm's method), guaranteed where the "
+            f"bounds agree; equivalent: the bounds lie within \u00b1{self.margin:g}, however often you look"
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -215,8 +215,8 @@ def _pool(
 
 
 def variance_of(one: Estimate) -> float:
-    """The square of the standard error; of units that are all alike, that of one unit that differs by the whole range, so
-    that no lab weighs without end because it saw no difference."""
+    """The square of the standard error; where all units are alike, that of the bounds, so that no lab weighs without
+    end because it saw no difference."""
     if one.method == "exact" or one.inference is None:
         return 0.0
     if (spread := one.inference.spread()) is not None:

@@ -86,7 +86,11 @@ def design_of(plan: StudyPlan, query: Query) -> SeedLayout:
     made, columns = planned_contrast(plan, query)
     conditions, places, numbers = [], [], dict[Any, int]()
     for _, side in made.sides:
-        own = [(u, x) for u, x in zip(side.units, side.labels, strict=True) if u.rows[0]["seed"] == plan.study.seed]
+        own = [
+            (u, x)
+            for u, x in zip(side.units, side.labels, strict=True)
+            if u.rows[0]["seed"] == plan.study.seed
+        ]
         conditions.append(tuple(condition_of(unit.rows[0], columns) for unit, _ in own))
         places.append(tuple(numbers.setdefault(label, len(numbers)) for _, label in own))
     return SeedLayout(made, (conditions[0], conditions[1]), (places[0], places[1]))

@@ -267,14 +267,15 @@ def stated_over(
 
 def _correlation(made: Figure) -> float:
     """The correlation of partners within conditions; 0 where the pairs are too few to tell."""
-    sides = [dict(zip(side.labels, zip(side.values, side.conditions, strict=True), strict=True)) for _, side in made.sides]
+    sides = [
+        dict(zip(side.labels, zip(side.values, side.conditions, strict=True), strict=True))
+        for _, side in made.sides
+    ]
     both = [label for label in sides[0] if label in sides[1]]
     groups = grouped((sides[0][label][1], (sides[0][label][0], sides[1][label][0])) for label in both)
     if len(both) - len(groups) < ENOUGH_PAIRS:
         return 0.0
-    products = [
-        np.cov(np.array(of).T, ddof=0) * len(of) for of in groups.values() if len(of) > 1
-    ]
+    products = [np.cov(np.array(of).T, ddof=0) * len(of) for of in groups.values() if len(of) > 1]
     total = np.sum(products, axis=0)
     room = float(total[0, 0] * total[1, 1])
     return 0.0 if room <= 1e-18 else round(max(-1.0, min(1.0, float(total[0, 1]) / math.sqrt(room))), 6)

@@ -378,7 +378,9 @@ def designs(found: Placed, data: RunData) -> Iterator[Own]:
         doubts = (f"{replaced} of {count} designs were given by the policy",) if replaced else ()
         for place, measure in enumerate((NASH, DOMINANT)):
             share = 100 * fmean(fmean(one[place] for one in of) for of in games.values())
-            shares = [share_of(sum(one[place] for one in of), len(of), unit="design") for of in games.values()]
+            shares = [
+                share_of(sum(one[place] for one in of), len(of), unit="design") for of in games.values()
+            ]
             of_share = combined([(100 / len(shares), one) for one in shares]).limits()
             yield Own(
                 (mechanism, ALL_FOUR, "", measure), agent, share,

@@ -8,7 +8,7 @@ payoffs than with hidden ones.
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ostrom.analysis.estimate import Estimate, estimated
