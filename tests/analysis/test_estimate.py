@@ -22,9 +22,10 @@ from ostrom.analysis.estimate import (
     minus,
     trend,
 )
-from ostrom.analysis.intervals import Exact, mean_of
+from ostrom.analysis.intervals import combined as added
+from ostrom.analysis.intervals import exactly, mean_of
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.units import Observation, Observations, TwoSides, UnitValue, balanced, pair_units
+from ostrom.analysis.units import Figure, Observation, Observations, Side, UnitValue, balanced, comparison
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.models.base import Request
@@ -275,11 +276,15 @@ def test_levels_within_levels_weigh_the_same() -> None:
 @pytest.mark.parametrize("paired_sides", [True, False])
 def test_weights_of_a_comparison_count_on_each_side(certain: tuple[bool, bool], paired_sides: bool) -> None:
     first, second, weights = [0.2, 0.4, 0.9, 0.7], [0.1, 0.1, 0.5, 0.3], [3.0, 3.0, 1.0, 1.0]
-    sides = TwoSides(
-        first, second, [(0,), (1,), (2,), (3,)] if paired_sides else None, ((), ()),
-        ((), ()) if paired_sides else (range(4), range(4, 8)), None, certain, (0.0, 1.0), "match", "",
-        (weights, weights),
-    )  # fmt: skip
+    labels = (range(4), range(4) if paired_sides else range(4, 8))
+    sides = Figure(
+        tuple(
+            (a, Side(values, names, [None] * 4, weights, [sure] * 4))
+            for a, values, names, sure in zip((1.0, -1.0), (first, second), labels, certain, strict=True)
+        ),
+        (0.0, 1.0),
+    )
+    assert sides.paired == paired_sides
     mean = [math.fsum(w * x for w, x in zip(weights, side, strict=True)) / 8 for side in (first, second)]
     assert sides.inference().limits().value == pytest.approx(mean[0] - mean[1])
 
@@ -289,7 +294,7 @@ def test_weights_and_units_of_a_measure(small: RunData) -> None:
     assert estimate(small, weighted)[0].value == pytest.approx(1 / 21)
     scenario = measure("SELECT match, player, cooperation AS value FROM matches", unit="scenario")
     one = by_agent(estimate(small, scenario, ["agent"]))["coin"]
-    assert (one.n, one.unit, one.method) == (2, "scenario", "bounded t over clusters")
+    assert (one.n, one.unit, one.method) == (2, "scenario", "Student's t, over clusters")
     pair = by_agent(contrast(small, scenario, "k", "16 - 1", ["agent"]))["coin"]
     assert (pair.n, pair.unit) == (2, "scenario") and pair.method.startswith("paired")
     computed = Measure(
@@ -347,15 +352,15 @@ def test_an_estimate_in_words_and_as_data(small: RunData) -> None:
 
 def test_the_difference_of_estimates_subtracts_what_is_exact_in_the_second() -> None:
     """Both have a part without sampling error, which is no part of any group."""
-    first = replace(mean_of([0.2, 0.4], bounds=(0, 1)), offset=0.5)
-    second = replace(mean_of([0.1, 0.3], bounds=(0, 1)), offset=0.25)
+    first = added([(1.0, mean_of([0.2, 0.4], bounds=(0, 1))), (1.0, exactly(0.5))])
+    second = added([(1.0, mean_of([0.1, 0.3], bounds=(0, 1))), (1.0, exactly(0.25))])
     one, two = (estimated({"game": name}, made, 2, "match") for name, made in (("a", first), ("b", second)))
     found = minus(one, two)
     assert found.value == pytest.approx((0.3 + 0.5) - (0.2 + 0.25)) and found.key == {"game": "a - b"}
     assert minus(two, one).value == pytest.approx(-found.value)
-    sure = estimated({"game": "c"}, Exact(0.4), 1, "match")
+    sure = estimated({"game": "c"}, exactly(0.4), 1, "match")
     assert minus(one, sure).value == pytest.approx(0.4) and minus(sure, one).value == pytest.approx(-0.4)
-    assert minus(sure, estimated({"game": "d"}, Exact(0.1), 1, "match")).value == pytest.approx(0.3)
+    assert minus(sure, estimated({"game": "d"}, exactly(0.1), 1, "match")).value == pytest.approx(0.3)
 
 
 def test_seeds_of_different_runs_are_different_pairs() -> None:
@@ -369,14 +374,14 @@ def test_seeds_of_different_runs_are_different_pairs() -> None:
         for k, value in ((0, base), (1, base + 0.1 * (seed + 1)))
     )  # fmt: skip
     found = Observations(
-        measures.named("cooperation"), rows, ("k",), {"k": (0, 1)}, frozenset(rows[0].columns)
+        measures.named("cooperation"), rows, ("k",), {"k": (0, 1)}, frozenset(rows[0].columns), shared=True
     )
     (one,) = contrast(found, "cooperation", "k", "1 - 0")
     assert one.n == 6 and one.method.startswith("paired") and one.value == pytest.approx(0.2)
     sides = [[row for row in rows if row["k"] == k] for k in (1, 0)]
-    pairs = pair_units(found, sides[0], sides[1], "k")
-    assert len(pairs.keys) == 6 and pairs.left == 0
-    assert sorted(pairs.second) == pytest.approx([0.1] * 3 + [0.5] * 3)
+    assert sorted(comparison(found, sides[0], sides[1], "k", ()).pairs()[1]) == pytest.approx([0.1] * 3 + [0.5] * 3)
+    (apart,) = contrast(replace(found, shared=False), "cooperation", "k", "1 - 0")
+    assert apart.n == 12 and apart.method.startswith("Welch") and apart.value == pytest.approx(0.2)
 
 
 def test_values_that_weigh_by_what_happened_have_no_guaranteed_bound(small: RunData) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ostrom.analysis.estimate import Estimate, estimated, minus
-from ostrom.analysis.intervals import Exact, Inference, mean_of
+from ostrom.analysis.intervals import Inference, exactly, mean_of
 from ostrom.analysis.verdicts import above, all_of, largest, p_value
 from ostrom.ground.errors import UsageError
 
@@ -38,7 +38,7 @@ def test_p_values_invert_the_interval() -> None:
         assert threshold in one.at(1 - p * 0.98)
         assert threshold not in one.at(1 - p * 1.02)
     assert p_value(one, one.value) == 1.0
-    assert p_value(of(Exact(0.5)), 0.5) == 1.0 and p_value(of(Exact(0.5)), 0.4) == 0.0
+    assert p_value(of(exactly(0.5)), 0.5) == 1.0 and p_value(of(exactly(0.5)), 0.4) == 0.0
     assert p_value(replace(one, low=None, high=None), 0.0) == 1.0
 
 
@@ -81,7 +81,7 @@ def test_the_largest_is_decided_by_its_differences_to_all_others() -> None:
     assert largest(low, [high, near])[0] == "no" and "2 comparisons" in largest(low, [high, near])[1]
     difference = minus(high, low)
     assert difference.value == pytest.approx(high.value - low.value) and difference.n == 36
-    exact = estimated({}, Exact(0.5), 3, "match")
+    exact = estimated({}, exactly(0.5), 3, "match")
     assert minus(exact, exact).method == "exact" and minus(high, exact).value == pytest.approx(0.4)
 
 
@@ -96,7 +96,7 @@ def test_the_largest_is_decided_by_its_differences_to_all_others() -> None:
 def test_the_level_that_each_answer_rests_on(
     control: Any, adjusted: list[float], levels: list[float]
 ) -> None:
-    sure, even, under = (of(Exact(value)) for value in (0.9, 0.5, 0.1))
+    sure, even, under = (of(exactly(value)) for value in (0.9, 0.5, 0.1))
     made = above([sure, even, under], 0.5, control=control)
     assert [v.adjusted for v in made] == adjusted and [v.level for v in made] == pytest.approx(levels)
     assert [v.answer for v in made] == ["yes", "undecided", "no"] and len(made) == 3

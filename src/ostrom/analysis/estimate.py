@@ -275,8 +275,8 @@ def _apart(balance: Sequence[str], sides: Sequence[Sequence[Observation]]) -> Se
 
 def with_holm(estimates: Sequence[Estimate]) -> list[Estimate]:
     """Comparisons with p-values that are corrected together, by Holm's method."""
-    places = [i for i, one in enumerate(estimates) if one.p_value is not None]
-    adjusted = dict(zip(places, holm([estimates[i].p_value for i in places]), strict=True)) if places else {}
+    known = {i: one.p_value for i, one in enumerate(estimates) if one.p_value is not None}
+    adjusted = dict(zip(known, holm(list(known.values())), strict=True)) if known else {}
     return [replace(one, p_holm=adjusted.get(i)) for i, one in enumerate(estimates)]
 
 

@@ -531,10 +531,8 @@ def comparison(
     names = [c for c in dict.fromkeys(("run", *found.factors, *SETTING)) if c in found.columns]
     names, confounded = shared_columns([n for n in names if n != factor and n not in by], first, second)
     notes = [f"the sides also differ in {', '.join(confounded)}"] if confounded else []
-    cells, matches = (
-        [{key(row) for row in side} for side in (first, second)]
-        for key in (lambda row: tuple(row[n] for n in names), lambda row: (row["run"], row["match"]))
-    )
+    cells = [{tuple(row[n] for n in names) for row in side} for side in (first, second)]
+    matches = [{(row["run"], row["match"]) for row in side} for side in (first, second)]
     common, together = cells[0] & cells[1], matches[0] & matches[1]
     kept = [
         [r for r in side if tuple(r[n] for n in names) in common or (r["run"], r["match"]) in together]
@@ -544,6 +542,8 @@ def comparison(
         left = sum(len(matches[i] - {(row["run"], row["match"]) for row in kept[i]}) for i in (0, 1))
         notes += [f"{left} without a counterpart left out"] if left else []
         first, second = kept
+    sure = [all(row.exact for row in side) for side in (first, second)]
+    notes += ["one side is deterministic"] if any(sure) and not all(sure) else []
     return figure(
         found,
         [(1.0, first), (-1.0, second)],

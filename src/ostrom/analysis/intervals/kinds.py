@@ -110,7 +110,7 @@ def mean_of(
     elif labels is not None and len(set(labels)) < len(labels):
         words.append("over clusters")
     bets, doubt = _bets(data, share, labels, codes, (low, high), shared=shared, ratio=ratio)
-    counts = ()
+    counts: tuple[tuple[float, ...], ...] = ()
     if (
         zero_one
         and len(parts) == 1
@@ -205,7 +205,7 @@ def _bets(
         return (Bet(values, share, low, high),), ""
     places = {label: at for at, label in enumerate(dict.fromkeys(labels))}
     rows = np.array([places[label] for label in labels])
-    total = np.bincount(rows, weights=share)
+    total: Floats = np.bincount(rows, weights=share).astype(np.float64)
     mean = np.clip(np.bincount(rows, weights=share * values) / total, 0.0, 1.0)
     many = int(codes.max()) + 1
     seen = np.zeros((len(places), many))
