@@ -49,7 +49,8 @@ def test_a_combination_is_the_sum_of_weights_times_means(weights: Mapping[Any, f
         (False, True, 3 * len(weights)),
         (True, False, 3 * len(weights)),
     ):
-        (found,) = combined(played(exact, apart), played().measure, "k", weights)
+        data = replace(played(exact, apart), shared=not exact)
+        (found,) = combined(data, played().measure, "k", weights)
         assert found.value == pytest.approx(value) and found.n == n
         assert (found.method == "exact") == exact
         if not exact:
@@ -59,7 +60,7 @@ def test_a_combination_is_the_sum_of_weights_times_means(weights: Mapping[Any, f
 def test_pairs_tell_more_than_groups_that_share_no_seed() -> None:
     rows = [one(value + 0.3 * (k == "a"), 10 * seed + (k == "a"), k=k, seed=seed)
             for seed, value in enumerate([0.1, 0.3, 0.5, 0.7]) for k in "ab"]  # fmt: skip
-    (paired,) = combined(sample(*rows), played().measure, "k", {"a": 1, "b": -1})
+    (paired,) = combined(replace(sample(*rows), shared=True), played().measure, "k", {"a": 1, "b": -1})
     assert paired.n == 4 and paired.value == pytest.approx(0.3)
 
 
@@ -105,7 +106,7 @@ def test_a_narrow_range_needs_more_than_a_wide_one_and_two_bounds_more_than_one(
 def test_quantiles_at_the_middle_and_of_many_degrees_of_freedom() -> None:
     assert t_quantile(0.5, 3) == 0.0
     assert t_quantile(0.975, 1e8) == pytest.approx(1.959964, abs=1e-6)
-    assert t_quantile(0.2, 4) == -t_quantile(0.8, 4)
+    assert t_quantile(0.2, 4) == pytest.approx(-t_quantile(0.8, 4))
 
 
 def penalty(agent: str, game: str, cost: float) -> Penalty:

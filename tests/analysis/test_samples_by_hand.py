@@ -170,7 +170,7 @@ def test_p_values_of_several_pairs_are_corrected_where_every_pair_has_one() -> N
         "no values",
     ]
     found[2, 3] = {"d": 3, "q": 1}
-    assert "p_holm" not in _pairwise(values, compare)[0], "a pair has no p-value"
+    assert _pairwise(values, compare)[0]["p_holm"] == 0.02, "a pair without a p-value corrects nothing"
     found.update(dict.fromkeys(found))
     with pytest.raises(StatisticsError, match="no values"):
         _pairwise(values, compare)
@@ -184,9 +184,10 @@ def test_a_cell_is_exact_where_all_its_matches_are(
     certain: int, exact: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(summary, "Determinism", lambda _: lambda match: match < certain)
-    facts = {"state": "done", "unit": "match", "game": "pd", "mechanism": "none", "agent": "a", "score": 1.0}
+    facts = {"state": "done", "unit": "match", "game": "pd", "mechanism": "none", "agent": "a", "score": 1.0,
+             "opponents": "b"}  # fmt: skip
     played = [{**facts, "match": match, "cooperation": float(match != 1)} for match in range(3)]
-    plan = SimpleNamespace(unit=lambda _: SimpleNamespace(cell={"k": 1}))
+    plan = SimpleNamespace(unit=lambda _: SimpleNamespace(cell={"k": 1}, key="", players=(), kind="match"))
     rows: Any = SimpleNamespace(
         plan=plan, matches=lambda: [*played, {**played[0], "match": 7, "state": "failed"}]
     )
