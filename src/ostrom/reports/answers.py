@@ -214,9 +214,9 @@ def answers(data: RunData) -> ReportAnswers | None:
         [*_registered(data), *own],
         [line for factor in factors if factor in where for line in _lines(data, measure, factor)],
     ]
-    look = looks.look_of(data, measure.name)
+    look, recorded = looks.look_of(data, measure.name), looks.recorded(data, measure.name)
     made = [
-        _answer(data, measure, line, verdict, Family(len(lines), look))
+        _answer(data, measure, line, verdict, Family(len(lines), look, recorded))
         for lines in families
         for line, verdict in zip(
             lines, above([e for _, _, e, _ in lines], level=1 - looks.alpha(look)), strict=True
@@ -235,7 +235,8 @@ class Family:
     """Comparisons whose words are corrected together, and the look at which they are given."""
 
     many: int
-    look: int
+    look: int = 1
+    recorded: bool = True
 
 
 Line = tuple[str, str, Estimate, str]
@@ -325,7 +326,7 @@ def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, famil
     if data.so_far:  # a run that is not at its end has no words yet, and this is no look
         word = direction = sure = needs = ""
     looked = f"look {family.look}" if family.look > 1 else ""
-    looked = looked if looks.recorded(data, measure.name) else looks.NOT_RECORDED
+    looked = looked if family.recorded else looks.NOT_RECORDED
     note = "; ".join(filter(None, (difference.note, looked)))
     return AnswerLine(
         factor, what, word, replace(difference, p_holm=verdict.adjusted), verdict.adjusted,
@@ -346,7 +347,7 @@ def _level(data: RunData, measure: Measure) -> ReportAnswers:
         if e.method == "exact" and e.value == EVEN:  # known to be no more than half
             word = NO
         what = f"{measure.title}{who}, more than half?"
-        needs = _needs(data, e, 0.0, Family(1, 1), EVEN) if word == OPEN else ""
+        needs = _needs(data, e, 0.0, Family(1), EVEN) if word == OPEN else ""
         made.append(AnswerLine("", what, word, e, verdict.adjusted, "", needs, e.note))
     return ReportAnswers(measure, tuple(made), "")
 
@@ -356,8 +357,10 @@ def _needs(data: RunData, e: Estimate, margin: float, family: Family, reference:
     seeds = _distinct(data, "seed")
     if e.inference is None or e.inference.exact:
         return ""
-    if e.n < 2 or "distinct" in e.note:
-        return "not with this design: its matches are alike, so more seeds repeat them"
+    if e.inference.problem:
+        return "not with this design: more seeds repeat the same matches, more games or wordings would not"
+    if e.inference.spread() is None and not e.inference.alike and not e.inference.counts:
+        return "too few matches for an interval: at least 5 seeds"
     multiple = decisive_multiple(e.inference, margin, family, reference)
     if multiple > MOST_TIMES:
         return f"more than {MOST_TIMES} x what was played: `ostrom power --from RUN`"

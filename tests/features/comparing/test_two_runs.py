@@ -15,7 +15,7 @@ import yaml
 from tests.cli.in_process import Call, Done, caller
 
 from ostrom.analysis.estimate import estimated
-from ostrom.analysis.intervals import Exact, mean_of, paired_difference_of
+from ostrom.analysis.intervals import exactly, mean_of, paired_difference_of
 from ostrom.costs.seeds import SeedPrice
 from ostrom.features.comparing import two_runs
 from ostrom.features.comparing.two_runs import _verdict, _with_price, compare_runs
@@ -117,7 +117,7 @@ def test_wrong_use_is_one_line(call: Call) -> None:
     [(0.0, "equivalent"), (0.05, "equivalent"), (-0.05, "equivalent"), (0.06, "better"), (-0.06, "worse")],
 )
 def test_exact_differences_are_judged_as_they_are(value: float, answer: str) -> None:
-    one = estimated({}, Exact(value), 9, "match")
+    one = estimated({}, exactly(value), 9, "match")
     assert _verdict(one, 0.05, 0.95, lower_is_better=False).answer == answer
     other = {"better": "worse", "worse": "better"}.get(answer, answer)
     assert _verdict(one, 0.05, 0.95, lower_is_better=True).answer == other

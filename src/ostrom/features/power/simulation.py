@@ -23,6 +23,8 @@ from ostrom.studies.design import condition_columns, condition_of, sides_of
 
 STEPS = 4096
 """Quantiles by which a distribution is drawn; they are rounded, so that the last bits of a machine decide nothing."""
+LEAST, NARROW = 1e-10, 1e-6
+"""The smallest spread that is simulated, and that below which values are drawn as normal ones."""
 FULL = 0.9999
 """The largest share of the greatest possible variance between two bounds: all or nothing."""
 
@@ -99,6 +101,9 @@ def quantile_table(mean: float, spread: float, bounds: Bounds) -> Floats:
         return np.full(STEPS, mean, dtype=np.float64)
     if low is not None and high is not None:
         share = (mean - low) / (high - low)
+        if spread < NARROW:
+            sd = math.sqrt(spread * share * (1 - share)) * (high - low)
+            return np.round(np.clip(mean + sd * special.ndtri(middle), low, high), 12)
         precision = 1 / min(spread, FULL) - 1
         table = low + (high - low) * special.betaincinv(share * precision, (1 - share) * precision, middle)
     elif low is not None:
@@ -139,7 +144,8 @@ class Simulation:
     def __init__(self, design: SeedLayout, assumed: Assumed, effect: float) -> None:
         self.design, self.assumed, self.effect = design, assumed, effect
         bounds = design.comparison.bounds
-        spread = spread_of(assumed, bounds)
+        # Values that are all alike are tested exactly and decide later than nearly alike ones: none are assumed.
+        spread = max(spread_of(assumed, bounds), LEAST)
         cache: dict[tuple[float, bool], Floats] = {}
         self._tables: list[list[Floats]] = [[], []]
         for side, conditions in enumerate(design.conditions):
