@@ -25,7 +25,16 @@ from ostrom.analysis.estimate import (
 from ostrom.analysis.intervals import combined as added
 from ostrom.analysis.intervals import exactly, mean_of
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.units import Figure, Observation, Observations, Side, UnitValue, balanced, comparison, observations
+from ostrom.analysis.units import (
+    Figure,
+    Observation,
+    Observations,
+    Side,
+    UnitValue,
+    balanced,
+    comparison,
+    observations,
+)
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.models.base import Request
@@ -382,7 +391,9 @@ def test_seeds_of_different_runs_are_different_pairs() -> None:
     (one,) = contrast(found, "cooperation", "k", "1 - 0")
     assert one.n == 6 and one.method.startswith("paired") and one.value == pytest.approx(0.2)
     sides = [[row for row in rows if row["k"] == k] for k in (1, 0)]
-    assert sorted(comparison(found, sides[0], sides[1], "k", ()).pairs()[1]) == pytest.approx([0.1] * 3 + [0.5] * 3)
+    assert sorted(comparison(found, sides[0], sides[1], "k", ()).pairs()[1]) == pytest.approx(
+        [0.1] * 3 + [0.5] * 3
+    )
     (apart,) = contrast(replace(found, shared=False), "cooperation", "k", "1 - 0")
     assert apart.n == 12 and apart.method.startswith("Welch") and apart.value == pytest.approx(0.2)
 

@@ -62,14 +62,20 @@ def test_welch_is_scipys_on_means_per_match(run: RunData) -> None:
     assert made.groups[0]["sd"] == pytest.approx(np.std(sides[0], ddof=1))
 
 
-@pytest.mark.parametrize("question", [("cooperation", "game"), ("payoff", "k"), ("score", "agent"), ("cooperation", "k")])
-def test_a_test_without_a_method_gives_the_numbers_of_estimate(run: RunData, question: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    "question", [("cooperation", "game"), ("payoff", "k"), ("score", "agent"), ("cooperation", "k")]
+)
+def test_a_test_without_a_method_gives_the_numbers_of_estimate(
+    run: RunData, question: tuple[str, str]
+) -> None:
     made = tested(run, *question)
     for row in made.results["comparisons"]:
         first, second = row["comparison"].split(" - ")
         (one,) = contrast(run, *question, f"{first} - {second}")
         numbers = (one.value, one.low, one.high, one.p_value, one.bound_low, one.bound_high, one.n)
-        assert [row[name] for name in ("difference", "low", "high", "p", "bound_low", "bound_high", "n")] == list(numbers)
+        assert [
+            row[name] for name in ("difference", "low", "high", "p", "bound_low", "bound_high", "n")
+        ] == list(numbers)
 
 
 def test_three_levels_are_compared_in_pairs_with_holm(run: RunData) -> None:

@@ -162,7 +162,10 @@ def test_units_in_common_pair_and_what_seeds_share_decides_which_they_are() -> N
     seeds = comparison(replace(found, shared=True), rows[:2], rows[2:], "k", ())
     assert seeds.paired and seeds.n == 2 and seeds.pairs() == ([0.9, 0.8], [0.1, 0.2])
     assert seeds.inference().method == "paired t" and seeds.inference().value == pytest.approx(0.7)
-    together = [*rows[:2], *(replace(row, columns={**row.columns, "match": row["match"] - 2}) for row in rows[2:])]
+    together = [
+        *rows[:2],
+        *(replace(row, columns={**row.columns, "match": row["match"] - 2}) for row in rows[2:]),
+    ]
     assert comparison(sample(*together), together[:2], together[2:], "k", ()).paired  # players of one match
     other = [*rows, one(0.0, 5, seed=0, k=2, game="sh")]
     left = comparison(sample(*other), other[:2], other[2:], "k", ())
@@ -179,8 +182,13 @@ def test_matches_that_could_not_differ_are_one() -> None:
     made = figure(sample(*rows), [(1.0, rows)], ())
     limits = made.inference().limits()
     assert made.n == 1 and made.note == "5 matches, 1 distinct"
-    assert limits.method == "exact at temperature 0" and limits.low is None and made.inference().bounds() is None
-    games = [replace(row, columns={**row.columns, "game": f"g{n}"}, twin=n, value=0.1 * n) for n, row in enumerate(rows)]
+    assert (
+        limits.method == "exact at temperature 0" and limits.low is None and made.inference().bounds() is None
+    )
+    games = [
+        replace(row, columns={**row.columns, "game": f"g{n}"}, twin=n, value=0.1 * n)
+        for n, row in enumerate(rows)
+    ]
     several = figure(sample(*games), [(1.0, [*games, *games])], ()).inference()
     assert several.limits().low is not None and "conditions are the units" in several.limits().note
 

@@ -28,10 +28,10 @@ def figure(value: float) -> str:
 def interval_tables(samples: int) -> tuple[str, list[str]]:
     """Coverage, width and notes for every shape and kind of values; the aims that are missed."""
     lines = [
-        f"{samples:,} samples a row. *interval*: how often the classical 95 % interval holds the truth. *low*, *high*: how "
-        "often each bound is wrong (at most .025). *wider*: the median width of the bounds over that of the interval. "
-        "*note*: samples with a caution note. *unnoted*: no note and the truth outside. *YES*: p below .05 where nothing "
-        "differs.", "",
+        f"{samples:,} samples a row. *interval*: how often the classical 95 % interval holds the truth. *low*, *high*: "
+        "how often each bound is wrong (at most .025). *wider*: the median width of the bounds over that of the interval. "
+        "*note*: samples with a caution note. *unnoted*: no note and the truth outside. *YES*: p below .05 where "
+        "nothing differs.", "",
         "| values | question | n | interval | low | high | wider | note | unnoted | YES |", "|---" * 10 + "|",
     ]  # fmt: skip
     missed = []
@@ -40,7 +40,11 @@ def interval_tables(samples: int) -> tuple[str, list[str]]:
         numbers = (one.covered, one.below, one.above, one.width, one.noted, one.unnoted)
         shown = " | ".join(f"{x:.1f}" if at == 3 else figure(x) for at, x in enumerate(numbers))
         lines.append(f"| {name} | {shape} | {n} | {shown} | {figure(one.yes) if null else ''} |")
-        missed += [f"{name}, {shape}, n {n}: {row.what} {row.value:.3f}" for row in aims(one, shape, n, kind) if row.missed]
+        missed += [
+            f"{name}, {shape}, n {n}: {row.what} {row.value:.3f}"
+            for row in aims(one, shape, n, kind)
+            if row.missed
+        ]
     return "\n".join(lines), missed
 
 
@@ -52,7 +56,10 @@ def aims(one: Measured, shape: str, n: int, kind: str) -> list[Row]:
         Row("no note and the truth outside", "", one.unnoted, 0.12 if n < 15 else 0.10),
     ]
     if kind == "tame" and shape == "mean":
-        found += [Row("interval", "", one.covered, 0.93, True), Row("note", "", one.noted, 0.12 if n < 20 else 0.06)]
+        found += [
+            Row("interval", "", one.covered, 0.93, True),
+            Row("note", "", one.noted, 0.12 if n < 20 else 0.06),
+        ]
     return found if shape in ("mean", "over two conditions") else [*found, Row("YES", "", one.yes, 0.06)]
 
 
@@ -88,7 +95,7 @@ def main() -> int:
         page = f"{before}\n## {title}\n\n{text}\n" + (f"\n## {after[2]}" if after[1] else "")
         print(f"{title}: {len(missing)} aims missed", flush=True)
         problems += missing
-    PAGE.write_text(page, encoding="utf-8")
+        PAGE.write_text(page, encoding="utf-8")
     for problem in problems:
         print(f"missed: {problem}")
     return 1 if problems else 0

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from tools.coverage.generators import HARD, RARE, TAME, Array, Generator, rng_for
 
 from ostrom.analysis.intervals import Inference, difference_of, mean_of, paired_difference_of, slope_of
 from ostrom.analysis.intervals.moderated import Prior, prior_of
@@ -14,7 +15,6 @@ from ostrom.analysis.looks import alpha
 from ostrom.analysis.references import Own
 from ostrom.features.replicate.verdicts import cell_verdict
 from ostrom.reports.answers import Family, decisive_multiple
-from tools.coverage.generators import HARD, RARE, TAME, Array, Generator, rng_for
 
 UNIT = (0.0, 1.0)
 Sample = Callable[[np.random.Generator], tuple[Inference, float]]
@@ -143,7 +143,9 @@ def words(samples: int) -> Iterator[Row]:
 
     def ever_passes(one: Generator) -> bool:
         values = one.draw(rng, (60,))
-        return any(mean_of(values[:n], bounds=UNIT).surely_within(one.mean + 1e-9, 2.0) for n in range(5, 61, 1))
+        return any(
+            mean_of(values[:n], bounds=UNIT).surely_within(one.mean + 1e-9, 2.0) for n in range(5, 61, 1)
+        )
 
     kinds = (*TAME[:4], *HARD[:4], *RARE[:3])
     for one in kinds:
@@ -151,7 +153,12 @@ def words(samples: int) -> Iterator[Row]:
     for one in kinds[:6]:
         wrong = _share(lambda of: shown_small(of, 0.2, 40, 0.2), one, samples // 2)
         yield Row("NO, equivalent or absent where the difference is the margin", one.name, wrong, 0.05)
-        yield Row("gate passes at its border, a look after every seed", one.name, _share(ever_passes, one, samples // 8), 0.025)
+        yield Row(
+            "gate passes at its border, a look after every seed",
+            one.name,
+            _share(ever_passes, one, samples // 8),
+            0.025,
+        )
     yield from papers(samples // 4)
     yield from advice(samples)
 
@@ -173,13 +180,29 @@ def papers(tables: int) -> Iterator[Row]:
             variances = values.var(axis=1, ddof=1)
             prior: Prior = prior_of(variances.tolist(), [2.0] * 72)
             for row, gap, mean in zip(values, gaps, truth, strict=True):
-                own = Own((), "a", float(row.mean()), None, None, None, 3, se=float(row.std(ddof=1) / math.sqrt(3)), df=2.0)
+                own = Own(
+                    (),
+                    "a",
+                    float(row.mean()),
+                    None,
+                    None,
+                    None,
+                    3,
+                    se=float(row.std(ddof=1) / math.sqrt(3)),
+                    df=2.0,
+                )
                 answer = cell_verdict(own, prior, float(mean + gap), 0.0, 0.05, 3).answer
                 clear += 1
                 decided += answer in ("agrees", "differs")
                 wrong += answer == ("agrees" if gap else "differs")
         aim = 0.8 if sd <= 0.02 else None
-        yield Row("as the paper reads it: clear figures decided, 3 matches", f"match sd {sd:g}", decided / clear, aim, True)
+        yield Row(
+            "as the paper reads it: clear figures decided, 3 matches",
+            f"match sd {sd:g}",
+            decided / clear,
+            aim,
+            True,
+        )
         yield Row("as the paper reads it: wrong", f"match sd {sd:g}", wrong / clear, 0.05)
 
 
@@ -202,5 +225,10 @@ def advice(samples: int) -> Iterator[Row]:
             followed += 1
             decided += (q is not None and q < alpha(2)) or later.surely_within(-0.05, 0.05)
         if followed:
-            yield Row("advice on seeds followed: decided", f"sd {sd:g}, difference {gap:g}", decided / followed, 0.5, True)
-
+            yield Row(
+                "advice on seeds followed: decided",
+                f"sd {sd:g}, difference {gap:g}",
+                decided / followed,
+                0.5,
+                True,
+            )

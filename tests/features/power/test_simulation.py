@@ -126,7 +126,16 @@ def test_the_smallest_number_of_seeds_is_found_between_the_listed_ones(
 def test_a_correlation_is_taken_from_enough_pairs_within_conditions() -> None:
     def found(pairs: list[tuple[float, float]], strata: list[int]) -> float:
         sides = tuple(
-            (a, Side([pair[at] for pair in pairs], range(len(pairs)), strata, [1.0] * len(pairs), [False] * len(pairs)))
+            (
+                a,
+                Side(
+                    [pair[at] for pair in pairs],
+                    range(len(pairs)),
+                    strata,
+                    [1.0] * len(pairs),
+                    [False] * len(pairs),
+                ),
+            )
             for at, a in enumerate((1.0, -1.0))
         )
         return _correlation(Figure(sides, (None, None)))

@@ -311,7 +311,8 @@ def _claimed(claim: PaperClaim, one: Estimate, run: PaperRun) -> PaperVerdict:
     # Two one-sided tests of a claim that nothing differs take the 90 % interval.
     shown = one.at(0.9) if claim.expect == "equal" and one.inference is not None else one
     verdict = of(shown.low, shown.high)
-    return replace(verdict, approximate=of(one.bound_low, one.bound_high).answer != verdict.answer)
+    same = of(one.bound_low, one.bound_high).answer == verdict.answer != "undecided"
+    return replace(verdict, approximate=not same, guaranteed=same)
 
 
 def _scenarios(unit: str, n: int) -> int | None:

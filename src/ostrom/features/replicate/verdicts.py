@@ -33,6 +33,8 @@ class PaperVerdict:
     usd: float | None = None
     approximate: bool = False
     """Whether it rests on the interval alone: no bound that holds for every distribution says the same."""
+    guaranteed: bool = False
+    """Whether such bounds say the same."""
 
     def __str__(self) -> str:
         if self.answer == "undecided" and self.seeds is not None:
@@ -41,7 +43,7 @@ class PaperVerdict:
             words = f"undecided: {'more than' if self.seeds > MOST_SEEDS else 'about'} {more}{price}"
             return f"{words}; {self.why}" if self.why else words
         decided = self.answer in ("agrees", "differs")
-        word = f"{self.answer}, guaranteed" if decided and not self.approximate else self.answer
+        word = f"{self.answer}, guaranteed" if decided and self.guaranteed else self.answer
         return f"{word}: {self.why}" if self.why else word
 
     def as_dict(self) -> dict[str, object]:
@@ -52,7 +54,7 @@ class PaperVerdict:
             "more_seeds": self.seeds,
             "more_usd": self.usd,
             "approximate": self.approximate,
-            "guaranteed": self.answer in ("agrees", "differs") and not self.approximate,
+            "guaranteed": self.guaranteed,
         }
 
 
@@ -122,10 +124,10 @@ def cell_verdict(
     sure = None if own.sure is None else (own.sure[0] - printed, own.sure[1] - printed)
     if abs(gap) + near <= margin + slack:
         inside = sure is not None and max(map(abs, sure)) + NORMAL * error <= margin + slack
-        return PaperVerdict("agrees", approximate=not inside)
+        return PaperVerdict("agrees", approximate=not inside, guaranteed=inside)
     if abs(gap) - far > margin - slack:
         outside = sure is not None and (min(sure) > margin or max(sure) < -margin)
-        return PaperVerdict("differs", approximate=not outside)
+        return PaperVerdict("differs", approximate=not outside, guaranteed=outside)
     room, reach = (margin - abs(gap), near) if abs(gap) < margin else (abs(gap) - margin, far)
     ruled = f"a difference above {abs(gap) + far:.3g} is ruled out"
     if own.unit == "scenario":
