@@ -73,8 +73,9 @@ format: $(DEV_READY) ## format the code
 	$(BIN)/ruff check --fix src tests benchmarks chaos tools
 	$(BIN)/ruff format src tests benchmarks chaos tools
 
-golden: $(DEV_READY) ## write the golden transcripts anew; review the difference
-	OSTROM_GOLDEN=write $(BIN)/python -m pytest tests -k golden
+golden: $(DEV_READY) ## write the golden outputs and transcripts anew; read the difference (GOLDEN='-k estimate': some outputs)
+	OSTROM_GOLDEN=write $(PYTEST) tests/golden $(if $(GOLDEN),,tests/mechanisms/test_golden.py tests/framing/test_golden.py \
+	  tests/replications/test_golden_tables.py) --snapshot-update $(GOLDEN)
 
 chaos: $(DEV_READY) ## break everything that can break: kills, faults, full disks, damage, a million odd inputs (SEED=1: other ones)
 	$(BIN)/python -m chaos --seed $(SEED)
@@ -135,6 +136,9 @@ interop: $(DEV_READY) ## read our exports and play our studies with the real pac
 	  "$$venv/bin/python" $(INSTALL) -e . "$$package" || exit 1; \
 	done
 	OSTROM_ENVIRONMENTS="$(CURDIR)/$(ENVIRONMENTS)" $(BIN)/python -m pytest tests/features/environments -rs
+	test -x $(ENVIRONMENTS)/lm-eval/bin/python || $(PYTHON) -m venv $(ENVIRONMENTS)/lm-eval
+	$(ENVIRONMENTS)/lm-eval/bin/python $(INSTALL) 'lm-eval[api]>=0.4.9,<0.5'
+	PATH="$(CURDIR)/$(ENVIRONMENTS)/lm-eval/bin:$$PATH" $(BIN)/python -m pytest tests/probe/test_lm_eval.py -rs
 
 mutants: $(DEV_READY) ## change the engine, models, answers and statistics in many places and list what no test notices
 	$(BIN)/python -m tools.mutants $(MUTANTS)

@@ -247,9 +247,8 @@ def _complete(index: Path) -> bool:
 
 def _rare(index: Path) -> str:
     connection = sqlite3.connect(f"file:{index}?mode=ro", uri=True)
-    query = (
-        "SELECT substr(word, 2) FROM postings WHERE word > 't' AND length(hits) BETWEEN 20 AND 200 LIMIT 1"
-    )
+    query = "SELECT term FROM words_terms WHERE doc BETWEEN 20 AND 200 AND term GLOB '[a-z]*' LIMIT 1"
+    connection.execute("CREATE VIRTUAL TABLE temp.words_terms USING fts5vocab (main, words, row)")
     found = connection.execute(query).fetchone()
     connection.close()
     return str(found[0])

@@ -82,21 +82,29 @@ def apart(call: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium of this machine (OSTROM_BROWSER names another one); the tests are skipped where there is none."""
+def chromium() -> dict[str, Any]:
+    """How chromium of this machine starts (OSTROM_BROWSER names another one); tests are skipped where there is none."""
     if not (wanted := os.environ.get("OSTROM_BROWSER")):
         pytest.skip("browser tests run with: make browser")
-    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: make browser")
+    pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: make browser")
     names = NAMES if wanted == "any" else (wanted,)
     program = next((path for name in names if (path := shutil.which(name))), None)
     if program is None:
         pytest.skip(f"no browser found (looked for {', '.join(names)})")
     # Chromium's sandbox refuses to start as root, as in most containers.
     sandbox = [] if hasattr(os, "geteuid") and os.geteuid() else ["--no-sandbox"]
-    with api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=sandbox)
-        yield chromium
-        chromium.close()
+    return {"executable_path": program, "args": sandbox}
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: dict[str, Any]) -> Iterator[Any]:
+    """A browser of Playwright's."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(**chromium)
+        yield started
+        started.close()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.view.runs import talk
-from tests.view.test_search_and_actions import strategies
+from tests.view.test_search_and_beside import strategies
 from tests.view.viewed import viewed
 
 import ostrom
@@ -31,12 +31,8 @@ VISITED = {
         "test_view_pages.py::test_every_page_fits_and_can_be_read_by_everyone",
     ),
     **dict.fromkeys(
-        ("view/search", "view/beside", "view/beside_match", "view/act"),
+        ("view/search", "view/beside", "view/beside_match"),
         "test_view_bundle.py::test_search_and_side_by_side_on_the_server",
-    ),
-    **dict.fromkeys(
-        ("view/confirm", "view/job"),
-        "test_view_pages.py::test_a_job_is_followed_to_its_end_without_a_reload",
     ),
     **dict.fromkeys(
         ("view/login", "view/beside_choose", "view/strip"),

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from tests.browser.conftest import apart
+from tests.browser.pilot_pages import BrowserHost, browse
 
-def test_the_built_in_study_is_played_through_its_pages(browser: Any, tmp_path: Path) -> None:
-    assert browser.version
-    command = [sys.executable, "-m", "ostrom", "pilot", "repeated-games-people", "--preset", "smoke", "--people", "2",
-               "--browser", "--json"]  # fmt: skip
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["people"] == 2 and told["ends"] == {"done": 2}
+from ostrom.engine.folder import Folder
+from ostrom.people.host import Host
+from ostrom.people.pilot import Crowd, host_plan, pilot_agent, summary
+from ostrom.studies.files import folder_of
+from ostrom.studies.resolve import resolve
+
+STUDY = "repeated-games-people"
+
+
+def test_the_built_in_study_is_played_through_its_pages(chromium: dict[str, Any], tmp_path: Path) -> None:
+    plan = resolve(STUDY, preset="smoke", changes=["people.time.reveal=null"]).plan
+    crowd = Crowd(2, pilot_agent(plan, None, None))
+    ends: dict[str, Any] = {}
+
+    async def serve(host: Host, folder: Folder) -> None:
+        assert isinstance(host, BrowserHost)
+        await browse(host, folder, crowd, 1, folder_of(STUDY), chromium)
+        ends.update(summary(host))
+
+    apart(host_plan, plan, serve, name="pilot", runs=tmp_path, hosts=BrowserHost)
+    assert ends["people"] == 2 and ends["ends"] == {"done": 2}

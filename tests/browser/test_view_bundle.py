@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.browser.conftest import Axe, Page, Visit, apart, looks, sideways, thin
 from tests.view.runs import said, talk
-from tests.view.test_search_and_actions import HOSTILE, hostile
+from tests.view.test_search_and_beside import HOSTILE, hostile
 from tests.view.viewed import viewed
 
 from ostrom.features.transcript.transcript import tried
@@ -149,7 +149,6 @@ def test_search_and_side_by_side_on_the_server(runs: Path, visit: Visit, axe: Ax
             ("/run/talk/search?q=treasure", "search"),
             ("/run/talk/beside/other", "beside"),
             ("/run/talk/beside/other/0/0", "beside-match"),
-            ("/run/talk/match/0/act?round=2&player=1", "act"),
         ):
             page = visit(f"{view.base}{place}")
             for look in looks(page, 390):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.browser.conftest import Page, Visit, apart, sideways
 from tests.view.runs import talk
-from tests.view.test_search_and_actions import HOSTILE
+from tests.view.test_search_and_beside import HOSTILE
 from tests.view.viewed import Viewed, viewed
 
 from ostrom.ground.errors import OstromError, ServerFailed
@@ -79,7 +79,6 @@ def harmless(page: Page) -> str:
         ("/run/evil/search?q=treasure", "<b>bold</b>"),
         ("/run/evil/beside/other", "other"),
         ("/run/evil/beside/other/0/0", "<b>bold</b>"),
-        ("/run/evil/match/0/act?round=2&player=1", "Branch"),
         ("/run/broken/match/0?step=0&player=1", "\ufffd<b>\ufffd"),
     ],
 )

@@ -179,31 +179,6 @@ def test_hits_come_by_themselves_when_the_index_is_there(visit: Visit, tmp_path:
             page.goto("about:blank")
 
 
-def test_a_job_is_followed_to_its_end_without_a_reload(visit: Visit, tmp_path: Path) -> None:
-    apart(talk, tmp_path, name="plain", types={"tft": "tit_for_tat", "d": "defector"})
-    with viewed(tmp_path) as server:
-        page = visit(server.base + "/run/plain/match/1?step=1&player=1")
-        page.get_by_role("link", name="What if …").click()
-        form = page.locator("form:has(h2:text-is('Branch'))")
-        form.get_by_label("Calls").fill("5")
-        form.get_by_role("button", name="Show the command").click()
-        page.get_by_role("button", name="Start").click()
-        page.locator("[data-live]").wait_for()
-        page.evaluate("window.kept = true")
-        output = page.locator("[data-cell=said]")
-        output.focus()  # what somebody reads is not taken away, and is put in when they have read it
-        page.locator("[data-cell=state]:text-is('done')").wait_for()
-        page.locator("[data-cell=pulse] .state.finished").wait_for()
-        page.get_by_role("link", name="Side by side with plain").wait_for()
-        assert page.get_by_role("button", name="Stop it").count() == 0
-        page.locator("h1").evaluate("head => { head.tabIndex = -1; head.focus(); }")
-        page.locator("[data-cell=said]:has-text('branch-plain')").wait_for()
-        assert page.evaluate("window.kept") is True
-        page.get_by_role("link", name="Side by side with plain").click()
-        page.locator("h1:has-text('beside')").wait_for()
-        page.goto("about:blank")
-
-
 def test_hundreds_of_matches_make_no_long_page_on_a_phone(visit: Visit, tmp_path: Path) -> None:
     apart(talk, tmp_path, name="many", types={"tft": "tit_for_tat", "d": "defector"}, seeds=60)
     update(tmp_path / "many")

@@ -145,10 +145,10 @@ def test_help_is_a_command_too(call: Call) -> None:
 
 
 def test_the_old_name_of_a_further_command_works_and_names_the_new_place(call: Call) -> None:
-    old, new = call("completion", "bash"), call("more", "completion", "bash")
-    assert old.code == new.code == 0 and old.out == new.out
+    old, new = call("judge", "--help"), call("more", "judge", "--help")
+    assert old.code == new.code == 0 and old.out.partition("\n\n")[2] == new.out.partition("\n\n")[2]
     assert new.err == "" and old.err.splitlines() == [
-        "ostrom: `ostrom completion` is now `ostrom more completion`; the old name goes on working"
+        "ostrom: `ostrom judge` is now `ostrom more judge`; the old name goes on working"
     ]
     assert call("list", "games").err == ""
 

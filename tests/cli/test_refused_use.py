@@ -152,7 +152,6 @@ ERASE = "erase: name either the code of a person or --older-than, for example --
             "--paper is for `ostrom new prompts`; begin with a built-in part with --like",
         ),
         ("new prompts g.yaml", "g.yaml exists already: choose another name"),
-        ("export x --format registry", "x: is no folder of shared runs"),
         (
             "run repeated-games-people",
             "repeated-games-people: is a study with people; `ostrom serve repeated-games-people`",

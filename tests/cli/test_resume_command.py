@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from tests.cli.in_process import Call, caller
 
-from ostrom.framing.library import OWN
 from ostrom.testing.server import LoopbackServer
 
 STUDY = """
@@ -101,17 +100,6 @@ def test_what_leads_out_of_the_run_folder_is_used_only_when_it_is_given(ostrom: 
         file.write_text(json.dumps(written))
         done = ostrom("resume", "own", "--budget-calls", "100", "--cache", "own.db")
         assert done.code == 0 and (tmp_path / "own.db").exists(), done.err
-
-
-def test_the_session_of_an_earlier_version_is_read(ostrom: Call, tmp_path: Path) -> None:
-    with LoopbackServer() as server:
-        begun(ostrom, server)
-        file = tmp_path / "runs" / "own" / "session.json"
-        written = json.loads(file.read_text())
-        file.write_text(json.dumps({**written, "prompts": str(OWN), "seal": "0" * 64}))
-        done = ostrom("resume", "own", "--budget-calls", "100", "--cache", "cache.db")
-        assert done.code == 0, done.err
-        assert "seal" not in json.loads(file.read_text())
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"prompts": 3}', "null"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from tests.batch_server import BatchServer
 
 from ostrom.answers.random_answers import filler
 from ostrom.costs.forecast import Forecast, forecast, measure
@@ -21,7 +22,6 @@ from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.testing.replies import answer, openai_document
-from ostrom.testing.server import LoopbackServer
 
 TOOLS = ["agent.settings={abilities: [tools]}"]
 slow = pytest.mark.slow
@@ -54,7 +54,7 @@ OWN: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-class CharacterServer(LoopbackServer):
+class CharacterServer(BatchServer):
     """A server that counts characters as tokens do; it calls no tool, one before each answer, or as many as it may.
 
     With ``most`` replies are as long as they may be; with ``twice`` the first one to every question cannot be read.

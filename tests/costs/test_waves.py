@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.batch_server import BatchServer
 
 from ostrom.costs.forecast import forecast, measure, verdicts
 from ostrom.costs.waves import Chains, Waves, check_batch
@@ -18,7 +19,6 @@ from ostrom.ground.errors import UsageError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
-from ostrom.testing.server import LoopbackServer
 
 PRICES = {"openai/gpt-test": {"input": 1, "output": 2, "batch": 0.25}}
 
@@ -47,7 +47,7 @@ def study(model: str = "openai/gpt-test", **changes: Any) -> StudyPlan:
     ids=lambda mechanism: mechanism["name"],
 )
 def test_as_many_waves_as_are_forecast(mechanism: dict[str, Any], tmp_path: Path) -> None:
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         types = {
             "model": {"model": server.model, "settings": {"abilities": ["schema"]}},
             "tft": "tit_for_tat",
@@ -159,7 +159,7 @@ def test_what_is_likely_follows_an_earlier_run(tmp_path: Path) -> None:
         label = str(body["messages"][-1]["content"]).rpartition("[")[2].partition("]")[0]
         return "no answer" if long["n"] % 5 == 0 else f"{'word ' * 39}[{label}]"
 
-    with LoopbackServer(wordy) as server:
+    with BatchServer(wordy) as server:
         plan = study(server.model, invalid={"retries": 5, "policy": "fail"})
         play(plan.study, runs=tmp_path)
         found = measure("waves", tmp_path)

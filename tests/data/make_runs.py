@@ -1,14 +1,14 @@
-"""How the kept runs of version 0.1 were made, and what is asked of them in every later version.
+"""How the kept runs of earlier versions were made, and what is asked of them in every later version.
 
-Each `Kept` is one folder under ``tests/data/0.1``: the runs that its commands wrote, and in ``expected/`` the tables
-that were read from them at that time. Where a run was left unfinished, ``goes_on`` finishes it: ``expected/`` holds the
+Each `Kept` is one folder under ``tests/data/VERSION``: the runs that its commands wrote, and in ``expected/`` the
+tables that were read then. Where a run was left unfinished, ``goes_on`` finishes it: ``expected/`` holds the
 tables of the finished run, which a person can read, and ``begun.txt`` the digests of those of the unfinished one. The
 files that the commands name lie in ``tests/data/studies``.
 
-The folder is never written again by a later version: that it was written by 0.1 is its point. To keep runs of another
-version, check that version out and name a new folder::
+A folder is never written again by a later version: that it was written by that version is its point. To keep runs of
+another version, add an entry to ``VERSIONS``, check that version out, copy this folder into it and name the new one::
 
-    python -m tests.data.make_runs tests/data/0.2
+    python -m tests.data.make_runs tests/data/1.0
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.batch_server import BatchServer
 from tests.cli.in_process import Call, caller
 from tests.data.replies_of_0_1 import answer
 
 from ostrom.engine.folder import manifest_bytes
-from ostrom.models.base import Request
+from ostrom.models.asking import tool_turn
+from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.run import open_run
-from ostrom.testing.server import LoopbackServer
 
 HERE = "@HERE@"
 """Stands for the folder of a kept run in its manifest, which records the folders of its prompts as absolute paths."""
@@ -116,7 +117,20 @@ def reader(request: Request) -> str:
     return json.dumps({"stable": place, "reason": "The mill must smoke."})
 
 
+def counting(request: Request) -> Reply | str:
+    """Calls a calculator and a notebook once in each decision, then answers as `steady`."""
+    if any(message.role == "tool" for message in request.messages):
+        return steady(request)
+    arguments = {"calculate": {"expression": "3 * 4 + 1"}, "write_note": {"text": "Seen."}, "read_notes": {}}
+    calls = [
+        {"id": f"c{number}", "name": name, "arguments": json.dumps(values)}
+        for number, (name, values) in enumerate(arguments.items())
+    ]
+    return Reply(tool_turn("", calls).content, finish="tools", usage=Usage(10, 5))
+
+
 MODELS = {
+    "counting": counting,
     "steady": steady,
     "thoughtful": thoughtful,
     "fickle": fickle,
@@ -132,7 +146,7 @@ def those_who_answer() -> Iterator[None]:
     for name, reply in MODELS.items():
         register(name, reply)
     try:
-        with LoopbackServer() as server, pytest.MonkeyPatch.context() as patch:
+        with BatchServer() as server, pytest.MonkeyPatch.context() as patch:
             patch.setenv("OPENAI_BASE_URL", server.url)
             patch.setenv("OPENAI_API_KEY", "none")
             yield
@@ -268,14 +282,66 @@ RUNS = (
     ),
 )
 
+PAPERS = Kept(
+    "papers",
+    "The four papers, each at its smallest size.",
+    (
+        "run memory --preset smoke --model scripted/thoughtful",
+        "run pd-tournament --preset smoke --model scripted/steady",
+        "run mechanisms --preset smoke --model scripted/steady",
+        "run personas --preset smoke --model scripted/thoughtful",
+    ),
+)
+TURNS = Kept(
+    "turns",
+    "Games whose rounds have stages: offers in turn, a centipede; a model, a strategy and missing answers.",
+    ("run turns.yaml",),
+)
+JOINED = Kept(
+    "joined",
+    "Shards and the run that lists them; one shard is not complete.",
+    (
+        "run parts.yaml --shard 1/2",
+        "run parts.yaml --shard 2/2 --limit 1",
+        "join parts parts.1-of-2 parts.2-of-2",
+    ),
+    ("resume parts.1-of-2", "resume parts.2-of-2"),
+)
+REGISTERED = Kept(
+    "registered",
+    "A registration and the run that is bound to it; results were read once before it was complete.",
+    (
+        "register plan.yaml --primary cooperation:_memory_full_-_window_>_0 --smallest 0.1",
+        "run plan.yaml --registered registration.yaml --limit 3",
+        "estimate plan cooperation",
+    ),
+    ("resume plan",),
+)
+TOOLS = Kept("tools", "Tools within a decision, with their results.", ("run tools.yaml",))
+NEGOTIATION = Kept(
+    "negotiation",
+    "Offers in turn about actions and payments; stopped on the way.",
+    ("run negotiation.yaml --limit 2",),
+    ("resume negotiation",),
+)
+
+VERSIONS: dict[str, tuple[Kept, ...]] = {
+    "1.0": (*RUNS, PAPERS, TURNS, JOINED),
+    "before-2.0": (REGISTERED, TOOLS, NEGOTIATION),
+}
+"""What is kept of each version, by the name of its folder."""
+
 
 # ---------------------------------------------------------------------------------------------- making and asking
 
 
 def do(call: Call, commands: tuple[str, ...], codes: tuple[int, ...] = (0, 1)) -> None:
-    """Call commands one after the other; each ends with one of these codes."""
+    """Call commands one after the other; each ends with one of these codes.
+
+    ``_`` is a blank in a word that holds ``_-_``: the contrast of a registration.
+    """
     for command in commands:
-        done = call(*command.split())
+        done = call(*(word.replace("_", " ") if "_-_" in word else word for word in command.split()))
         assert done.code in codes, f"ostrom {command}: exit code {done.code}\n{done.err}"
 
 
@@ -381,10 +447,13 @@ def make(kept: Kept, root: Path) -> None:
         home = Path(name) / kept.name
         shutil.copytree(STUDIES / kept.name, home) if (STUDIES / kept.name).is_dir() else home.mkdir()
         call = caller(patch, home)
+        (root / kept.name).mkdir(parents=True)
         do(call, kept.commands)
         for path in sorted(home.iterdir()):
             if path.is_dir() and path.name != ".state" and not (STUDIES / kept.name / path.name).exists():
                 shutil.copytree(path, root / kept.name / path.name, ignore=DERIVED)
+            elif path.name == "registration.yaml":
+                shutil.copy(path, root / kept.name)
         placed(root / kept.name, str(home), HERE)
         texts = read(kept, call)
         if kept.goes_on:
@@ -399,7 +468,7 @@ def make(kept: Kept, root: Path) -> None:
 def main(root: Path, *names: str) -> None:
     """Make all kept folders, or some of them by name."""
     with those_who_answer():
-        for kept in RUNS:
+        for kept in VERSIONS[root.name]:
             if not names or kept.name in names:
                 make(kept, root)
                 print(kept.name)

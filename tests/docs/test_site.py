@@ -31,7 +31,7 @@ def test_the_reference_names_every_command_and_part() -> None:
         "ostrom run",
         "ostrom people RUN bonuses",
         "ostrom models check",
-        "ostrom more completion",
+        "ostrom more judge",
     ):
         assert f"## {command}\n" in pages["commands"]
     assert "| `--budget-usd` |" in pages["commands"] and "### Run.estimate" in pages["python"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.batch_server import BatchFaults, BatchServer
 
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.play_options import PlayOptions
@@ -19,9 +20,7 @@ from ostrom.ground.errors import RunError
 from ostrom.models.batches import BatchLimits
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.testing.batches import BatchFaults
 from ostrom.testing.faults import Faults
-from ostrom.testing.server import LoopbackServer
 from ostrom.testing.small_run import tables
 
 QUICK = RetryPolicy(tries=12, first=0.001, longest=0.02)
@@ -40,7 +39,7 @@ def types_of(model: str, **settings: Any) -> dict[str, Any]:
     }
 
 
-def both(server: LoopbackServer, study: StudyFile, runs: Path) -> tuple[Result, Path, Path]:
+def both(server: BatchServer, study: StudyFile, runs: Path) -> tuple[Result, Path, Path]:
     """A study played directly, then in batches."""
     quiet, server.faults = server.faults, Faults()
     play(study, runs=runs / "direct", options=PlayOptions(retry=QUICK))
@@ -64,7 +63,7 @@ def wire(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def study_for(wire: str, server: LoopbackServer, small: Small, **changes: Any) -> StudyFile:
+def study_for(wire: str, server: BatchServer, small: Small, **changes: Any) -> StudyFile:
     if wire == "openai":
         return small(types=types_of(server.model), **changes)
     return small(types=types_of("anthropic/claude-test", base_url=server.origin), **changes)
@@ -72,7 +71,7 @@ def study_for(wire: str, server: LoopbackServer, small: Small, **changes: Any) -
 
 @pytest.mark.slow
 def test_the_tables_are_those_of_the_direct_run(small: Small, runs: Path, wire: str) -> None:
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         result, direct, batched_run = both(server, study_for(wire, server, small), runs)
         assert result.complete
         assert tables(batched_run, runs / "b") == tables(direct, runs / "a")
@@ -101,7 +100,7 @@ def test_whatever_goes_wrong_is_mended_and_paid_for_once(
         )  # its batches are checked when they are made
     rates = dict.fromkeys(kinds, 0.3 / len(kinds) if kinds[0] in HTTP else 0.15)
     faults = Faults(rates if kinds[0] in HTTP else {}, retry_after="0.01")
-    with LoopbackServer(faults=faults, batch_faults=BatchFaults({} if faults.rates else rates)) as server:
+    with BatchServer(faults=faults, batch_faults=BatchFaults({} if faults.rates else rates)) as server:
         study = study_for(wire, server, small, seeds=3)
         result, direct, batched_run = both(server, study, runs)
         assert result.complete, result.why
@@ -121,7 +120,7 @@ def stop_when(seen: Callable[[], bool]) -> Any:
 
 @pytest.mark.slow
 def test_a_stopped_run_leaves_its_batch_and_resuming_collects_it(small: Small, runs: Path, wire: str) -> None:
-    with LoopbackServer(batch_faults=BatchFaults(seconds=0.4)) as server:
+    with BatchServer(batch_faults=BatchFaults(seconds=0.4)) as server:
         study = study_for(
             wire, server, small, vary={}, seeds=1, mechanism={"name": "repetition", "rounds": 2}
         )
@@ -151,7 +150,7 @@ sys.exit(0 if play(load_study(sys.argv[1]), runs=sys.argv[2], options=options).c
 @pytest.mark.slow
 def test_killed_at_the_moment_of_creation_it_finds_its_batch(small: Small, runs: Path, wire: str) -> None:
     """The server makes the batch and the client is dead before it hears of that."""
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         study = study_for(
             wire, server, small, vary={}, seeds=1, mechanism={"name": "repetition", "rounds": 2}
         )
@@ -175,7 +174,7 @@ PRICES = {"input": 1000, "output": 1000, "batch": 0.5}
 @pytest.mark.slow
 @pytest.mark.parametrize("budget", [{"calls": 7}, {"usd": 2.0}, {"tokens": 4000}], ids=str)
 def test_waves_keep_to_the_budget(small: Small, runs: Path, budget: dict[str, Any]) -> None:
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         prices = {server.model: PRICES}
         study = study_for(
             "openai", server, small, seeds=4, agent={"style": "direct", "params": {"max_tokens": 60}}
@@ -196,7 +195,7 @@ def test_a_large_wave_is_split_at_the_limits_of_the_service(
 ) -> None:
     for name in ("openai", "anthropic"):
         monkeypatch.setattr(f"ostrom.models.providers.{name}.{CLASSES[name]}.limits", BatchLimits(5, 10**6))
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         study = study_for(wire, server, small, vary={}, seeds=3, mechanism={"name": "none"})
         assert play(study, runs=runs, options=batched()).complete
         assert sorted(len(batch.requests) for batch in server.batches.batches.values()) == [2, 5, 5]

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from ostrom.engine import runner
@@ -116,21 +115,6 @@ def test_a_value_of_a_wrong_type_anywhere_in_a_manifest_is_one_line(small: Small
         rows_of(folder.path)
     (folder.path / "run.json").write_bytes(manifest_bytes({**manifest, "surplus": 1}))
     with pytest.raises(RunError, match=r"run\.json: surplus"):
-        rows_of(folder.path)
-
-
-def test_a_manifest_of_an_older_version_is_refused_by_the_version_of_its_journal(
-    small: Small, runs: Path
-) -> None:
-    import sqlite3
-
-    play(small(), runs=runs)
-    folder = Folder(runs / "small")
-    (folder.path / "run.json").write_bytes(orjson.dumps(folder.manifest()))
-    with sqlite3.connect(folder.journal) as database:
-        database.execute("PRAGMA user_version=3")
-    database.close()
-    with pytest.raises(RunError, match=r"format 3, this one reads \d"):
         rows_of(folder.path)
 
 

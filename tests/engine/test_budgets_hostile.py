@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.batch_server import BatchServer
 from tests.engine.test_batches import batched
 
 from ostrom.engine.play_options import PlayOptions
@@ -18,7 +19,6 @@ from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import BudgetRule, StudyFile
 from ostrom.testing.faults import Faults
 from ostrom.testing.replies import answer, openai_document
-from ostrom.testing.server import LoopbackServer
 
 Small = Callable[..., StudyFile]
 MOST = 60
@@ -62,7 +62,7 @@ class Bill:
 
 
 def study_of(
-    small: Small, *servers: LoopbackServer, tokens: int | None = None, timeout: float = 60.0, **changes: Any
+    small: Small, *servers: BatchServer, tokens: int | None = None, timeout: float = 60.0, **changes: Any
 ) -> StudyFile:
     types: dict[str, Any] = {f"model{n}": {"model": server.model} for n, server in enumerate(servers)}
     study = small(
@@ -86,7 +86,7 @@ def refused(result: Result, tokens: int) -> bool:
 @pytest.mark.parametrize("batch", [False, True], ids=["directly", "batched"])
 def test_a_budget_holds_whatever_usage_says(small: Small, runs: Path, kind: str, batch: bool) -> None:
     bill, tokens = Bill(USAGES[kind]), 9000
-    with LoopbackServer(bill) as server:
+    with BatchServer(bill) as server:
         how = batched() if batch else options()
         result = play(study_of(small, server, tokens=tokens), runs=runs, options=how)
         assert refused(result, tokens), result.why
@@ -103,7 +103,7 @@ def test_what_earlier_sessions_spent_counts_and_a_larger_budget_goes_on(
     small: Small, runs: Path, kind: str
 ) -> None:
     bill = Bill(USAGES.get(kind, "true"))
-    with LoopbackServer(bill) as server:
+    with BatchServer(bill) as server:
         for tokens in (6000, 6000, 12_000, 12_000):
             result = play(study_of(small, server, tokens=tokens), runs=runs, options=options())
             assert refused(result, tokens) and bill.tokens <= tokens
@@ -119,7 +119,7 @@ def test_what_earlier_sessions_spent_counts_and_a_larger_budget_goes_on(
 @pytest.mark.parametrize("batch", [False, True], ids=["directly", "batched"])
 def test_short_replies_first_and_long_ones_later(small: Small, runs: Path, kind: str, batch: bool) -> None:
     bill = Bill(USAGES.get(kind, "true"), lambda n, said: said if n < 1 else said + " because" * 1000)
-    with LoopbackServer(bill) as server:
+    with BatchServer(bill) as server:
         how = batched() if batch else options(max_connections=64, start_connections=64)
         result = play(study_of(small, server, tokens=8000, seeds=20), runs=runs, options=how)
         assert refused(result, 8000) and bill.calls > 3 and bill.tokens <= 8000
@@ -128,7 +128,7 @@ def test_short_replies_first_and_long_ones_later(small: Small, runs: Path, kind:
 @pytest.mark.parametrize("kind", ["true", "none"])
 def test_cut_replies_count_as_much_as_was_allowed(small: Small, runs: Path, kind: str) -> None:
     bill = Bill(USAGES.get(kind, "true"), lambda *_: "[", cut=True)
-    with LoopbackServer(bill) as server:
+    with BatchServer(bill) as server:
         result = play(study_of(small, server, tokens=8000), runs=runs, options=options())
         assert refused(result, 8000) and bill.calls > 3 and bill.tokens <= 8000
 
@@ -137,7 +137,7 @@ def test_cut_replies_count_as_much_as_was_allowed(small: Small, runs: Path, kind
 def test_tries_that_may_have_been_billed_stay_reserved(small: Small, runs: Path, fault: str) -> None:
     """The server bills what it was asked, although no reply arrives; also over sessions."""
     bill, tokens = Bill(), 9000
-    with LoopbackServer(bill, faults=Faults({fault: 0.6})) as server:
+    with BatchServer(bill, faults=Faults({fault: 0.6})) as server:
         for _ in range(2):
             study = study_of(small, server, tokens=tokens, timeout=0.5)
             result = play(study, runs=runs, options=options(tries=12))
@@ -163,7 +163,7 @@ def test_a_call_that_was_cancelled_on_its_way_is_counted_and_journaled(small: Sm
 
         return watch()
 
-    with LoopbackServer(latency=0.4) as server:
+    with BatchServer(latency=0.4) as server:
         study = study_of(small, server, tokens=9000)
         with suppress(asyncio.CancelledError, KeyboardInterrupt):
             play(study, runs=runs, options=options(), watch=leave)
@@ -176,14 +176,14 @@ def test_a_call_that_was_cancelled_on_its_way_is_counted_and_journaled(small: Sm
 
 def test_two_models_share_one_budget(small: Small, runs: Path) -> None:
     one, other = Bill(), Bill(None)
-    with LoopbackServer(one) as first, LoopbackServer(other) as second:
+    with BatchServer(one) as first, BatchServer(other) as second:
         result = play(study_of(small, first, second, tokens=12_000), runs=runs, options=options())
         assert refused(result, 12_000) and min(one.calls, other.calls) > 1
         assert one.tokens + other.tokens <= 12_000
 
 
 def test_a_budget_too_small_for_one_call_makes_none(small: Small, runs: Path) -> None:
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         result = play(study_of(small, server, tokens=500), runs=runs, options=options())
         assert refused(result, 500) and not server.count
         assert f"a reply of at most {MOST} tokens" in str(result.why)
@@ -191,7 +191,7 @@ def test_a_budget_too_small_for_one_call_makes_none(small: Small, runs: Path) ->
 
 def test_money_holds_without_usage_where_prices_are_known(small: Small, runs: Path) -> None:
     bill = Bill(None)
-    with LoopbackServer(bill) as server:
+    with BatchServer(bill) as server:
         study = study_of(small, server).model_copy(update={"budget": BudgetRule(usd=0.9)})
         prices = {server.model: {"input": 100.0, "output": 100.0}}
         result = play(study, runs=runs, options=options(prices=prices))
@@ -205,7 +205,7 @@ def test_replies_of_a_cache_are_not_counted_when_a_run_goes_on(
     small: Small, runs: Path, tmp_path: Path
 ) -> None:
     cache = tmp_path / "cache.db"
-    with LoopbackServer(Bill()) as server:
+    with BatchServer(Bill()) as server:
         play(study_of(small, server, name="first"), runs=runs, options=options(cache=cache))
         asked = server.count
         for limit in (1, None):

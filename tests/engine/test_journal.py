@@ -199,20 +199,6 @@ def test_a_changed_study_under_the_same_name_is_refused_with_the_difference(
         play(small(types={"chance": "random:0.6", "tft": "tit_for_tat"}), runs=runs)
 
 
-def test_of_an_older_journal_the_format_is_said_first_whatever_else_has_changed(
-    small: Callable[..., StudyFile], runs: Path
-) -> None:
-    play(small(), name="old", runs=runs)
-    journal = sqlite3.connect(runs / "old/journal.db")
-    journal.execute("PRAGMA user_version=2")
-    journal.close()
-    manifest = Folder(runs / "old").manifest()
-    Folder(runs / "old").write_manifest({**manifest, "prompts": "those of an older version"})
-    for study in (small(), small(types={"tft": "tit_for_tat"})):
-        with pytest.raises(RunError, match="is no journal of this version"):
-            play(study, name="old", runs=runs)
-
-
 def test_more_seeds_go_on_with_the_same_run(small: Callable[..., StudyFile], runs: Path) -> None:
     play(small(), runs=runs)
     with open_run(runs / "small") as run:

@@ -30,7 +30,6 @@ from ostrom.engine.integrity import (
     EVERY,
     MOST_CELL,
     Guard,
-    check_format,
     connect_read_only,
     require_plain,
     seal,
@@ -129,15 +128,10 @@ def test_other_words_in_a_comment_of_the_schema_are_not_another_schema(folder: P
 def test_a_schema_that_is_refused_runs_nothing(folder: Path) -> None:
     """The attack takes its time and memory before any of our own checks, so it is run under bounds."""
     edit(folder, *as_view("questions"))
-    (folder / "run.json").write_text('{"study": 1}')
-    ended = limited(
-        "import sys; from pathlib import Path; from ostrom.engine.integrity import check_format\n"
-        "check_format(Path(sys.argv[1]))",
-        folder / "journal.db",
-    )
+    ended = limited("import sys; from ostrom.studies.run import open_run\nopen_run(sys.argv[1])", folder)
     assert "RunError" in ended.stderr and "not one of ours" in ended.stderr, ended.stderr[-500:]
     with pytest.raises(RunError, match="not one of ours"):
-        check_format(folder / "journal.db")
+        open_run(folder)
 
 
 def test_a_journal_is_read_by_a_connection_that_cannot_write(folder: Path) -> None:

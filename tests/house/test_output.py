@@ -8,11 +8,7 @@ from collections.abc import Iterable
 import pytest
 from tests.house.source import SOURCE, nodes, trees
 
-ALLOWED = {
-    "ground/terminal.py",
-    "testing/server.py",
-    "testing/standin.py",
-}  # programs of their own, for tests
+ALLOWED = {"ground/terminal.py", "testing/server.py"}  # the server is a program of its own
 FORBIDDEN_NAMES = {"print", "input", "Console"}
 FORBIDDEN_CALLS = {
     ("typer", "echo"),

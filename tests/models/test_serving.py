@@ -41,7 +41,7 @@ class Machine:
         for name in ("llama-server", "vllm", "transformers"):
             program = self.programs / "bin" / name
             python = f"PYTHONPATH={os.pathsep.join(sys.path)} exec {sys.executable}"
-            program.write_text(f'#!/bin/sh\n{python} -m ostrom.testing.standin "$@"\n')
+            program.write_text(f'#!/bin/sh\n{python} -m tests.models.standin "$@"\n')
             program.chmod(program.stat().st_mode | stat.S_IXUSR)
 
     def model(self, *starts: dict[str, Any]) -> str:

@@ -115,6 +115,7 @@ def live(**more: Any) -> Any:
     fields = {
         "cell": 0,
         "end": None,
+        "excluded": False,
         "points": 0.0,
         "seen": 1e12,
         "state": "playing",
@@ -142,10 +143,11 @@ def test_a_cell_counts_its_own_people_and_is_blind_until_told_otherwise() -> Non
     real = [
         live(end="done", points=3.0), live(end="done", points=4.0), live(end="departed"), live(end="timed_out"),
         live(end="departed"), live(), live(cell=1, end="done"), live(cell=None),
+        live(end="done", points=9.0, excluded=True),
     ]  # fmt: skip
     found = Admin._cell(page(), 0, real, True)
     assert found == {
-        "name": "0", "done": 2, "left": 3, "why": "2 left, 1 stayed away", "points": "3.50", "under_way": 1,
+        "name": "0", "done": 2, "left": 4, "why": "2 left, 1 stayed away, 1 excluded", "points": "3.50", "under_way": 1,
     }  # fmt: skip
     assert (
         Admin._cell(page(), 0, real, False)["points"] == "–" == Admin._cell(page(), 2, real, True)["points"]

@@ -111,6 +111,23 @@ def test_cells_are_filled_by_people_who_stay_and_by_no_test(tmp_path: Path) -> N
     hosted(tmp_path, {**study, "vary": {"against": others}}, lead)
 
 
+def test_a_person_who_is_excluded_leaves_the_place_in_the_quota_free(tmp_path: Path) -> None:
+    async def lead(host: Host) -> None:
+        slow = await joined(host, "slow", "agree")
+        entry = await asked(host, slow)
+        assert host.inbox.settle(entry, host._missed(entry))
+        for value in ("cooperate", "cooperate", "continue"):
+            assert await host.settle(slow, await asked(host, slow), value)
+        assert await ended(host, slow) == "done" and slow.excluded
+        assert host.occupied() == [0] and not host.full()
+        whole = await joined(host, "whole", "agree", "cooperate", "cooperate", "cooperate", "continue")
+        assert await ended(host, whole) == "done" and not whole.excluded
+        assert host.full()
+
+    times = {"decision": 100, "missed": "mark"}
+    hosted(tmp_path, small_study(quota=1, time=times, exclude={"missed": 1}), lead)
+
+
 def test_a_visit_ends_when_its_person_was_silent_for_too_long(tmp_path: Path) -> None:
     async def lead(host: Host) -> None:
         here, gone = [await joined(host, name, "agree") for name in ("here", "gone")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections import Counter
 from collections.abc import Callable
@@ -87,13 +86,6 @@ def test_what_cannot_be_piloted_is_refused_with_one_line(
 ) -> None:
     refused = ostrom("pilot", *arguments)
     assert refused.returncode == 2 and said in refused.stderr and refused.stderr.count("\n") == 1
-
-
-def test_a_browser_that_is_not_there_is_named_with_one_line(ostrom: Command) -> None:
-    env = {**os.environ, "OSTROM_BROWSER": "no-such-browser"}
-    refused = ostrom("pilot", *STUDY, "--people", "1", "--browser", env=env)
-    assert refused.returncode == 2 and refused.stderr.count("\n") == 1
-    assert "--browser: no browser found" in refused.stderr or "--browser needs Playwright" in refused.stderr
 
 
 @pytest.mark.slow

@@ -78,6 +78,8 @@ def test_a_whole_visit_ends_with_its_code_and_what_is_paid(server: Served) -> No
     assert re.search(r"You are paid 3\.00 GBP, and 0\.\d\d GBP for your points", person.page)
     again = arrive(server, "whole1")
     assert "CDONE" in again.page
+    shown = re.search(r'Your personal code</h2><p class="code">([^<]+)</p>', again.page)
+    assert shown is not None and shown[1] in server.ostrom("people", "whole", "list", "--json").stdout
 
 
 def test_no_page_holds_the_condition_the_agent_or_the_names_of_actions(server: Served) -> None:
@@ -205,7 +207,7 @@ def test_bodies_are_bounded_in_size_and_time(server: Served, monkeypatch: pytest
 def test_declining_and_leaving_are_ends_with_their_pages(server: Served) -> None:
     person = arrive(server, "decline1")
     person.answer("decline")
-    assert "CDECL" in person.page and "no payment" in person.page
+    assert "CDECL" in person.page and "no payment" in person.page and "personal code" not in person.page
     leaver = arrive(server, "leave1")
     pass_quiz(leaver)
     play(leaver, "J")
@@ -281,7 +283,7 @@ def test_the_end_of_it(server: Served) -> None:
     assert (server.folder / "two.csv").read_text() == f"{columns}\n"
     code = done.cookie.partition("=")[2].partition(".")[0]
     assert server.ostrom("people", "whole", "withdraw", code).returncode == 0
-    wait_for(lambda: bool(done.look()) and "taken out of the data" in done.page)
+    wait_for(lambda: bool(done.look()) and "You left the study" in done.page)
     audit = server.ostrom("people", "whole", "audit")
     assert audit.returncode == 0, audit.stdout
     with socket.create_connection(("127.0.0.1", server.port)) as stream:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ostrom.engine.folder import Folder, identity, kind_of
+from ostrom.engine.folder import Folder, kind_of
 from ostrom.engine.plan import Plan
 from ostrom.features.attribution.plan import attribute
 from ostrom.features.branching.branch import branch
@@ -56,13 +56,6 @@ KINDS = {
 }
 
 
-def without_kind(folder: Folder) -> dict[str, Any]:
-    """The manifest as version 0.1 wrote it."""
-    manifest = folder.manifest()
-    del manifest["kind"]
-    return manifest
-
-
 @pytest.mark.parametrize("kind", plans.names())
 def test_every_kind_is_a_plan_that_says_so(kind: str) -> None:
     found = plan_class(kind)
@@ -75,36 +68,12 @@ def test_a_manifest_names_its_kind(runs: Path, name: str, kind: str) -> None:
         assert run.manifest["kind"] == run.plan.kind == kind
 
 
-@pytest.mark.parametrize(("name", "kind"), KINDS.items())
-def test_a_manifest_of_version_0_1_is_recognised_by_its_keys(runs: Path, name: str, kind: str) -> None:
-    folder = Folder(runs / name)
-    named = folder.manifest()
-    with open_run(name, runs) as run:
-        rows = list(run.rows.decisions())
-    old = without_kind(folder)
-    assert kind_of(old) == kind and identity(old) == identity(named)
-    try:
-        folder.write_manifest(old)
-        with open_run(name, runs) as run:
-            assert run.plan.kind == kind and list(run.rows.decisions()) == rows
-    finally:
-        folder.write_manifest(named)
-
-
 @pytest.mark.parametrize(
     ("study", "kind"),
     [({"kind": "judge"}, "judge"), ({"kind": "tree"}, "tree"), ({"game": "chicken", "people": {}}, "people")],
 )
 def test_other_manifests_of_version_0_1_are_recognised_too(study: Mapping[str, Any], kind: str) -> None:
     assert kind_of({"study": study}) == kind
-
-
-def test_a_run_of_version_0_1_goes_on(tmp_path: Path) -> None:
-    play(load_study(DUEL), runs=tmp_path)
-    folder = Folder(tmp_path / "duel")
-    folder.write_manifest(without_kind(folder))
-    assert play(load_study({**DUEL, "seeds": 2}), runs=tmp_path).tally.resumed == 1
-    assert resolve_run("duel", tmp_path).plan.study.seeds == 2
 
 
 def test_a_fork_of_a_fork_wraps_a_fork(runs: Path) -> None:

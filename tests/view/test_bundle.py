@@ -14,7 +14,7 @@ from tests.people.crawling import WORDS, crawl
 from tests.people.served import served
 from tests.people.test_mechanisms import people_study
 from tests.view.runs import said, talk
-from tests.view.test_search_and_actions import HOSTILE, hostile
+from tests.view.test_search_and_beside import HOSTILE, hostile
 
 from ostrom.data.rundata import run_data
 from ostrom.features.transcript.transcript import transcript

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 from tests.view.runs import said, talk
 
@@ -17,16 +15,27 @@ from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run
-from ostrom.view.index import RunIndex, index_path
+from ostrom.view.index import RunIndex, index_path, schema_text
 from ostrom.view.index_writer import update
 from ostrom.view.listing import MatchList
-from ostrom.view.postings import Postings, line_of, packed, unpacked, words_in
 from ostrom.view.search import AROUND, MOST_TERMS, counts, excerpts, search, terms_of
+from ostrom.view.words import indexable, words_in
 
 
 def indexed(folder: Path) -> RunIndex:
     assert update(folder)
     return RunIndex(index_path(folder))
+
+
+def words_of(connection: sqlite3.Connection) -> list[tuple[str, int, int]]:
+    """Every word, the call that holds it and in which of its texts."""
+    connection.execute("CREATE VIRTUAL TABLE temp.listed USING fts5vocab (main, words, instance)")
+    return sorted(connection.execute("SELECT DISTINCT term, doc / 3, doc % 3 FROM listed"))
+
+
+def listed(index: RunIndex) -> list[tuple[str, int, int]]:
+    """The words of an index."""
+    return words_of(index.connection)
 
 
 def hits(folder: Path, typed: str, **which: object) -> list[tuple[int, int, int]]:
@@ -35,7 +44,10 @@ def hits(folder: Path, typed: str, **which: object) -> list[tuple[int, int, int]
         return [(hit.match, hit.step, hit.player) for hit in found]
 
 
-def test_an_index_grows_with_its_journal_and_can_be_stopped_at_any_moment(tmp_path: Path) -> None:
+def test_an_index_grows_with_its_journal_and_can_be_stopped_at_any_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostrom.view.words.TOGETHER", 3)
     folder = talk(tmp_path)
     turns = iter([False, True])
     assert not update(folder, stop=lambda: next(turns, True))
@@ -46,14 +58,17 @@ def test_an_index_grows_with_its_journal_and_can_be_stopped_at_any_moment(tmp_pa
 
     def kept() -> list[list[object]]:
         with indexed(folder) as index:
-            tables = ("segments", "postings", "voices", "cells")
             return [
-                list(index.connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2")) for table in tables
+                listed(index),
+                *(
+                    list(index.connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2"))
+                    for table in ("calls", "voices", "cells")
+                ),
             ]
 
     grown = kept()
     with RunIndex(index_path(folder)) as index, open_run(folder) as run:
-        assert index.progress.calls == run.journal.spent()["calls"] and len(index.segments(0)) == 1
+        assert index.progress.calls == run.journal.spent()["calls"]
         assert counts(index, [folder / "journal.db"], "trust").total == 2 * few > 0
     index_path(folder).unlink()
     assert grown == kept()
@@ -68,20 +83,19 @@ def test_words_of_a_player_that_the_match_does_not_have_are_nobodys(tmp_path: Pa
         assert {agent for (agent,) in index.connection.execute("SELECT agent FROM voices")} == {""}
 
 
-def test_a_large_last_segment_stays_and_the_next_begins_behind_it(
+def test_calls_that_are_indexed_in_several_transactions_are_all_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostrom.view.index_writer.SMALL", 4)
-    monkeypatch.setattr("ostrom.view.words.SEGMENT", 7)
-    monkeypatch.setattr("ostrom.view.words.TOGETHER", 3)
     folder = talk(tmp_path)
     with indexed(folder) as index:
-        before, few = index.segments(0), counts(index, [folder / "journal.db"], "trust").total
-    talk(tmp_path, seeds=2)
+        few, once = counts(index, [folder / "journal.db"], "trust").total, listed(index)
+    index_path(folder).unlink()
+    monkeypatch.setattr("ostrom.view.words.TOGETHER", 3)
     with indexed(folder) as index:
-        after = index.segments(0)
-        assert len(before) > 1 and after[: len(before) - 1] == before[:-1] and len(after) > len(before)
-        assert all(one[1] + 1 == other[0] for one, other in pairwise(after))
+        assert listed(index) == once
+    talk(tmp_path, seeds=2)
+    monkeypatch.setattr("ostrom.view.words.MOST_BYTES", 1)  # one call a transaction
+    with indexed(folder) as index:
         assert counts(index, [folder / "journal.db"], "trust").total == 2 * few
         every = [hit.call for hit in search(index, [folder / "journal.db"], "trust", limit=100).hits]
         assert every == sorted(every) and len(every) == 2 * few
@@ -96,15 +110,13 @@ def test_a_page_reads_one_state_of_an_index_that_grows(tmp_path: Path) -> None:
     with indexed(folder) as index:
         before = counts(index, [folder / "journal.db"], "trust")
         talk(tmp_path, seeds=2)
-        assert update(folder)  # its only segment is made anew
+        assert update(folder)
         assert counts(index, [folder / "journal.db"], "trust") == before
     with RunIndex(index_path(folder)) as index:
         assert counts(index, [folder / "journal.db"], "trust").total == 2 * before.total
 
 
-def test_words_stay_when_their_segment_cannot_be_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_stay_when_no_more_can_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = talk(tmp_path)
     indexed(folder).connection.close()
     before = hits(folder, "trust", limit=100)
@@ -114,7 +126,7 @@ def test_words_stay_when_their_segment_cannot_be_made_anew(
         raise RunError("the disk is full")
 
     with monkeypatch.context() as broken, pytest.raises(RunError, match="the disk is full"):
-        broken.setattr("ostrom.view.words.Speech.segment", fails)
+        broken.setattr("ostrom.view.words.Speech.add", fails)
         update(folder)
     with RunIndex(index_path(folder)) as index:
         assert index.progress.problem == "the disk is full"
@@ -151,7 +163,7 @@ def test_an_index_of_another_journal_or_from_elsewhere_is_made_anew(tmp_path: Pa
         RunIndex(index_path(folder))
     indexed(folder).connection.close()
     connection = sqlite3.connect(index_path(folder))
-    connection.execute("CREATE TRIGGER evil AFTER INSERT ON postings BEGIN DELETE FROM segments; END")
+    connection.execute("CREATE TRIGGER evil AFTER INSERT ON calls BEGIN DELETE FROM voices; END")
     connection.commit()
     connection.close()
     with pytest.raises(RunError, match="another version"):
@@ -174,10 +186,9 @@ def test_a_withdrawn_match_leaves_no_word_in_the_index(tmp_path: Path) -> None:
     connection.execute("UPDATE meta SET value=value+1 WHERE key='entries'")
     connection.commit()
     connection.close()
-    with indexed(folder) as index:
-        (voices,) = (index.voices_of(*segment) for segment in index.segments(0))
-        (found,) = index.calls_with(1, "ttrust", prefix=False)
-        assert len(found) and all(voices[found] > 0) and not all(voices > 0)
+    with indexed(folder) as index, closing(sqlite3.connect(folder / "journal.db")) as journal:
+        spoken = {call for (call,) in journal.execute("SELECT id FROM calls WHERE unit=?", (gone,))}
+        assert spoken and not spoken & {call for _, call, _ in listed(index)}
     assert {match for match, _, _ in hits(folder, "trust")} == before - {gone}
 
 
@@ -280,44 +291,29 @@ def test_a_word_right_behind_an_excerpt_has_one_of_its_own() -> None:
 
 
 def test_words_are_the_same_in_texts_and_in_what_is_typed() -> None:
-    text = "Don\u2019t \u2014 Überläufer_war; ½ ﬁne \x00naïve 合作 " + "y" * 100
+    text = "Don\u2019t \u2014 Überläufer_war; ½ ﬁne \x00naïve 合作 cafe\u0301s \ufdfa 𞤀x " + "y" * 100
     words = words_in(text)
-    assert words[:6] == ["don", "t", "uberlaufer", "war", "1\u20442", "fine"] and words[-1] == "y" * 64
-    assert line_of(text.encode()).split(" ")[1:-1] == words
-    postings = Postings()
-    postings.add([b"", text.encode(), b"war war"])
-    postings.add([b"peace"])
-    lists = {word: unpacked(hits).tolist() for word, hits in postings.lists(4)}
-    assert lists == {**{word: [1] for word in words}, "war": [1, 2], "peace": [3]}
-    assert list(lists) == sorted(lists)
-
-
-@pytest.mark.parametrize("span", [1, 2, 7, 1000, 65_536])
-def test_lists_of_calls_are_read_as_they_were_written(span: int) -> None:
-    rng = np.random.default_rng(span)
-    for count in {1, 2, span // 3, span} - {0}:
-        places = np.sort(rng.choice(span, min(count, span), replace=False))
-        raw = packed(places, span)
-        assert unpacked(raw).tolist() == places.tolist()
-        assert len(raw) <= 5 + 2 + len(places) * (3 + (span // len(places)).bit_length()) / 8
-        for broken in (raw[:3], raw[: len(raw) // 2], bytes([63]) + raw[1:], raw + b"\xff"):
-            with pytest.raises(ValueError, match="list of calls"):
-                unpacked(broken)
+    assert words[:6] == ["don", "t", "uberlaufer", "war", "1\u20442", "fine"] and words[-1] == "y" * 100
+    with closing(sqlite3.connect(":memory:")) as made:
+        made.executescript(schema_text())
+        made.execute("INSERT INTO words (rowid, text) VALUES (1, ?)", (indexable(text),))
+        assert {word for word, _, _ in words_of(made)} == set(words)
+        for word in words:
+            assert made.execute("SELECT rowid FROM words WHERE words MATCH ?", (f'"{word}"',)).fetchall() == [
+                (1,)
+            ]
 
 
 def test_an_index_with_damaged_lists_is_named(tmp_path: Path) -> None:
     folder = talk(tmp_path)
     indexed(folder).connection.close()
-    for broken in ("UPDATE postings SET hits=x'00'", "UPDATE segments SET voices=x'00'"):
-        with closing(sqlite3.connect(index_path(folder))) as connection, connection:
-            connection.execute(broken)
-        with (
-            RunIndex(index_path(folder)) as index,
-            pytest.raises(RunError, match="delete it: it is made anew"),
-        ):
-            counts(index, [folder / "journal.db"], "trust")
-        index_path(folder).unlink()
-        indexed(folder).connection.close()
+    with closing(sqlite3.connect(index_path(folder))) as connection, connection:
+        connection.execute("UPDATE words_data SET block=x'ffffffff' WHERE id > 10")
+    with (
+        RunIndex(index_path(folder)) as index,
+        pytest.raises(RunError, match="delete it: it is made anew"),
+    ):
+        counts(index, [folder / "journal.db"], "trust")
 
 
 def test_beginnings_have_two_letters_and_terms_are_few() -> None:

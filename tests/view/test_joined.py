@@ -152,10 +152,10 @@ def test_its_index_finds_words_in_all_shards(runs: Path) -> None:
             with closing(connect_read_only(holder(hit.call, journals(many)))) as journal:
                 tried = tries_of(journal, hit.match, hit.step, hit.player + 1)
                 assert hit.call in [one.facts["id"] for one in tried] and prompt_of(journal, hit.call)
-        before = joined.connection.execute("SELECT * FROM segments").fetchall()
+        before = joined.connection.execute("SELECT * FROM words_data").fetchall()
     assert update(many)  # nothing is left to do, and nothing is indexed twice
     with RunIndex(index_path(many)) as joined:
-        assert joined.connection.execute("SELECT * FROM segments").fetchall() == before
+        assert joined.connection.execute("SELECT * FROM words_data").fetchall() == before
 
 
 @pytest.mark.slow

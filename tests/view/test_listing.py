@@ -241,13 +241,12 @@ def test_rows_and_a_replay_give_the_same_list(tmp_path: Path, game: str) -> None
     folder = talk(tmp_path, game=game, types=types, vary={}, seeds=2, seating="unordered", rounds=4)
     with open_run(folder) as run:
         kept = whole(run)
-        assert run.journal.has_rows and all(row["state"] == "done" for row in kept)
+        assert all(row["state"] == "done" for row in kept)
     with closing(sqlite3.connect(folder / "journal.db")) as journal:
-        journal.execute("DROP TABLE unit_rows")
-        journal.execute("PRAGMA user_version=4")
+        journal.execute("DELETE FROM unit_rows")
         journal.commit()
     with open_run(folder) as run:
-        assert not run.journal.has_rows and whole(run) == kept
+        assert whole(run) == kept
         for row in kept:
             unit = run.plan.unit(row["match"])
             _, outcome, _ = run.rows.replayed(unit)

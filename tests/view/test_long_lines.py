@@ -20,7 +20,6 @@ PAGES = [
     "/run/long",
     "/run/long/matches",
     "/run/long/search?q=treasure",
-    "/run/long/match/0/act?round=2&player=1",
     "/run/long/beside/long/0/0",
     *(f"/run/long/match/0?step={step}&player=1" for step in range(ROUNDS)),
 ]

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from tests.view.runs import said, talk
-from tests.view.test_search_and_actions import strategies, until
+from tests.view.test_search_and_beside import strategies, until
 from tests.view.viewed import Viewed, viewed
 
 from ostrom.ground.registry import refresh
@@ -60,7 +60,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewed]:
         "/run/talk/search?q=x&after=-1",
         "/run/talk/beside/other/0/x",
         "/run/talk/beside/%2e%2e",
-        "/job/..%2f..%2fx",
+        "/run/talk/match/0/act?round=2&player=1",
+        "/job/1",
         "/static/%2e%2e%2fview%2fviewer.py",
     ],
 )

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from ostrom.cli.removed import removed
 from ostrom.ground.commands import GROUPED, MORE, built, command_names, commands, first_line, group_of
 from ostrom.ground.errors import UsageError
 from ostrom.ground.terminal import one_line, say, write
@@ -33,7 +34,7 @@ class _Found(Mapping[str, Any]):
         return iter(name for name in [*command_names(), MORE] if name in self)
 
     def __len__(self) -> int:
-        return len(list(self))
+        return sum(1 for _ in self)
 
 
 class CommandGroup(TyperGroup):
@@ -54,11 +55,13 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """A command by its name; one that is listed elsewhere says where, and one that there is none of what to do."""
         name = args[0]
+        if (answer := removed(args)) is not None:
+            raise UsageError(answer)
         if name not in self.commands:
             from ostrom.cli.guesses import unknown_command
 
             raise UsageError(unknown_command(name))
-        if name != MORE and ctx.parent is None and group_of(name) == MORE:
+        if name != MORE and not ctx.resilient_parsing and ctx.parent is None and group_of(name) == MORE:
             say(f"ostrom: `ostrom {name}` is now `ostrom {MORE} {name}`; the old name goes on working")
         return super().resolve_command(ctx, args)
 
@@ -94,8 +97,8 @@ class CommandGroup(TyperGroup):
 
 OPTIONS = """\
 Options: --version; -h, --help; -v, --verbose: log retries and limits on stderr,
--vv: every call; --log-file FILE: write the log, every call in it, to FILE;
---allow-code FILE: run the Python code of this file, which a study names."""
+-vv: every call; --log-file FILE: write all of it to FILE; --allow-code FILE:
+run this Python file, which a study names; --install-completion: for your shell."""
 """The options of the program in three lines."""
 MORE_GROUP = CommandGroup(
     name=MORE,
@@ -110,7 +113,6 @@ app = typer.Typer(
     cls=CommandGroup,
     help="A laboratory for cooperation between language-model agents.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     subcommand_metavar="COMMAND ...  (`ostrom COMMAND --help` says more)",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import wraps
@@ -23,7 +24,25 @@ BUDGET = ("budget_usd", "budget_calls", "budget_tokens")
 CALLS = ("prices", "cache", "batch", "batch_waves", "allow_key", "allow_command")
 Command = Callable[..., Any]
 
-RunName = Annotated[str, typer.Argument(help="A run: its name or folder.")]
+
+def run_names() -> list[str]:
+    """The runs that a shell offers: the folders in the folder of all runs."""
+    folder = Path(os.environ.get("OSTROM_RUNS", "runs"))
+    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+
+
+def study_names() -> list[str]:
+    """The built-in studies that a shell offers."""
+    from ostrom.studies.files import builtin_names
+
+    return builtin_names()
+
+
+RunName = Annotated[str, typer.Argument(help="A run: its name or folder.", autocompletion=run_names)]
+StudyName = Annotated[
+    str,
+    typer.Argument(help="A study file (YAML) or the name of a built-in study.", autocompletion=study_names),
+]
 MatchNumber = Annotated[int, typer.Option(help="The number of the match, as the tables give it.", min=0)]
 NewRun = Annotated[str | None, typer.Option(help="The name of the new run.")]
 Runs = Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")]

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ostrom.answers import Answer
-from ostrom.engine.integrity import SEALS, explain, has_rows, sealed
+from ostrom.engine.integrity import SEALS, explain, sealed
 from ostrom.ground.errors import RunError
 from ostrom.ground.values import Derived, value
 from ostrom.models.base import Reply, Usage
@@ -319,7 +319,6 @@ class Writer:
         self._stop = False
         self._failed: RunError | None = None
         self._packages = 0
-        self._keeps_rows = False
         self._chains = PromptChains()
         there = path.stat()
         self._inode = (there.st_dev, there.st_ino)
@@ -381,7 +380,6 @@ class Writer:
             self._mark(connection, closed=False)
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._packages = connection.execute("SELECT coalesce(max(id), 0) FROM prompts").fetchone()[0]
-            self._keeps_rows = has_rows(connection)
         except (sqlite3.Error, OSError) as error:
             self._fail(RunError(explain(self._path, error)), [])
             return
@@ -431,8 +429,7 @@ class Writer:
         with connection:
             for statement, rows in groups.items():
                 connection.executemany(self._call if statement is CALL else statement, rows)
-            if self._keeps_rows:
-                keep_rows(connection, [(row[0], *kept) for row, *kept in ended])
+            keep_rows(connection, [(row[0], *kept) for row, *kept in ended])
             connection.execute("UPDATE meta SET value=? WHERE key='entries'", (total,))
         self.entries, self._packages = total, packages
         for (unit, *_), *_ in ended:

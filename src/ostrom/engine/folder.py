@@ -23,7 +23,7 @@ from typing import Any, Literal, Self, cast
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from ostrom.engine.integrity import check_format
+from ostrom.engine.integrity import OldRun
 from ostrom.engine.joined import JoinedJournal, allow_files
 from ostrom.engine.journal import Journal
 from ostrom.engine.shards import MOST_SHARDS, Shard
@@ -124,7 +124,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    kind: str | None = None
+    kind: str
     study: dict[str, Any]
     prompts: dict[str, str]
     created: str
@@ -165,6 +165,8 @@ def read_manifest(raw: bytes, path: Path) -> dict[str, Any]:
             "after it was written (restore it from a copy; to change a study, run the study file again)"
         )
     del data["checksum"]
+    if "kind" not in data:
+        raise OldRun(path)
     try:
         Manifest.model_validate(data)
     except ValidationError as error:
@@ -179,7 +181,7 @@ def read_manifest(raw: bytes, path: Path) -> dict[str, Any]:
 
 
 def kind_of(manifest: Mapping[str, Any]) -> str:
-    """The kind of plan that a run was played by. Manifests of version 0.1 do not name it; their keys tell it.
+    """The kind of plan that a run was played by. The manifest of what a fork began with does not name it.
 
     >>> kind_of({"study": {"game": "chicken"}}), kind_of({"study": {"kind": "tree"}})
     ('study', 'tree')
@@ -312,12 +314,7 @@ class Folder:
             raise RunError(f"{self.path}: there is no run here (no {MANIFEST})") from None
         except OSError as error:
             raise RunError(f"{path}: cannot be read: {error.strerror}") from None
-        try:
-            return read_manifest(raw, path)
-        except RunError:
-            # Earlier versions wrote another form of manifest: name the version instead of reporting a change.
-            check_format(self.journal)
-            raise
+        return read_manifest(raw, path)
 
     @property
     def parts(self) -> list["Folder"]:

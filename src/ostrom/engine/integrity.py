@@ -121,12 +121,10 @@ def _schema(connection: sqlite3.Connection) -> Schema:
 
 
 FORMATS = {
-    4: ("schema.sql",),
-    5: ("schema.sql", "batches.sql"),
     6: ("schema.sql", "rows.sql"),
     7: ("schema.sql", "rows.sql", "batches.sql"),
 }
-"""The tables of each format that is read; kept in the database itself. Runs of 0.1 have no rows (4 and 5)."""
+"""The tables of each format that is read; kept in the database itself."""
 FORMAT = 6
 """The format of a new journal; one that gets the table of batches has the next."""
 
@@ -234,22 +232,22 @@ def check_structure(connection: sqlite3.Connection, path: Path, how: str = "quic
         raise RunError(f"{path}: the journal is damaged: {' '.join(str(problem).split())}")
 
 
-def check_format(path: Path) -> None:
-    """Refuse a journal of another format, if there is a journal that can be opened."""
-    require_plain(path)
-    if not path.exists():
-        return
-    with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-        guard(connection, path)
-        try:
-            require_format(connection, path)
-        except DAMAGE:
-            return
+class OldRun(RunError):
+    """The run was played by a version whose runs are no longer read."""
+
+    exit_code = 2
+
+    def __init__(self, file: object) -> None:
+        super().__init__(
+            f"{file}: is of a run of Ostrom 0.1, which this version does not read: export it with Ostrom 1.0 first"
+        )
 
 
 def require_format(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a database whose tables are not those of a released format."""
     found = connection.execute("PRAGMA main.user_version").fetchone()[0]
+    if 0 < found < min(FORMATS):
+        raise OldRun(path)
     if found not in FORMATS:
         known = f"{min(FORMATS)} to {max(FORMATS)}"
         raise RunError(f"{path}: is no journal of this version (format {found}, this one reads {known})")
@@ -266,18 +264,9 @@ def _schema_of_format(number: int) -> Schema:
     return schema_of("".join(map(statements_of, FORMATS[number])))
 
 
-def _has(connection: sqlite3.Connection, tables: str) -> bool:
-    return tables in FORMATS[connection.execute("PRAGMA user_version").fetchone()[0]]
-
-
 def has_batches(connection: sqlite3.Connection) -> bool:
     """Whether a journal has the table of batches."""
-    return _has(connection, "batches.sql")
-
-
-def has_rows(connection: sqlite3.Connection) -> bool:
-    """Whether a journal has the table of rows."""
-    return _has(connection, "rows.sql")
+    return "batches.sql" in FORMATS[connection.execute("PRAGMA user_version").fetchone()[0]]
 
 
 def _acknowledged(tally: Path) -> int | None:
@@ -307,8 +296,7 @@ def _check_promise(path: Path, tally: Path, entries: int, acknowledged: int | No
 
 def _tables(connection: sqlite3.Connection) -> list[str]:
     """The tables of entries that a journal has, and that of its rows."""
-    absent = {"batches": not has_batches(connection), "unit_rows": not has_rows(connection)}
-    return [table for table in COLUMNS if not absent.get(table)]
+    return [table for table in COLUMNS if table != "batches" or has_batches(connection)]
 
 
 def _held(connection: sqlite3.Connection) -> int:
@@ -359,15 +347,12 @@ class Seals:
 
 def check_origin(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse rows that were not made from the entries that the journal holds."""
-    if has_rows(connection):
-        query = (
-            f"SELECT unit FROM unit_rows r WHERE of <> {SEALS.format(unit='r.unit')} ORDER BY unit LIMIT 1"
+    query = f"SELECT unit FROM unit_rows r WHERE of <> {SEALS.format(unit='r.unit')} ORDER BY unit LIMIT 1"
+    for (unit,) in connection.execute(query):
+        raise RunError(
+            f"{path}: the rows of match {unit} were not made from its entries "
+            "(ostrom check RUN says more, and with --rows makes them anew)"
         )
-        for (unit,) in connection.execute(query):
-            raise RunError(
-                f"{path}: the rows of match {unit} were not made from its entries "
-                "(ostrom check RUN says more, and with --rows makes them anew)"
-            )
 
 
 def _are_ours(names: list[str], kinds: tuple[type, ...]) -> bool:

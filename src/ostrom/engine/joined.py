@@ -43,7 +43,6 @@ class JoinedJournal(Journal):
         self.path, self.parts = path, tuple(parts)
         self.tally_path = path.with_name("journal.db.tally")
         self.versions = list(dict.fromkeys(version for part in parts for version in part.versions))
-        self.has_rows = all(part.has_rows for part in parts)
         self._writer, self.closed = None, False
         self._group: Callable[[int], int] = int
         for number, part in enumerate(self.parts):

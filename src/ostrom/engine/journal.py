@@ -47,7 +47,6 @@ from ostrom.engine.integrity import (
     explain,
     guard,
     has_batches,
-    has_rows,
     lift,
     open_alone,
     open_read_only,
@@ -112,7 +111,6 @@ class Journal:
             raise
         self._asked = {number: text for text, number in self._questions.items()}
         self.closed = False
-        self.has_rows = has_rows(self._read)
         """Whether it keeps the rows of units."""
         self._writer: Writer | None = None
         self._refused: dict[int, dict[str, int]] = {}
@@ -375,9 +373,7 @@ class Journal:
     def ends(self, unit: int | None = None) -> Iterator[UnitRecord]:
         """Every unit that has ended (or one), in order, with its rows where they are kept."""
         where, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
-        tables = [self._entries_of("plays", f"{where}ORDER BY unit", *values)]
-        if self.has_rows:
-            tables.append(self._entries_of("unit_rows", f"{where}ORDER BY unit", *values))
+        tables = [self._entries_of(name, f"{where}ORDER BY unit", *values) for name in ("plays", "unit_rows")]
         heads = [next(table, None) for table in tables]
         for number, state, reason, _, scores, facts, _ in self._entries_of(
             "units", f"{where}ORDER BY unit", *values
@@ -385,7 +381,7 @@ class Journal:
             for at, table in enumerate(tables):
                 while (head := heads[at]) is not None and head[0] < number:
                     heads[at] = next(table, None)
-            own = [head if head is not None and head[0] == number else None for head in (*heads, None)]
+            own = [head if head is not None and head[0] == number else None for head in heads]
             made, refused = (None, None) if own[1] is None else own[1][1:3]
             yield UnitRecord(
                 number, state, reason, _shaped(scores, list), facts, made, _shaped(refused, dict) or {},
@@ -396,7 +392,7 @@ class Journal:
         """Some units whose rows are kept; which ones depends on what they were made from."""
         order = "(of % 65521) * 40503 % 65537, unit"
         query = f"SELECT unit FROM unit_rows ORDER BY {order} LIMIT ?"
-        return [unit for (unit,) in self._rows(query, count)] if self.has_rows else []
+        return [unit for (unit,) in self._rows(query, count)]
 
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
         """Unit, state and reason of every unit that has ended."""

@@ -174,10 +174,6 @@ GROUPED: dict[str, dict[str, tuple[str, str]]] = {
             "ostrom.features.environments.command:openenv",
             "Serve a study as an OpenEnv environment.",
         ),
-        "completion": (
-            "ostrom.cli.commands.completion:completion",
-            "Print a completion script for bash, zsh or fish.",
-        ),
     },
 }
 """Where each command is and its first line of help, by group, in the order of `ostrom --help`."""

@@ -125,8 +125,10 @@ class Admin:
 
     def _cell(self, cell: int, real: list[LiveVisit], unblinded: bool) -> dict[str, Any]:
         here = [live for live in real if live.cell == cell]
-        done = [live for live in here if live.end == "done"]
+        done = [live for live in here if live.end == "done" and not live.excluded]
+        excluded = sum(live.end == "done" and live.excluded for live in here)
         left = Counter(WHERE[live.end] for live in here if live.end not in (None, "done"))
+        left |= Counter({"excluded": excluded})
         return {
             "name": self.host.plan.cell_name(cell), "done": len(done), "left": left.total(),
             "why": ", ".join(f"{count} {end}" for end, count in left.most_common()),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +20,6 @@ from ostrom.ground.words import how_many
 if TYPE_CHECKING:
     from ostrom.engine.folder import Folder
     from ostrom.people.host import Host
-    from ostrom.people.pilot import Through
 
 
 RunName = Annotated[str, typer.Argument(help="The run: its folder or its name.")]
@@ -311,9 +309,6 @@ def pilot(
     real_time: Annotated[
         bool, typer.Option("--real-time", help="Keep the waiting times of the study (people.time.reveal).")
     ] = False,
-    browser: Annotated[
-        bool, typer.Option("--browser", help="Through the real pages, in the chromium of this machine.")
-    ] = False,
     preset: Presets = None,
     set_: Sets = None,
     name: Annotated[
@@ -333,7 +328,7 @@ def pilot(
     from ostrom.engine.folder import check_name
     from ostrom.people.pilot import Crowd, pilot_agent
     from ostrom.people.pilot import pilot as play
-    from ostrom.studies.files import folder_of, read_study
+    from ostrom.studies.files import read_study
     from ostrom.studies.resolve import resolve
 
     say_allowed(options.allow_key, [model] if model else None, set_)
@@ -343,12 +338,7 @@ def pilot(
     found = resolve(study, preset=preset, changes=changes, options=options)
     crowd = Crowd(people, pilot_agent(found.plan, model, strategy), dropout, miss, seed)
     called = check_name(name or f"{found.plan.name}-pilot")
-    through: Through | None = None
-    if browser:
-        from ostrom.people.pilot_browser import browse
-
-        through = partial(browse, study=folder_of(study))
-    result, summary = play(found.plan, crowd, name=called, runs=runs, options=options, through=through)
+    result, summary = play(found.plan, crowd, name=called, runs=runs, options=options)
     if json:
         print_json({"run": str(runs / called), **summary, **spent_data(result.tally)})
         return

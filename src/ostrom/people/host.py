@@ -149,6 +149,7 @@ class Host:
         live.end, live.state = how, how
         live.points = float(facts.get("points") or 0.0)
         live.earned = str(facts.get("earned") or how)
+        live.excluded = self.people.exclude.leaves_out(int(facts.get("missed") or 0))
         live.table = live.player = None
         self._finished[live.visit] = how
         self.register.ended(live.code, how)
@@ -189,10 +190,10 @@ class Host:
         return live
 
     def occupied(self) -> list[int]:
-        """The number of people in each cell who finished or are under way; test visits are not counted."""
+        """The number of people in each cell who are under way, or finished and are not excluded; no test visits."""
         counts = [0] * self.plan.cells
         for live in self.live_visits.values():
-            if live.cell is not None and not live.test and live.end in (None, "done"):
+            if live.cell is not None and not live.test and live.end in (None, "done") and not live.excluded:
                 counts[live.cell] += 1
         return counts
 

@@ -45,6 +45,8 @@ class LiveVisit:
     end: str | None = None
     earned: str | None = None
     """The end that determines the payment: it stays ``done`` if a participant withdraws the data after finishing."""
+    excluded: bool = False
+    """Whether the analysis leaves the finished visit out (``people.exclude``)."""
     points: float = 0.0
     seen: float = 0.0
     """When the last request of the participant arrived (event-loop time)."""

@@ -35,6 +35,8 @@ PLAIN = ("none", "repetition")
 """Mechanisms whose rules are said by the table of points and the number of rounds."""
 
 
+WITH_ANSWERS = ("done", "screened_out", "no_partner", "timed_out", "departed")
+"""Ends after which answers of the person are in the data and can be withdrawn with the personal code."""
 NOTHING = "–"
 """Shown where a player had nothing to decide or its action is unknown."""
 _MARKED = re.compile(r"[^\n]*\n<(messages|negotiation)>\n.*?\n</\1>\n?", re.DOTALL)
@@ -213,6 +215,7 @@ class Pages:
         return {
             "kind": "end", "title": title.rstrip("."), "lines": lines,
             "code": code, "link": completion_link(people.source.name, code), "at": f"end-{how}",
+            "person": live.code if how in WITH_ANSWERS else "",
         }  # fmt: skip
 
 

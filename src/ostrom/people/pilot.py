@@ -140,8 +140,6 @@ class PilotHost(Host):
     crowd: Crowd
     participants: dict[int, SimulatedParticipant]
     """By visit."""
-    thoughts: dict[tuple[int, int], Any] | None = None
-    """By unit and player: what to answer, where participants answer through pages; None: they answer at once."""
 
     def missed(self, entry: Open) -> None:
         """Let the time for a decision run out."""
@@ -178,11 +176,6 @@ class _Simulated(SeatedPerson):
             return await super().answer(decision, context)
         if not hasattr(self, "_mind"):
             self._mind = self._agent(self.host.crowd.config)
-        if self.host.thoughts is not None:
-            self.host.thoughts[context.unit, context.player] = (
-                await self._mind.answer(decision, context)
-            ).value
-            return await super().answer(decision, context)
         asked = asyncio.ensure_future(super().answer(decision, context))
         try:
             thought = await self._mind.answer(decision, context)
@@ -284,10 +277,6 @@ def filled_in(sheet: Questionnaire, rng: np.random.Generator) -> tuple[dict[str,
     return value, personal
 
 
-Through = Callable[[PilotHost, Folder, Crowd, int], Coroutine[Any, Any, None]]
-"""Leads a crowd through visits: through pages in a browser, say."""
-
-
 def pilot_agent(plan: StudyPlan, model: str | None, strategy: str | None) -> AgentConfig:
     """How simulated participants decide in a match: as the people's type says, but by a model or a strategy."""
     if model is not None and strategy is not None:
@@ -314,9 +303,8 @@ def pilot(
     runs: str | Path = "runs",
     options: PlayOptions | None = None,
     open_models: OpenModels | None = None,
-    through: Through | None = None,
 ) -> tuple[Result, dict[str, Any]]:
-    """Let a crowd through a study; says how their visits ended. ``through`` leads them another way than directly."""
+    """Let a crowd through a study; says how their visits ended."""
     if not isinstance(plan, PeoplePlan):
         raise UsageError(f"{plan.file}: has no section 'people'; `ostrom run` plays it")
     if crowd.config.model is not None:
@@ -324,13 +312,9 @@ def pilot(
     told: dict[str, Any] = {}
     rounds = sum(int(getattr(plan.variant(0, key).mechanism, "rounds", 1)) for key in plan.people_of(0).order)
 
-    async def serve(host: Host, folder: Folder) -> None:
+    async def serve(host: Host, _: Folder) -> None:
         assert isinstance(host, PilotHost)
-        moments = len(plan.people.visit) + rounds
-        if through is None:
-            await simulate(host, crowd, moments)
-        else:
-            await through(host, folder, crowd, moments)
+        await simulate(host, crowd, len(plan.people.visit) + rounds)
         told.update(summary(host))
 
     result = host_plan(

@@ -203,6 +203,10 @@ class Exclude(StudySection):
 
     missed: int | None = Field(default=None, ge=1, description="people who missed so many rounds or more")
 
+    def leaves_out(self, missed: int) -> bool:
+        """Whether somebody who missed this many rounds is left out."""
+        return self.missed is not None and missed >= self.missed
+
 
 class People(StudySection):
     """A study with people in the browser."""
@@ -213,7 +217,7 @@ class People(StudySection):
         description="what participants read above the pages; left out: the title of the study, which may say too much",
     )
     source: Source
-    quota: int = Field(ge=1, le=1_000_000, description="finished people per cell")
+    quota: int = Field(ge=1, le=1_000_000, description="finished people per cell, excluded ones not counted")
     assign: Assign = Assign()
     games: dict[str, dict[str, Any]] = Field(
         default={"game": {}},

@@ -152,7 +152,6 @@ class PeopleTables:
         kept = [a.facts or {} for _, a in given] + self._kept_in_matches(visit)
         quizzes = [a.value for d, a in given if d.kind == "quiz" and a.reading == "person"]
         missed = sum(int(m["missed"]) for m in matches)
-        most = self.plan.people.exclude.missed
         row: Row = {
             "run": self.rows.run,
             "visit": visit,
@@ -171,7 +170,7 @@ class PeopleTables:
             "matches_done": sum(m["ended"] == "done" for m in matches),
             "points": sum(float(m["points"]) for m in matches),
             "missed_rounds": missed,
-            "excluded": most is not None and missed >= most,
+            "excluded": self.plan.people.exclude.leaves_out(missed),
             "extended": sum(int(k.get("extended", 0)) for k in kept),
             "interrupted": sum(bool(k.get("interrupted")) for k in kept),
             "seconds": max((int(k["answered"]) for k in kept if k.get("answered") is not None), default=0)

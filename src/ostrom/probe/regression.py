@@ -1,11 +1,10 @@
 """What else an adapter changed: the same items asked of the base model and of the adapted one, and compared in pairs.
 
 Items come from held-out prompts of a corpus (is the answer readable, is it a refusal?), from ``reasoning-gym``, whose
-exercises are generated and need no download, and from HumanEval. Answers are kept as they arrive, so that a stopped
-check goes on.
+exercises are generated and need no download, and from tasks of lm-eval (``lm_eval``). Replies are kept as they arrive,
+so that a stopped check goes on.
 """
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.analysis.statistics.counts import McNemar, mcnemar
-from ostrom.ground.errors import ModelError, UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.models.base import Message, Model, Request
-from ostrom.probe import human_eval
 from ostrom.probe.training.data import read_examples
 
 ANSWERS = "regression.jsonl"
@@ -32,25 +30,19 @@ class Item:
     """One question and what makes its answer good."""
 
     task: str
-    number: int
     messages: tuple[tuple[str, str], ...]
     good: Callable[[str], bool]
-
-    @property
-    def key(self) -> str:
-        """Its name in the file of answers."""
-        return f"{self.task}:{self.number}"
 
 
 def format_items(corpus: Path, most: int) -> list[Item]:
     """Prompts of a corpus, held-out ones first: does the reply end with a valid option, and does it not refuse?"""
     rows = [*read_examples(corpus / "val.jsonl"), *read_examples(corpus / "train.jsonl")][:most]
     items = []
-    for number, row in enumerate(rows):
+    for row in rows:
         told = tuple((m["role"], m["content"]) for m in row["messages"][:-1])
         options = set(_LABEL.findall(told[-1][1].rpartition("\n\n")[2]))
-        items.append(Item("format", number, told, partial(readable, options=options)))
-        items.append(Item("no refusal", number, told, lambda reply: not _REFUSAL.search(reply)))
+        items.append(Item("format", told, partial(readable, options=options)))
+        items.append(Item("no refusal", told, lambda reply: not _REFUSAL.search(reply)))
     return items
 
 
@@ -84,16 +76,8 @@ def gym_items(task: str, most: int) -> list[Item]:
             last = (reply.strip().splitlines() or [""])[-1]
             return float(data.score_answer(last.strip(), entry)) >= 0.99
 
-        items.append(Item(task, number, (("user", told),), good))
+        items.append(Item(task, (("user", told),), good))
     return items
-
-
-def code_items(path: Path, most: int) -> list[Item]:
-    """Problems of HumanEval; judging a reply runs what the model wrote, in a process with limits."""
-    return [
-        Item("human-eval", number, (("user", human_eval.asked(one)),), partial(human_eval.solved, one))
-        for number, one in enumerate(human_eval.problems(path, most))
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,58 +95,51 @@ class Regression:
                 "detectable_share": None if detectable is None else detectable / self.compared.pairs}  # fmt: skip
 
 
-def compare(items: Sequence[Item], replies: Mapping[str, Mapping[str, str]]) -> list[Regression]:
-    """Compare the replies of ``base`` and ``adapter``, task by task."""
-    found = []
-    for task in dict.fromkeys(item.task for item in items):
-        own = [item for item in items if item.task == task]
-        right = {arm: [item.good(replies[arm][_asked(item)]) for item in own] for arm in ("base", "adapter")}
-        found.append(Regression(task, mcnemar(right["base"], right["adapter"])))
-    return found
+class ReplyFile:
+    """Replies of the models ``base`` and ``adapter``, kept in a file as they arrive: no question is asked twice."""
 
+    def __init__(self, models: Mapping[str, Model], folder: Path) -> None:
+        self.models, self.path = models, folder / ANSWERS
+        # What decides a reply besides the messages: an adapter that was trained again is another model.
+        self._facts = {
+            arm: [model.name, {key: fact for key, fact in model.describe().items() if key != "client"}]
+            for arm, model in models.items()
+        }
+        self._replies: dict[str, str] = {}
+        if self.path.is_file():
+            for line in self.path.read_text("utf-8").splitlines():
+                try:
+                    row = json.loads(line)
+                    self._replies[row["question"]] = row["reply"]
+                except (ValueError, KeyError, TypeError):
+                    continue  # the last line of a check that was killed, or one of an earlier version
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write("\n")  # after a line that a kill cut short
 
-def ask(
-    items: Sequence[Item], models: Mapping[str, Model], folder: Path, max_tokens: int
-) -> dict[str, dict[str, str]]:
-    """Every question once to every model, at temperature 0; what was answered before is not asked again."""
-    path = folder / ANSWERS
-    known: dict[str, dict[str, str]] = {arm: {} for arm in models}
-    if path.is_file():
-        for line in path.read_text("utf-8").splitlines():
-            try:
-                row = json.loads(line)
-                known.get(row["arm"], {})[row["asked"]] = row["reply"]
-            except (ValueError, KeyError, TypeError):
-                continue  # the last line of a check that was killed
-    due = [
-        (arm, asked, item)
-        for asked, item in {_asked(item): item for item in items}.items()
-        for arm in models
-        if asked not in known[arm]
-    ]
-
-    async def all_of_them() -> None:
-        with path.open("a", encoding="utf-8") as file:
-            file.write("\n")  # after a line that a kill cut short
-            for arm, asked, item in due:
-                messages = tuple(Message(role, text) for role, text in item.messages)  # type: ignore[arg-type]
-                reply = await models[arm].complete(
-                    Request(messages, {"temperature": 0, "max_tokens": max_tokens})
+    async def reply(self, arm: str, messages: Sequence[tuple[str, str]], params: Mapping[str, Any]) -> str:
+        """The reply of a model to these messages, from the file where the same was asked before."""
+        model = self.models[arm]
+        question = json.dumps([*self._facts[arm], messages, params], sort_keys=True, default=str)
+        if question not in self._replies:
+            request = Request(tuple(Message(role, text) for role, text in messages), params)  # type: ignore[arg-type]
+            self._replies[question] = (await model.complete(request)).text
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(
+                    json.dumps({"arm": arm, "question": question, "reply": self._replies[question]}) + "\n"
                 )
-                known[arm][asked] = reply.text
-                file.write(json.dumps({"arm": arm, "asked": asked, "reply": reply.text}) + "\n")
-                file.flush()
-        for model in models.values():
+        return self._replies[question]
+
+    async def compare(self, items: Sequence[Item], max_tokens: int) -> list[Regression]:
+        """Ask both models every item, at temperature 0, and compare what is right, task by task."""
+        right: dict[str, dict[str, list[bool]]] = {}
+        params = {"temperature": 0, "max_tokens": max_tokens}
+        for item in items:
+            for arm in self.models:
+                good = item.good(await self.reply(arm, item.messages, params))
+                right.setdefault(item.task, {}).setdefault(arm, []).append(good)
+        return [Regression(task, mcnemar(arms["base"], arms["adapter"])) for task, arms in right.items()]
+
+    async def close(self) -> None:
+        """Release the models."""
+        for model in self.models.values():
             await model.close()
-
-    if due:
-        try:
-            asyncio.run(all_of_them())
-        except ModelError as error:
-            raise UsageError(f"stopped: {error}; the same command goes on") from None
-    return known
-
-
-def _asked(item: Item) -> str:
-    """Items that ask the same share one answer."""
-    return json.dumps(item.messages, ensure_ascii=False)

@@ -75,7 +75,7 @@ def point_of(run: Run, match: int) -> ForkPoint:
     if ended is None or ended[0] != "done":
         how = "is not finished" if ended is None else f"{ended[0]}: {ended[1]}"
         raise UsageError(f"{run.name}: match {match} {how}; only finished matches can be forked")
-    refuse_other_prompts(run.manifest.get("prompts"), run.plan.prompts, run.name, "it cannot be gone on with")
+    refuse_other_prompts(run.manifest["prompts"], run.plan.prompts, run.name, "it cannot be gone on with")
     given = None
     if unit.needs:
         prepared = [run.journal.ended(index) for index in unit.needs]

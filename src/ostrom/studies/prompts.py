@@ -81,13 +81,9 @@ def try_prompts(plan: Plan) -> None:
         renderer.correction("no answer", "")
 
 
-def refuse_other_prompts(old: object, new: Mapping[str, str], where: str, so: str) -> None:
+def refuse_other_prompts(old: Mapping[str, str], new: Mapping[str, str], where: str, so: str) -> None:
     """Refuse a run whose prompts were other ones than now; ``so`` says what to do."""
-    if not isinstance(old, Mapping):
-        raise RunError(
-            f"{where}: was played by an older version, which did not record its prompts one by one ({so})"
-        )
-    # Runs of earlier versions have no hash of the game files that their studies name.
+    # Runs of 1.0 have no hash of the game files that their studies name.
     how = difference(old, {name: of for name, of in new.items() if name in old or not is_game_file(name)})
     if how is not None:
         raise RunError(f"{where}: its prompts were other ones than now: {how} ({so})")

@@ -174,10 +174,6 @@ def check_report(report: ReportRule, file: str) -> None:
 
 SESSION = "session.json"
 RECORDED = {name: declaration for name, declaration in DECLARED.items() if declaration.recorded}
-LATER = {"batch"}
-"""Options that runs of earlier versions did not have."""
-EARLIER = {"prompts", "seal"}
-"""What earlier versions wrote there too; the folder of prompts is in run.json, bound by the hashes of its files."""
 
 
 def save_session(folder: Path, options: PlayOptions) -> None:
@@ -206,9 +202,9 @@ def load_session(folder: Path, options: PlayOptions) -> PlayOptions:
     except (OSError, orjson.JSONDecodeError) as error:
         raise RunError(f"{file}: cannot be read: {error} (repeat `ostrom run` with its options)") from None
     wrong = f"{file}: is not what ostrom writes there (repeat `ostrom run` with its options)"
-    if not isinstance(data, dict) or not set(RECORDED) - LATER <= set(data) <= {*RECORDED, *EARLIER}:
+    if not isinstance(data, dict) or set(data) != set(RECORDED):
         raise RunError(wrong)
-    kept = {name: data.get(name) for name in RECORDED}
+    kept = {name: data[name] for name in RECORDED}
     stated = options.stated()
     try:
         recorded = PlayOptions(**{name: _checked(name, value) for name, value in kept.items()})

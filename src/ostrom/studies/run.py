@@ -25,7 +25,6 @@ from ostrom.engine.folder import (
     new_manifest,
     refuse_joined,
 )
-from ostrom.engine.integrity import check_format
 from ostrom.engine.joined import JoinedJournal
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Plan, PlanSource
@@ -303,12 +302,7 @@ def prepare_folder(folder: Folder, plan: Plan) -> None:
         keep_game_files(filter(is_game_file, plan.prompts), plan.file, folder.path)
         folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
         return
-    try:
-        old = check_same(folder, plan)
-    except RunError:
-        # A journal of an older format was played with older prompts too: what it is comes before what differs.
-        check_format(folder.journal)
-        raise
+    old = check_same(folder, plan)
     if (old.get("shard") or {}).get("trees") != _trees(plan):
         raise RunError(f"{folder.path}: was played with other trees (put back those that it was begun with)")
     home = _absolute(plan.library.folder) or old.get("prompts_folder")
@@ -368,9 +362,7 @@ def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
     if changes:
         shown = "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
         raise RunError(f"{folder.path}: holds another study: {shown} (choose another --name to keep both)")
-    refuse_other_prompts(
-        old.get("prompts"), plan.prompts, str(folder.path), "choose another --name to keep both"
-    )
+    refuse_other_prompts(old["prompts"], plan.prompts, str(folder.path), "choose another --name to keep both")
     return old
 
 

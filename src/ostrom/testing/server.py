@@ -19,7 +19,6 @@ from typing import Any, Self
 
 import orjson
 
-from ostrom.testing.batches import BatchFaults, ServedBatches
 from ostrom.testing.faults import Faults, Latency
 from ostrom.testing.http1 import Received, ServedConnection, response
 from ostrom.testing.replies import (
@@ -49,12 +48,8 @@ class LoopbackServer:
         record: bool = True,
         cache: bool = False,
         port: int = 0,
-        batch_faults: BatchFaults | None = None,
     ) -> None:
         self.respond = respond
-        shapes = {"openai": openai_document, "anthropic": anthropic_document}
-        self.batches = ServedBatches(batch_faults or BatchFaults(), lambda body: self.respond(body), shapes)
-        """The batch endpoints, with what they charged for."""
         self.faults = faults or Faults()
         self.latency = latency if isinstance(latency, Latency) else Latency(latency)
         self.record = record
@@ -105,8 +100,11 @@ class LoopbackServer:
             "busy_seconds": sum(self.seconds_by_level.values()),
             "seconds_by_level": {str(level): seconds for level, seconds in self.seconds_by_level.items()},
             "faults": dict(self.fault_counts),
-            "batches": self.batches.stats(),
         }
+
+    def endpoint(self, received: Received) -> Callable[[Received], bytes] | None:  # noqa: ARG002
+        """What answers a request instead of the chat wires; a subclass adds endpoints here."""
+        return None
 
     async def listen(self) -> asyncio.Server:
         """Start listening in the running loop."""
@@ -162,8 +160,8 @@ class LoopbackServer:
             self._fly(-1)
 
     def _handle(self, received: Received, connection: ServedConnection) -> None:
-        batches = self.batches.takes(received.path)
-        if received.method != "POST" and not batches:
+        added = self.endpoint(received)
+        if received.method != "POST" and added is None:
             known = {
                 "/health": {"status": "ok"},
                 "/stats": self.stats(),
@@ -179,7 +177,7 @@ class LoopbackServer:
         if self.record:
             self.requests.append(received)
         about = received.body
-        if batches:
+        if added is not None:
             about = f"{received.method} {received.path}\n".encode() + about
         fault, delay = self._fate(about, order)
         assert self._loop is not None
@@ -231,8 +229,8 @@ class LoopbackServer:
             connection.send(data)
 
     def _good(self, received: Received, fault: str | None) -> bytes:
-        if self.batches.takes(received.path):
-            return self.batches.handle(received)
+        if (added := self.endpoint(received)) is not None:
+            return added(received)
         anthropic = received.path.endswith("/messages")
         if not anthropic and not received.path.endswith("/completions"):
             return response(404, b'{"error": {"message": "no such page"}}')
@@ -293,14 +291,11 @@ def _arguments() -> Any:
     parser = argparse.ArgumentParser(
         prog="python -m ostrom.testing.server", description="loopback test server"
     )
-    rates: dict[str, Any] = {"action": "append", "default": [], "metavar": "KIND=RATE"}
     options: dict[str, dict[str, Any]] = {
         "--port": {"type": int, "default": 0, "help": "0 picks a free one"},
         "--latency": {"type": float, "default": 0.0, "help": "seconds; the median with --sigma"},
         "--sigma": {"type": float, "default": 0.0, "help": "spread of log-normal latency"},
-        "--fault": rates,
-        "--batch-fault": rates,
-        "--batch-seconds": {"type": float, "default": 0.0, "help": "how long a batch takes"},
+        "--fault": {"action": "append", "default": [], "metavar": "KIND=RATE"},
         "--retry-after": {"default": "1", "help": "value of the Retry-After header"},
         "--seed": {"type": int, "default": 0},
     }
@@ -310,16 +305,12 @@ def _arguments() -> Any:
 
 
 async def _serve(options: Any) -> None:
-    rates, batch_rates = (
-        {kind: float(rate) for kind, _, rate in (text.partition("=") for text in texts)}
-        for texts in (options.fault, options.batch_fault)
-    )
+    rates = {kind: float(rate) for kind, _, rate in (text.partition("=") for text in options.fault)}
     server = LoopbackServer(
         faults=Faults(rates, seed=options.seed, retry_after=options.retry_after),
         latency=Latency(options.latency, options.sigma, options.seed),
         record=False,
         port=options.port,
-        batch_faults=BatchFaults(batch_rates, options.batch_seconds, options.seed),
     )
     listening = await server.listen()
     print(server.url, flush=True)

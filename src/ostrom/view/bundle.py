@@ -35,9 +35,8 @@ from ostrom.reports.card import findings, registered_lines, warnings
 from ostrom.reports.figures import need_extras
 from ostrom.studies.run import Run, open_run
 from ostrom.view.listing import MatchList
-from ostrom.view.postings import spaced
 from ostrom.view.render import draw
-from ostrom.view.words import text_of
+from ostrom.view.words import spaced, text_of
 
 SHARD = 300_000
 """Bytes after which a new shard is begun."""

@@ -15,8 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -32,9 +31,8 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import DAMAGE, connect_read_only
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import cache_folder, plain
-from ostrom.view.postings import Numbers, unpacked, unpacked_voices
 
-VERSION = 5
+VERSION = 6
 """Goes up when the tables or what is put into them change; an index of another version is made anew."""
 
 
@@ -129,36 +127,26 @@ class RunIndex:
             number: (cell, agent) for number, cell, agent in self._all("SELECT id, cell, agent FROM voices")
         }
 
-    def segments(self, after: int) -> list[tuple[int, int]]:
-        """The first and the last call of every segment that goes beyond a call, in order."""
-        return [
-            (int(first), int(last))
-            for first, last in self._all(
-                "SELECT first, last FROM segments WHERE last > ? ORDER BY first", [after]
-            )
-        ]
+    def calls_with(self, hits: str, agent: str | None, cell: int | None) -> Iterator[tuple[int, int]]:
+        """The calls of a query (``id``) with their voices, in order, of an agent and a cell, or of any."""
+        return iter(self._of(hits, "DISTINCT calls.id, calls.voice", "ORDER BY calls.id", agent, cell))
 
-    def voices_of(self, first: int, last: int) -> Numbers:
-        """The voice of every call of a segment; 0 where it is not shown."""
-        ((raw,),) = self._all("SELECT voices FROM segments WHERE first=?", [first])
-        return self._decoded(unpacked_voices, raw, last - first + 1)
+    def counted(self, hits: str, agent: str | None, cell: int | None) -> dict[int, int]:
+        """How many calls of a query every voice has."""
+        columns = "calls.voice, count(DISTINCT calls.id)"
+        return dict(self._of(hits, columns, "GROUP BY calls.voice", agent, cell))
 
-    def calls_with(self, segment: int, word: str, *, prefix: bool) -> Iterator[Numbers]:
-        """The places of the calls of a segment that hold a word, or one that begins so: a list for each word."""
-        bounds = [segment, word, word + "\U0010ffff" if prefix else word]
-        query = "SELECT hits FROM postings WHERE first=? AND word BETWEEN ? AND ?"
-        for (raw,) in self._all(query, bounds):
-            yield self._decoded(unpacked, raw)
+    def _of(
+        self, hits: str, columns: str, order: str, agent: str | None, cell: int | None
+    ) -> list[tuple[Any, ...]]:
+        return self._all(
+            f"SELECT {columns} FROM ({hits}) AS hits JOIN calls ON calls.id = hits.id "
+            "JOIN voices ON voices.id = calls.voice WHERE (:agent IS NULL OR voices.agent = :agent) "
+            f"AND (:cell IS NULL OR voices.cell = :cell) {order}",
+            {"agent": agent, "cell": cell},
+        )
 
-    def _decoded(self, read: Callable[..., Numbers], *raw: Any) -> Numbers:
-        try:
-            return read(*raw)
-        except (ValueError, TypeError, zlib.error) as error:
-            raise RunError(
-                f"{self.path}: the index cannot be read ({error}); delete it: it is made anew"
-            ) from None
-
-    def _all(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _all(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[tuple[Any, ...]]:
         try:
             return self.connection.execute(query, values).fetchall()
         except DAMAGE as error:

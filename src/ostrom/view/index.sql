@@ -22,15 +22,10 @@ CREATE TABLE voices (
   UNIQUE (cell, agent)
 );
 
-CREATE TABLE segments (
-  first INTEGER PRIMARY KEY,        -- id of its first call in the journal
-  last INTEGER NOT NULL,
-  voices BLOB NOT NULL              -- zlib, 4 bytes a call from the first to the last: its voice, 0 if it is not shown
+CREATE TABLE calls (
+  id INTEGER PRIMARY KEY,           -- as in the journal; calls that are not shown have no row
+  voice INTEGER NOT NULL
 );
 
-CREATE TABLE postings (
-  first INTEGER NOT NULL,           -- the segment
-  word TEXT NOT NULL,               -- behind a letter for where it stands: p(rompt), r(eply), t(hought)
-  hits BLOB NOT NULL,               -- the calls that hold it (see postings.py)
-  PRIMARY KEY (first, word)
-) WITHOUT ROWID;
+-- Which texts hold a word; the texts themselves stay in the journal. Text i of a call has the row 3 * call + i.
+CREATE VIRTUAL TABLE words USING fts5 (text, content='', columnsize=0, detail=none, tokenize='ascii');

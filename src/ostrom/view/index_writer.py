@@ -1,6 +1,6 @@
-"""Brings the index of a run up to date, segment by segment.
+"""Brings the index of a run up to date, some thousand calls at a time.
 
-A segment is written in one transaction, so the work can be stopped at any moment and goes on from there. The journal is
+These are written in one transaction, so the work can be stopped at any moment and goes on from there. The journal is
 only read. An index that does not belong to the journal (another study, fewer entries, a match that was withdrawn since)
 is thrown away and made anew.
 """
@@ -31,8 +31,8 @@ FOLLOWED = 1800
 """Seconds for which a run that is being played is followed; whoever looks again asks again."""
 PAUSE = 3
 """Seconds between updates of a run that is being played."""
-SMALL = 8192
-"""Calls up to which the last segment is made anew with what came since, so that there are few segments."""
+MOST_PENDING = 64_000_000
+"""Bytes of words that SQLite collects before it writes them: those of one transaction."""
 
 
 class _Stale(Exception):
@@ -130,30 +130,15 @@ class _Indexer:
 
     def _indexed(self, number: int, journal: sqlite3.Connection, hidden: set[int]) -> bool:
         """Index the calls of a journal that came since; False if it was stopped before."""
-        query = "SELECT before, calls, of_calls FROM journals WHERE number=?"
-        before, through, last = self.connection.execute(query, (number,)).fetchone()
+        query = "SELECT calls, of_calls FROM journals WHERE number=?"
+        through, last = self.connection.execute(query, (number,)).fetchone()
         speech = Speech(self.run, self.connection, number, journal, hidden)
-        if through < last:
-            through = self._reopened(before, through)
         while through < last:
-            done = speech.segment(through, self.stop)
+            done = None if self.stop() else speech.add(through)
             if done is None:
                 return False
             through = done
         return True
-
-    def _reopened(self, before: int, through: int) -> int:
-        """Drop a small last segment of a journal, which is made anew; the last call before it."""
-        row = self.connection.execute(
-            "SELECT first, last FROM segments WHERE first > ? AND first <= ? ORDER BY first DESC LIMIT 1",
-            (before, through),
-        ).fetchone()
-        if row is None or row[1] - row[0] >= SMALL:
-            return through
-        # Within the transaction that writes the new one: a search never misses calls that were found before.
-        self.connection.execute("DELETE FROM postings WHERE first=?", (row[0],))
-        self.connection.execute("DELETE FROM segments WHERE first=?", (row[0],))
-        return int(row[0]) - 1
 
     def tell(self, **facts: Any) -> None:
         """Keep facts about the index."""
@@ -172,7 +157,6 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_CELL)
         connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         for statement in (
-            "page_size=65536",  # before the first table: a list of calls then fits into a page
             "journal_mode=WAL",
             "synchronous=NORMAL",
             "trusted_schema=OFF",
@@ -187,6 +171,7 @@ def _opened(where: Path, run: Run) -> sqlite3.Connection:
                     "folder": os.fsencode(run.folder.path.resolve()),
                 }  # fmt: skip
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", list(facts.items()))
+                connection.execute("INSERT INTO words (words, rank) VALUES ('hashsize', ?)", (MOST_PENDING,))
         if schema_of(connection) != own_schema():
             raise _Stale
         _check_belongs(connection, run)

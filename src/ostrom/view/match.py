@@ -246,13 +246,21 @@ def _groups(tries: list[CallTry]) -> set[str]:
     return {group for text in texts for _, group in marked(text) if group}
 
 
-def command_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any] | None) -> str:
-    """The command that shows the same."""
-    parts = ["ostrom", "transcript", str(viewer.shelf.folder(name).path), "--match", str(number)]
-    if decision is not None:
-        parts += [] if decision["round"] is None else ["--round", str(decision["round"])]
-        parts += ["--player", str(decision["player"])]
-    return shlex.join(parts)
+def commands_of(
+    viewer: Viewer, name: str, number: int, decision: dict[str, Any] | None
+) -> list[tuple[str, str]]:
+    """Commands to copy, each with its title: the same as text, and what can be asked about a decision in a round."""
+    place = [str(viewer.shelf.folder(name).path), "--match", str(number)]
+    at, player = (None, None) if decision is None else (decision["round"], str(decision["player"]))
+    words = [("Copy command", ["transcript", *place])]
+    if player is not None:
+        words[0][1].extend([*([] if at is None else ["--round", str(at)]), "--player", player])
+    if player is not None and at is not None:
+        words += [
+            ("Copy attribution", ["more", "attribute", *place, "--round", str(at), "--seat", player]),
+            ("Copy branch", ["more", "branch", *place, "--at", str(at)]),
+        ]
+    return [(title, shlex.join(["ostrom", *parts])) for title, parts in words]
 
 
 def page(viewer: Viewer, request: Request) -> Response:
@@ -265,7 +273,7 @@ def page(viewer: Viewer, request: Request) -> Response:
         decision = None if chosen is None else decision_of(run, match, *chosen)
         total = len(run.plan)
     context: dict[str, Any] = {
-        "match": match, "decision": decision, "marked": marked, "command": command_of(viewer, name, number, decision),
+        "match": match, "decision": decision, "marked": marked, "commands": commands_of(viewer, name, number, decision),
         "total": total, "here": "matches", "rounds": list(rounds_of(match, chosen)),
     }  # fmt: skip
     part = "_decision" if request.headers.get("hx-target") == "decision" else "match"

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import connect_read_only
+from ostrom.ground.errors import UsageError
 from ostrom.reports.words import number, pretty, share
 from ostrom.view.matches import CHOICES
 from ostrom.view.render import address, draw
@@ -265,6 +266,23 @@ def _text(value: float, scale: str) -> str:
 
 
 TAB = ("run", "Overview", "")
+
+
+def strip(viewer: Viewer, request: Request) -> Response:
+    """What an attribution estimated: how much every remembered round moved the decision."""
+    from ostrom.features.attribution.effects import read_effects, strips
+
+    name = str(request.path_params["run"])
+    with viewer.shelf.opened(name) as run:
+        if (run.manifest.get("parent") or {}).get("kind") != "attribution":
+            raise UsageError(f"{name}: is no attribution (ostrom more attribute makes one)")
+        found = read_effects(run)
+    return viewer.page(
+        request, "strip", title=f"What moved the decision, {name}", **viewer.about(name), found=found,
+        lines=list(strips(found)), here="",
+    )  # fmt: skip
+
+
 ROUTES: Routes = [
     ("/", runs_page, ["GET"]),
     ("/events", events, ["GET"]),
@@ -272,4 +290,5 @@ ROUTES: Routes = [
     ("/run/{run}/first", first, ["GET"]),
     ("/run/{run}/chart", chart, ["GET"]),
     ("/run/{run}/heat", heat, ["GET"]),
+    ("/run/{run}/strip", strip, ["GET"]),
 ]

@@ -9,13 +9,12 @@ import re
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,12 +22,10 @@ from ostrom.engine.integrity import reading
 from ostrom.engine.shards import holder
 from ostrom.ground.errors import RunError
 from ostrom.view.index import RunIndex
-from ostrom.view.postings import Numbers, line_of, plain, spaced, words_in
 from ostrom.view.viewer import Routes, Viewer, whole_number
-from ostrom.view.words import LETTERS, PromptNews, beginning, decoded
+from ostrom.view.words import PLACES, PromptNews, beginning, decoded, plain, spaced, words_in
 
-WHERE = tuple(LETTERS)
-NOTHING: Numbers = np.array([], dtype=np.int64)
+WHERE = PLACES
 MOST_TYPED = 500
 MOST_TERMS = 16
 SHORTEST_START = 2
@@ -116,7 +113,7 @@ def search(
     if not wanted:
         return SearchPage([], None)
     voices, hits = index.voices(), list[SearchHit]()
-    found = _calls(index, journals, terms, where, _among(voices, agent, cell), after or 0)
+    found = _calls(index, journals, terms, where, agent, cell, after or 0)
     calls = list(islice(found, limit + 1))
     place = "SELECT unit, step, player FROM calls WHERE id=?"
     for journal, some in groupby(calls[:limit], lambda pair: holder(pair[0], journals)):
@@ -147,91 +144,64 @@ def counts(
     by_where: dict[str, int] = {}
     if all(term.without for term in terms):
         return HitCounts(0, {}, {}, {})
-    among = _among(voices, agent, cell)
-    for voice, n in _counted(index, journals, terms, where, among).items():
+    for voice, n in _counted(index, journals, terms, where, agent, cell).items():
         number, name = voices[voice]
         by_cell[number] += n
         by_agent[name] += n
     for name in where:
-        by_where[name] = _counted(index, journals, terms, [name], among).total()
+        by_where[name] = sum(_counted(index, journals, terms, [name], agent, cell).values())
     return HitCounts(by_cell.total(), dict(by_cell), dict(by_agent), by_where)
 
 
-def _among(voices: dict[int, tuple[int, str]], agent: str | None, cell: int | None) -> set[int]:
-    """The voices of an agent and a cell, or of any."""
-    return {
-        number
-        for number, (of, name) in voices.items()
-        if (agent is None or name == agent) and (cell is None or of == cell)
-    }
+def _hits(terms: Sequence[SearchTerm], where: Sequence[str], after: int = 0) -> str:
+    """SQL for the calls behind one that hold all words of every wanted term in one of these texts.
+
+    Words hold letters and digits alone (``words_in``), so nothing that is typed is SQL.
+    """
+
+    def holding(term: SearchTerm, places: Sequence[str]) -> str:
+        words = " AND ".join(f'"{word}"' for word in term.words) + (" *" if term.prefix else "")
+        rows = ", ".join(str(PLACES.index(place)) for place in places)
+        return (
+            f"SELECT rowid / 3 AS id FROM words WHERE words MATCH '{words}' AND rowid > {3 * after + 2} "
+            f"AND rowid % 3 IN ({rows})"
+        )
+
+    wanted = " INTERSECT ".join(holding(term, where) for term in terms if not term.without)
+    # Whether a phrase stands there, its words do not tell.
+    unwanted = [term for term in terms if term.without and len(term.words) == 1]
+    return wanted + "".join(f" EXCEPT {holding(term, WHERE)}" for term in unwanted)
 
 
 def _counted(
-    index: RunIndex, journals: Sequence[Path], terms: Sequence[SearchTerm], where: Sequence[str], among: set[int]
-) -> Counter[int]:  # fmt: skip
+    index: RunIndex, journals: Sequence[Path], terms: Sequence[SearchTerm], where: Sequence[str],
+    agent: str | None, cell: int | None,
+) -> Mapping[int, int]:  # fmt: skip
     """How many calls of every voice hold the words."""
-    counted: Counter[int] = Counter()
-    for _, voices in _segments(index, journals, terms, where, among, 0):
-        counted.update(
-            dict(zip(*(part.tolist() for part in np.unique(voices, return_counts=True)), strict=True))
-        )
-    return counted
+    if any(len(term.words) > 1 for term in terms):
+        return Counter(voice for _, voice in _calls(index, journals, terms, where, agent, cell))
+    return index.counted(_hits(terms, where), agent, cell)
 
 
 def _calls(
-    index: RunIndex, journals: Sequence[Path], terms: Sequence[SearchTerm], where: Sequence[str], among: set[int],
-    after: int,
+    index: RunIndex, journals: Sequence[Path], terms: Sequence[SearchTerm], where: Sequence[str],
+    agent: str | None, cell: int | None, after: int = 0,
 ) -> Iterator[tuple[int, int]]:  # fmt: skip
     """The calls behind one that hold the words, in order, with their voices."""
-    for calls, voices in _segments(index, journals, terms, where, among, after):
-        yield from zip(calls.tolist(), voices.tolist(), strict=True)
-
-
-def _segments(
-    index: RunIndex, journals: Sequence[Path], terms: Sequence[SearchTerm], where: Sequence[str], among: set[int],
-    after: int,
-) -> Iterator[tuple[Numbers, Numbers]]:  # fmt: skip
-    """The calls of each segment that hold the words, with their voices."""
-    until, shown = time.monotonic() + SLOWEST, np.array(sorted(among), dtype=np.int64)
+    until = time.monotonic() + SLOWEST
     phrases = [term for term in terms if len(term.words) > 1]
-    for first, last in index.segments(after):
-        hits: Numbers | None = None
-        for term in terms:
-            if not term.without and (hits is None or len(hits)):
-                some = _holding(index, first, term, where)
-                hits = some if hits is None else np.intersect1d(hits, some, assume_unique=True)
-        for term in terms:  # whether a phrase stands there, its words do not tell
-            if term.without and len(term.words) == 1 and hits is not None and len(hits):
-                hits = np.setdiff1d(hits, _holding(index, first, term, WHERE), assume_unique=True)
-        if hits is None or not len(hits):
-            continue
-        voices = index.voices_of(first, last)[hits]
-        kept = np.isin(voices, shown) & (hits + first > after)
-        hits, voices = hits[kept] + first, voices[kept]
-        if not phrases:
-            yield hits, voices
-            continue
-        with reading(holder(first, journals)) as journal:
-            news = PromptNews(journal)
-            for call, voice in zip(hits.tolist(), voices.tolist(), strict=True):
+    hits = index.calls_with(_hits(terms, where, after), agent, cell)
+    if not phrases:
+        yield from hits
+        return
+    for journal, some in groupby(hits, lambda pair: holder(pair[0], journals)):
+        with reading(journal) as connection:
+            news = PromptNews(connection)
+            for call, voice in some:
                 if time.monotonic() > until:
                     raise RunError("this search takes too long: name more words, an agent or a cell")
-                if _says(journal, call, phrases, where, news):
-                    yield np.array([call]), np.array([voice])
-
-
-def _holding(index: RunIndex, first: int, term: SearchTerm, where: Sequence[str]) -> Numbers:
-    """The places of the calls of a segment that hold all words of a term in one of these texts."""
-    found: list[Numbers] = []
-    for name in where:
-        hits: Numbers | None = None
-        for word in term.words:
-            prefix = term.prefix and word is term.words[-1]
-            lists = list(index.calls_with(first, LETTERS[name] + word, prefix=prefix))
-            some = lists[0] if len(lists) == 1 else np.unique(np.concatenate(lists)) if lists else NOTHING
-            hits = some if hits is None else np.intersect1d(hits, some, assume_unique=True)
-        found.append(NOTHING if hits is None else hits)
-    return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
+                if _says(connection, call, phrases, where, news):
+                    yield call, voice
 
 
 def _says(
@@ -242,7 +212,7 @@ def _says(
     news: PromptNews,
 ) -> bool:
     """Whether a call says all phrases that are wanted, each in one of these texts, and none that must not occur."""
-    lines = {name: line_of(text.encode("utf-8", "replace")) for name, text in _texts(journal, call, news)}
+    lines = {name: f" {' '.join(words_in(text))} " for name, text in _texts(journal, call, news)}
     return all(
         term.without
         != any(

@@ -22,7 +22,6 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.terminal import one_line
 from ostrom.view.index import Indexers
-from ostrom.view.jobs import Jobs
 from ostrom.view.render import draw
 from ostrom.view.shelf import Shelf
 from ostrom.view.states import Watching
@@ -111,7 +110,7 @@ class FigureProcess:
             await self._child.wait()
 
 
-PAGES = ("runs", "matches", "match", "search", "beside", "actions")
+PAGES = ("runs", "matches", "match", "search", "beside")
 """Modules of this package; each has ROUTES, and TAB (key, title, end of the address) where a run links to it."""
 
 ViewHandler: TypeAlias = Callable[["Viewer", Request], Response | Awaitable[Response]]
@@ -128,9 +127,6 @@ class Viewer:
         self.watching = Watching(shelf)
         self.figures = FigureProcess()
         self.indexers = Indexers()
-        self.jobs = Jobs()
-        self.may_act = password is not None
-        """Whether commands may be started from a page."""
         self.closing = asyncio.Event()
         self._modules = [import_module(f"ostrom.view.{page}") for page in PAGES]
         self.tabs = [module.TAB for module in self._modules if hasattr(module, "TAB")]
@@ -274,13 +270,11 @@ async def serve_view(
         gatekeeper.hosts.add(known.lower())
         gatekeeper.origins.add(f"http://{known}".lower())
     viewer = Viewer(shelf, gatekeeper, password)
-    viewer.may_act = viewer.may_act or host in LOCAL
     beside = [asyncio.create_task(viewer.watching.look_on()), asyncio.create_task(viewer.watching.check_on())]
     ready()
     try:
         await serve([(viewer.app(), listening)], viewer.closing.set, beside)
     finally:
-        viewer.jobs.close()
         viewer.indexers.close()
         await viewer.figures.close()
         shelf.close()

@@ -1,38 +1,81 @@
-"""The words of a run: prompts, replies and reasoning, put into the index in the order of the calls, segment by segment.
+"""The words of a run: prompts, replies and reasoning, put into the index in the order of the calls.
 
-Of a prompt, the lines are indexed that the player's prompt before it in the same match did not have: prompts repeat
-the rules and all rounds so far, and a search should find the decision at which the words came up.
+A word is in small letters and without accents. Of a prompt, the lines are indexed that the player's prompt before it in
+the same match did not have: prompts repeat the rules and all rounds so far, and a search should find the decision at
+which the words came up.
 """
 
+import re
 import sqlite3
+import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Container
+from collections.abc import Container
 from contextlib import suppress
 from functools import lru_cache, partial
 
-import numpy as np
 import orjson
 
 from ostrom.engine.entries import MOST_TOGETHER, UNREADABLE, Packages, whole
 from ostrom.ground.errors import OstromError
 from ostrom.studies.run import Run
-from ostrom.view.postings import Postings, packed_voices
 
-TOGETHER = 512
-"""Calls that are read at a time, and as many bytes as ``MOST_BYTES`` at the most."""
-MOST_BYTES = 16_000_000
+TOGETHER = 8192
+"""Calls that are indexed in one transaction, and as many bytes as ``MOST_BYTES`` at the most."""
+MOST_BYTES = 32_000_000
 LONGEST = 1_000_000
 """Bytes of one text that are indexed and searched for what to show."""
-SEGMENT = 65_536
-"""Calls of a segment at the most."""
-MOST_WORDS = 10_000_000
-"""Words after which a segment ends."""
 REMEMBERED = 1024
 """Players whose last prompt is kept in memory."""
 REMEMBERED_LINES = 1_000_000
 """Lines of those prompts together."""
-LETTERS = {"prompt": "p", "reply": "r", "reasoning": "t"}
-"""The places of words, and the letter before a word of each."""
+PLACES = ("prompt", "reply", "reasoning")
+"""The texts of a call that hold words, in the order of their rows in the index."""
+_WORD = re.compile(r"[^\W_]+")
+_ASCII_WORD = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
+"""A word as the index cuts it: letters and digits of ASCII, and everything beyond ASCII."""
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+# Scripts without spaces between words: every character is a word, so a search finds any of them.
+_UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])")
+
+
+def spaced(text: str) -> str:
+    """A text with spaces around every character of a script that has none.
+
+    >>> spaced("wir 合作 oft")
+    'wir  合  作  oft'
+    """
+    return text if text.isascii() else _UNSPACED.sub(r" \1 ", text)
+
+
+def plain(word: str) -> str:
+    """A word as the index has it: small letters without accents.
+
+    >>> plain("Überläufer")
+    'uberlaufer'
+    """
+    if word.isascii():
+        return word.lower()
+    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).lower()
+
+
+def indexable(text: str) -> str:
+    """A text whose words the ASCII tokenizer of SQLite finds as ``words_in`` does: only what is not ASCII changes."""
+    return text if text.isascii() else _FOREIGN.sub(lambda run: _ascii_neighbour(run[0]), text)
+
+
+@lru_cache(maxsize=65_536)
+def _ascii_neighbour(run: str) -> str:
+    """A run of characters beyond ASCII, which may be part of a word, with spaces where a word ends."""
+    return "".join(plain(c) if _WORD.match(c) else " " for c in spaced(run))
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text, in order.
+
+    >>> words_in("Never_again: 'Überall' 合作!")
+    ['never', 'again', 'uberall', '合', '作']
+    """
+    return _ASCII_WORD.findall(indexable(text).lower())
 
 
 class PromptNews:
@@ -97,68 +140,43 @@ class Speech:
         self._voice = lru_cache(maxsize=None)(partial(_number, connection, "voices", "cell, agent"))
         self._cell = lru_cache(maxsize=None)(partial(_number, connection, "cells", "levels"))
 
-    def segment(self, through: int, stop: Callable[[], bool]) -> int | None:
-        """Index the calls behind one as a segment; the last one's number, or None if it was stopped or has none."""
-        postings = {name: Postings() for name in LETTERS}
-        first, voices, last_seal = 0, list[int](), 0
-        while not voices or (
-            len(voices) < SEGMENT and sum(part.size for part in postings.values()) < MOST_WORDS
-        ):
-            if stop():
-                return None
-            before = through
-            texts: dict[str, list[bytes]] = {name: [] for name in LETTERS}
-            size = 0
-            cursor = self.journal.execute(
-                f"SELECT id, unit, player, prompt, nth, {beginning('reply')}, {beginning('reasoning')}, seal "
-                "FROM calls WHERE id > ? ORDER BY id LIMIT ?",
-                (through, TOGETHER),
-            )
-            for number, unit, player, package, nth, reply, reasoning, seal in cursor:
-                first = first or number
-                if number - first >= SEGMENT:
-                    break
-                gap = number - first - len(voices)
-                who = self._who(unit)
-                prompt, voice = "", 0
-                if who is not None:
-                    cell, agents = who
-                    voice = self._voice(cell, agents[player] if 0 <= player < len(agents) else "")
-                    prompt = self._news.of(number, unit, player, package, nth)
-                shown = (
-                    (prompt.encode("utf-8", "replace"), reply or b"", reasoning or b"")
-                    if voice
-                    else (b"",) * 3
+    def add(self, through: int) -> int | None:
+        """Index the next calls behind one in one transaction; the last one's number, or None if there is none."""
+        rows, voices, size, last = [], [], 0, None
+        cursor = self.journal.execute(
+            f"SELECT id, unit, player, prompt, nth, {beginning('reply')}, {beginning('reasoning')}, seal "
+            "FROM calls WHERE id > ? ORDER BY id LIMIT ?",
+            (through, TOGETHER),
+        )
+        for number, unit, player, package, nth, reply, reasoning, seal in cursor:
+            last = number, seal
+            if (who := self._who(unit)) is not None:
+                cell, agents = who
+                voices.append(
+                    (number, self._voice(cell, agents[player] if 0 <= player < len(agents) else ""))
                 )
-                for name, text in zip(LETTERS, shown, strict=True):
-                    texts[name] += [*[b""] * gap, text]
-                    size += len(text)
-                voices += [*[0] * gap, voice]
-                through, last_seal = number, seal
-                if size > MOST_BYTES:
-                    break
-            cursor.close()
-            if through == before:
+                texts = (
+                    self._news.of(number, unit, player, package, nth),
+                    decoded(reply) or "",
+                    decoded(reasoning) or "",
+                )
+                rows += [
+                    (3 * number + place, indexable(text).encode("utf-8", "replace").decode())
+                    for place, text in enumerate(texts)
+                ]
+                size += sum(map(len, texts))
+            if size > MOST_BYTES:
                 break
-            for name, some in texts.items():
-                postings[name].add(some)
-        if not voices:
+        cursor.close()
+        if last is None:
             return None
-        span = len(voices)
         with self.connection:
-            packed = packed_voices(np.array(voices))
+            self.connection.executemany("INSERT INTO calls VALUES (?, ?)", voices)
+            self.connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", rows)
             self.connection.execute(
-                "INSERT INTO segments VALUES (?, ?, ?)", (first, first + span - 1, packed)
+                "UPDATE journals SET calls=?, seal=? WHERE number=?", (*last, self.number)
             )
-            for name, letter in sorted(LETTERS.items(), key=lambda pair: pair[1]):
-                self.connection.executemany(
-                    "INSERT INTO postings VALUES (?, ?, ?)",
-                    ((first, letter + word, hits) for word, hits in postings[name].lists(span)),
-                )
-            self.connection.execute(
-                "UPDATE journals SET calls=?, seal=? WHERE number=?", (through, last_seal, self.number)
-            )
-        return through
+        return int(last[0])
 
     def _looked_up(self, number: int) -> tuple[int, tuple[str, ...]] | None:
         """The cell of a unit and the names of its players; None for one that is not shown."""

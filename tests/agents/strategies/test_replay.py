@@ -14,12 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.agents.strategies.replay import Mismatch, replay
 
-from ostrom.agents.replay import Mismatch, replay
 from ostrom.agents.strategies import strategies
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
-from ostrom.ground.errors import StudyError
 from ostrom.testing.check_strategy import PRISONERS_DILEMMA, THREE_PLAYERS
 
 PD = TensorGame(
@@ -158,14 +157,3 @@ def test_moves_of_chance_are_never_impossible() -> None:
 def test_records_of_several_players_are_replayed() -> None:
     own, others = [0, 1, 0], [(0, 1), (0, 0), (0, 0)]
     assert replay(strategies.build("tit_for_tat"), THREE_PLAYERS, own, others, seat=1) == []
-
-
-@pytest.mark.parametrize(
-    ("own", "others", "complaint"),
-    [([0], [], "1 own moves and 0"), ([0], [(0, 0)], "has 2 seats"), ([7], [0], "no such action")],
-)
-def test_records_that_do_not_fit_the_game_are_refused(
-    own: list[int], others: list[int], complaint: str
-) -> None:
-    with pytest.raises(StudyError, match=complaint):
-        replay(strategies.build("tit_for_tat"), PRISONERS_DILEMMA, own, others)

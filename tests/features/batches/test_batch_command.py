@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.batch_server import BatchFaults, BatchServer
 from tests.cli.in_process import Call, caller
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Runner
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
-from ostrom.testing.batches import BatchFaults
 from ostrom.testing.replies import answer, prompt_of
-from ostrom.testing.server import LoopbackServer
 
 STUDY = """
 name: own
@@ -44,7 +43,7 @@ def write(folder: Path, model: str, rounds: int = 2) -> str:
 
 @pytest.mark.slow
 def test_it_plays_in_batches_and_resumes_in_them(tmp_path: Path, ostrom: Call) -> None:
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         file = write(tmp_path, server.model)
         first = ostrom("run", file, "--runs", str(tmp_path / "runs"), "--batch", "--limit", "1")
         assert first.code == 1, first
@@ -66,7 +65,7 @@ parts: [{name: one, title: One, study: one.yaml, most: 1, figures: [{name: Kind,
 def test_gates_and_profiles_are_played_in_batches_too(tmp_path: Path, ostrom: Call) -> None:
     (tmp_path / "gates.yaml").write_text(GATES)
     (tmp_path / "mine.yaml").write_text(BATTERY)
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         gate = ["gate", write(tmp_path, server.model), "--gates", "gates.yaml"]
         refused = ostrom(*gate, "--batch", "--batch-waves", "1")
         assert refused.code == 2 and "1 waves are allowed" in refused.err, refused
@@ -101,8 +100,8 @@ def test_what_does_not_fit_is_refused_in_one_line(
 def test_a_server_without_the_endpoint_is_refused_before_anything_is_written(
     tmp_path: Path, ostrom: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostrom.testing.batches.ServedBatches.takes", lambda *_: False)
-    with LoopbackServer() as server:
+    monkeypatch.setattr("tests.batch_server.ServedBatches.takes", lambda *_: False)
+    with BatchServer() as server:
         done = ostrom("run", write(tmp_path, server.model), "--runs", str(tmp_path / "runs"), "--batch")
     assert done.code == 2 and "has no batch endpoint (404): run without --batch" in done.err, done
     assert not (tmp_path / "runs").exists()
@@ -118,7 +117,7 @@ def test_a_dry_run_tells_both_prices_the_waves_and_what_a_run_lets_expect(
     tmp_path: Path, ostrom: Call
 ) -> None:
     runs = str(tmp_path / "runs")
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         ostrom("run", write(tmp_path, server.model), "--runs", runs)
     prices = tmp_path / "prices.yaml"
     prices.write_text("openai/gpt-test: {input: 100, output: 100, batch: 0.5}\n")
@@ -142,7 +141,7 @@ def talkative(body: dict[str, Any]) -> str:
 @pytest.mark.slow
 def test_every_command_that_asks_through_the_engine_asks_in_batches(tmp_path: Path, ostrom: Call) -> None:
     runs = ["--runs", str(tmp_path / "runs")]
-    with LoopbackServer(talkative) as server:
+    with BatchServer(talkative) as server:
         file = write(tmp_path, server.model)
         assert ostrom("run", file, *runs).code == 0
         text = Path(file).read_text().replace("max_tokens: 50", "max_tokens: 50, temperature: 0")
@@ -172,7 +171,7 @@ def test_every_command_that_asks_through_the_engine_asks_in_batches(tmp_path: Pa
 @pytest.mark.slow
 def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ostrom: Call) -> None:
     runs = ["--runs", str(tmp_path / "runs")]
-    with LoopbackServer(batch_faults=BatchFaults(seconds=60)) as server:
+    with BatchServer(batch_faults=BatchFaults(seconds=60)) as server:
         file = write(tmp_path, server.model)
         folder = tmp_path / "runs"
         study = load_study(file)
@@ -191,7 +190,7 @@ def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ost
         assert again.code == 0, again
 
 
-def stop_when(server: LoopbackServer) -> Any:
+def stop_when(server: BatchServer) -> Any:
     async def watch(runner: Runner) -> None:
         while not server.batches.batches:
             await asyncio.sleep(0.01)

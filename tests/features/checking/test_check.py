@@ -23,8 +23,6 @@ from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply
 from ostrom.studies.run import open_run
 
-KEPT = Path(__file__).parents[2] / "data" / "0.1"
-
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -105,29 +103,6 @@ def test_a_changed_entry_is_found_whatever_its_place(
     for rows in (False, True):
         with pytest.raises(RunError, match="1 of its entries changed, first prompts: id 1"):
             check_run(folder, rows=rows)
-
-
-@pytest.mark.parametrize(
-    ("name", "run", "formats"), [("asked", "asked", (4, 6)), ("batched", "batched", (5, 7))]
-)
-def test_a_run_of_0_1_gets_rows(name: str, run: str, formats: tuple[int, int], tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(KEPT / name / "runs" / run, tmp_path / run))
-    before = _tables(folder)
-    assert _format(folder) == formats[0]
-    done = check_run(folder, rows=True)
-    assert _format(folder) == formats[1] and done.made == len(rows_of(folder)) > 0
-    assert _tables(folder) == before
-    assert check_run(folder).compared == done.made
-
-
-def _format(folder: Path) -> int:
-    with closing(sqlite3.connect(folder / "journal.db")) as db:
-        return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _tables(folder: Path) -> list[str]:
-    with open_run(folder) as run:
-        return [str(run.journal.entries), *map(repr, run.rows.matches()), *map(repr, run.rows.decisions())]
 
 
 def test_a_run_that_is_being_played_keeps_its_rows(folder: Path) -> None:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.batch_server import BatchServer
 
 from ostrom.costs import battery
 from ostrom.costs.forecast import forecast
@@ -77,7 +78,7 @@ def test_matches_of_a_model_behind_a_failing_server(tmp_path: Path, of: int) -> 
 @pytest.mark.slow
 def test_shards_that_ask_in_batches_give_the_tables_of_a_run_that_asks_call_by_call(tmp_path: Path) -> None:
     polling = PollingPolicy(first=0.01, longest=0.05)
-    with LoopbackServer() as server:
+    with BatchServer() as server:
         undivided = play_whole(asked(server.model), tmp_path / "one")
         joined = play_joined(asked(server.model), tmp_path / "many", 3, batch=True, polling=polling)
         assert same(joined, undivided, tmp_path)

@@ -10,6 +10,7 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.batch_server import BatchServer
 
 from ostrom.analysis.statistics.counts import chi_square
 from ostrom.engine.journal import Journal
@@ -326,7 +327,7 @@ def test_a_budget_in_tokens_holds_for_a_judge_that_reports_none_over_sessions(
         return {**openai_document(body, said), "usage": None}
 
     how = PlayOptions(retry=QUICK.retry, batch=batch, polling=PollingPolicy(first=0.01, longest=0.05))
-    with LoopbackServer(unreported) as server, played(tmp_path, kind="scripted/kind") as run:
+    with BatchServer(unreported) as server, played(tmp_path, kind="scripted/kind") as run:
         judges, tokens = judges_of(server.model), 12_000
         for _ in range(2):
             result, rows, _ = judged(run, *judges, options=how, budget=Budget(tokens=tokens))

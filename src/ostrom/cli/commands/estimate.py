@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Json, Level, Runs, Safe, check_level, opened_runs
+from ostrom.cli.options import Json, Level, Runs, Safe, check_level, opened_runs, run_names
 from ostrom.cli.output import print_answer, print_csv, print_table, write
 from ostrom.ground.errors import UsageError
 from ostrom.ground.results import CommandResult
@@ -28,7 +28,12 @@ Conditions = Annotated[
 
 def estimate(
     arguments: Annotated[
-        list[str], typer.Argument(metavar="RUN... MEASURE", help="Runs (names or folders), then the measure.")
+        list[str],
+        typer.Argument(
+            metavar="RUN... MEASURE",
+            help="Runs (names or folders), then the measure.",
+            autocompletion=run_names,
+        ),
     ],
     by: Annotated[str, typer.Option(help="Columns to split by, separated by commas.")] = "",
     contrast: Annotated[
@@ -182,7 +187,12 @@ def _show_estimates(part: Measure, found: Sequence[Estimate], level: float) -> N
 
 def test(
     arguments: Annotated[
-        list[str], typer.Argument(metavar="RUN... MEASURE", help="Runs (names or folders), then the measure.")
+        list[str],
+        typer.Argument(
+            metavar="RUN... MEASURE",
+            help="Runs (names or folders), then the measure.",
+            autocompletion=run_names,
+        ),
     ],
     factor: Annotated[str, typer.Option(help="The column whose levels are compared.")],
     method: Annotated[

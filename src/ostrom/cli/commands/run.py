@@ -29,6 +29,7 @@ from ostrom.cli.options import (
     Runs,
     Seeds,
     Sets,
+    StudyName,
     WriteReport,
     opened_runs,
     say_allowed,
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     "registered",
 )
 def run(
-    study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
+    study: StudyName,
     model: Models = None,
     preset: Presets = None,
     set_: Sets = None,

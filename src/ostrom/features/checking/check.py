@@ -27,10 +27,8 @@ from ostrom.engine.integrity import (
     DAMAGE,
     explain,
     guard,
-    has_rows,
     require_format,
     require_plain,
-    statements_of,
 )
 from ostrom.engine.journal import MOST_AT_ONCE
 from ostrom.engine.rows import Rows, UnitTable
@@ -171,7 +169,7 @@ def _together(path: Path, units: Sequence[int], make: bool, count: int) -> Itera
 
 
 def _empty(path: Path) -> None:
-    """Give a journal an empty table of rows; nothing else of it changes."""
+    """Empty the table of rows of a journal; nothing else of it changes."""
     require_plain(path)
     if not path.exists():
         raise RunError(f"{path}: there is no journal")
@@ -179,12 +177,7 @@ def _empty(path: Path) -> None:
         with closing(sqlite3.connect(path, timeout=10)) as connection:
             guard(connection, path, reading=False)
             require_format(connection, path)
-            if has_rows(connection):
-                statements = "DELETE FROM unit_rows;"
-            else:
-                number = connection.execute("PRAGMA user_version").fetchone()[0] + 2
-                statements = f"{statements_of('rows.sql')}\nPRAGMA user_version={number};"
-            connection.executescript(f"BEGIN IMMEDIATE;\n{statements}\nCOMMIT;")
+            connection.executescript("BEGIN IMMEDIATE;\nDELETE FROM unit_rows;\nCOMMIT;")
     except DAMAGE as error:
         raise RunError(explain(path, error)) from None
 

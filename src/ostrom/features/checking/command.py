@@ -17,9 +17,7 @@ def check(
     run: RunName,
     rows: Annotated[
         bool,
-        typer.Option(
-            "--rows", help="Make the rows of all matches anew, for example of a run of 0.1 that keeps none."
-        ),
+        typer.Option("--rows", help="Make the rows of all matches anew from their entries."),
     ] = False,
     processes: Annotated[
         int | None, typer.Option(min=1, help="Processes that replay (default: one per core for a large run).")

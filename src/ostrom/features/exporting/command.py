@@ -7,7 +7,6 @@ import typer
 
 from ostrom.cli.options import Json, RunName, Runs, Safe, standing_of
 from ostrom.cli.output import print_json, say
-from ostrom.ground.errors import UsageError
 
 
 def export(
@@ -15,7 +14,7 @@ def export(
     format: Annotated[
         str,
         typer.Option(
-            help="parquet | csv | jsonl | inspect | hf | otree | shared | registry | every-eval (see docs/export.md)"
+            help="parquet | csv | jsonl | inspect | hf | otree | shared | every-eval (see docs/export.md)"
         ),
     ] = "parquet",
     out: Annotated[
@@ -42,21 +41,8 @@ def export(
 ) -> None:
     """Write a run as files for other tools.
 
-    Tables, Inspect logs, a dataset folder, oTree's wide table, or a shared run without texts. With the format registry
-    RUN is a folder of shared runs, and a static page over them is written.
+    Tables, Inspect logs, a dataset folder, oTree's wide table, or a shared run without texts.
     """
-    if format == "registry":
-        from ostrom.features.exporting.shared import write_registry
-
-        folder = Path(run)
-        if not folder.is_dir():
-            raise UsageError(f"{run}: is no folder of shared runs")
-        page, many = write_registry(folder, out or folder)
-        if json:
-            print_json({"registry": {"file": str(page), "rows": many}})
-        else:
-            say(f"registry: {many} runs in {page}")
-        return
     from ostrom.features.exporting import export_run
     from ostrom.studies.run import open_run
 

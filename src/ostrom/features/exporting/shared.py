@@ -1,7 +1,6 @@
 """A run to be shared: its tables without anything that a model or a person wrote, in a folder that is read like a run.
 
-`ostrom estimate`, `compare`, `pool`, `gate` and `report` take the folder wherever they take a run. The registry is a
-static page over a folder of such folders.
+`ostrom estimate`, `compare`, `pool`, `gate` and `report` take the folder wherever they take a run.
 """
 
 import re
@@ -12,17 +11,15 @@ from typing import Any
 
 import orjson
 
-from ostrom.analysis.registered import RegisteredRun, registered_run
 from ostrom.data.early_looks import DECIDED, counted_looks
-from ostrom.data.manifests import models_of, study_hash
 from ostrom.data.tables import TYPES, factor_types, write_parquet
 from ostrom.engine.folder import MANIFEST, identity, kind_of, manifest_bytes
 from ostrom.engine.rows import Row
 from ostrom.games import copy_game_files, game_hashes
-from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.ground.files import digest, draft_of, read_plain, write_whole
 from ostrom.models.redaction import redact
-from ostrom.studies.run import Run, open_run
+from ostrom.studies.run import Run
 
 TEXTS = frozenset("reply reasoning logprobs error reason note rationale".split())
 """Columns that are empty in shared tables."""
@@ -115,46 +112,3 @@ def _short(value: Any, key: str = "") -> Any:
     if isinstance(value, list):
         return [_short(inner, key) for inner in value]
     return "" if isinstance(value, str) and (key in WRITTEN or len(value) > LONGEST) else value
-
-
-def _registration(registered: RegisteredRun | None) -> str:
-    """The registration of a shared run, whose main result is exploratory, in a few words."""
-    if registered is None:
-        return "none"
-    verdicts = ", ".join(one.verdict for one in registered.results if one.role == "primary")
-    return f"{registered.heading} Primary: {verdicts}. The main result is exploratory."
-
-
-def write_registry(folder: Path, out: Path) -> tuple[Path, int]:
-    """A page over a folder of shared runs: what each is, and its main result; those that cannot be read say why."""
-    from ostrom.analysis.estimate import estimate
-    from ostrom.data.rundata import run_data
-    from ostrom.reports.answers import headline_measure
-    from ostrom.reports.page import Section, plain_page, shown_table
-    from ostrom.reports.panel import Table
-
-    rows: list[list[Any]] = []
-    wrong: list[str] = []
-    for place in sorted(path.parent for path in folder.glob(f"*/{MANIFEST}")):
-        try:
-            with open_run(place) as run, run_data(run.rows, place, run.manifest) as data:
-                name = headline_measure(data)
-                result = "" if name is None else f"{name} {estimate(data, name)[0].text(3)}"
-                day, version = str(run.manifest["created"])[:10], run.manifest["versions"].get("ostrom")
-                hashed = study_hash(run.manifest)
-                rows.append([
-                    place.name, run.plan.name, hashed, ", ".join(models_of(run.manifest)) or "none",
-                    run.plan.study.seeds, day, version, result, _registration(registered_run(data)),
-                ])  # fmt: skip
-        except OstromError as error:
-            wrong.append(str(error))
-    if not rows and not wrong:
-        raise UsageError(f"{folder}: holds no shared run")
-    columns = ["run", "study", "hash", "models", "seeds", "day", "ostrom", "main result", "registration"]
-    section = Section("runs", "Shared runs")
-    section.notes.append("Runs with one hash hold one study: `ostrom pool` adds them up.")
-    section.tables.append(shown_table(Table("runs", columns, rows), "", always_open=True))
-    page = plain_page("Registry", folder.name, [section], warnings=wrong)
-    path = out / "index.html"
-    write_whole(path, page.encode())
-    return path, len(rows)

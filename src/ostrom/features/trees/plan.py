@@ -288,4 +288,4 @@ def _check_made_for(folder: Folder, plan: TreePlan) -> None:
         raise RunError(
             f"{folder.path}: the tree was made for another study: {'; '.join(differs[:3])}{more} ({so})"
         )
-    refuse_other_prompts(manifest.get("prompts"), plan.prompts, str(folder.path), so)
+    refuse_other_prompts(manifest["prompts"], plan.prompts, str(folder.path), so)
