@@ -51,21 +51,21 @@ def sides(
 
 
 def unpaired(
-    first: Matrix, second: Matrix, bounds: Bounds, conditions: int = 1, level: float = 0.95  # noqa: ARG001
+    first: Matrix, second: Matrix, bounds: Bounds, conditions: int = 1, level: float = 0.95
 ) -> list[Any]:
     """Intervals of the difference of independent samples; columns belong to the conditions in turn."""
     weights = [1 / conditions] * conditions + [-1 / conditions] * conditions
     return [
-        limits([*(a[c::conditions] for c in range(conditions)), *(b[c::conditions] for c in range(conditions))], weights, level)
-        for a, b in zip(first, second, strict=True)
-    ]  # fmt: skip
+        limits([side[c::conditions] for side in both for c in range(conditions)], weights, level)
+        for both in zip(first, second, strict=True)
+    ]
 
 
 paired = unpaired
 """Seeds share nothing between cells, so partners of one seed are independent."""
 
 
-def means(values: Matrix, bounds: Bounds, conditions: int = 1, level: float = 0.95) -> list[Any]:  # noqa: ARG001
+def means(values: Matrix, bounds: Bounds, conditions: int = 1, level: float = 0.95) -> list[Any]:
     """Intervals of a level over conditions that the design fixes."""
     weights = [1 / conditions] * conditions
     return [limits([row[c::conditions] for c in range(conditions)], weights, level) for row in values]

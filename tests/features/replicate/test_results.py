@@ -130,7 +130,7 @@ def test_figures_are_those_of_models_and_claims_those_of_no_variant(run: PaperRu
         (line(se=0.06, df=8.0, sure=(0.5, 1.0)), "undecided: about"),
         (line(alike=True), "agrees: by its value and the margin"),
         (line(None), "not comparable: a is none of the paper's models; its models lie between 0.1 and 0.3"),
-        (line(se=0.01, df=8.0, printed_doubts=("a typing error",)), "agrees: the printed figure is in doubt (a typing error)"),
+        (line(se=0.01, df=8.0, printed_doubts=("a typo",)), "agrees: the printed figure is in doubt (a typo)"),
         (line(agent=None), "not comparable: the paper pools its own models"),
     ],
 )  # fmt: skip
