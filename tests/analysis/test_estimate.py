@@ -26,10 +26,10 @@ from ostrom.analysis.intervals import combined as added
 from ostrom.analysis.intervals import exactly, mean_of
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.units import (
-    Figure,
     Observation,
     Observations,
-    Side,
+    UnitFigure,
+    UnitSide,
     UnitValue,
     balanced,
     comparison,
@@ -289,9 +289,9 @@ def test_levels_within_levels_weigh_the_same() -> None:
 def test_weights_of_a_comparison_count_on_each_side(certain: tuple[bool, bool], paired_sides: bool) -> None:
     first, second, weights = [0.2, 0.4, 0.9, 0.7], [0.1, 0.1, 0.5, 0.3], [3.0, 3.0, 1.0, 1.0]
     labels = (range(4), range(4) if paired_sides else range(4, 8))
-    sides = Figure(
+    sides = UnitFigure(
         tuple(
-            (a, Side(values, names, [0] * 4, weights, [sure] * 4))
+            (a, UnitSide(values, names, [0] * 4, weights, [sure] * 4))
             for a, values, names, sure in zip((1.0, -1.0), (first, second), labels, certain, strict=True)
         ),
         (0.0, 1.0),

@@ -37,7 +37,11 @@ def bernoulli(p: float) -> Generator:
 
 def rounds(p: float, k: int = 10) -> Generator:
     """The share of k independent rounds."""
-    return Generator(f"share of {k} rounds, {p:g}", lambda rng, size: rng.binomial(k, p, size) / k, p)
+    return Generator(
+        f"share of {k} rounds, {p:g}",
+        lambda rng, size: np.asarray(rng.binomial(k, p, size) / k, dtype=np.float64),
+        p,
+    )
 
 
 def contaminated(a: float, share: float = 0.9) -> Generator:

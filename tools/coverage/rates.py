@@ -106,8 +106,9 @@ def measured(question: Sample, samples: int, rng: np.random.Generator) -> Measur
         counts[3] += noted
         counts[4] += not noted and not inside
         counts[5] += truth == 0 and p is not None and p < 0.05 and one.decides
-    shares = (counts / samples).tolist()
-    return Measured(*shares, float(np.median(widths)) if widths else math.nan)
+    covered, below, above, noted, unnoted, yes = (counts / samples).tolist()
+    width = float(np.median(widths)) if widths else math.nan
+    return Measured(covered, below, above, noted, unnoted, yes, width)
 
 
 def coverage(samples: int) -> Iterator[tuple[str, str, int, Measured, str]]:

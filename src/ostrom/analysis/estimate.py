@@ -23,12 +23,12 @@ from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.statistics.result import FEW, Estimate, fixed, holm
 from ostrom.analysis.units import (
     SETTING,
-    Figure,
     NoSuchLevel,
     Observation,
     Observations,
     Runs,
-    Side,
+    UnitFigure,
+    UnitSide,
     UnitValue,
     Where,
     bounds_of,
@@ -341,8 +341,8 @@ def partly_exact_mean(
 ) -> Inference:
     """The weighted mean of values of which some have no sampling error."""
     labels = range(len(values)) if clusters is None else clusters
-    side = Side(values, labels, strata or [None] * len(values), weights, exact)
-    return Figure(((1.0, side),), bounds, unit, clustered=strata is None, ratio=ratio).inference()
+    side = UnitSide(values, labels, strata or [None] * len(values), weights, exact)
+    return UnitFigure(((1.0, side),), bounds, unit, clustered=strata is None, ratio=ratio).inference()
 
 
 def _slope(

@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from ostrom.analysis.estimate import contrast
 from ostrom.analysis.hypothesis_methods import (
     Comparisons,
     Sample,
     Table,
     bayes_factors,
-    by_estimates,
+    many_comparisons,
+    pairwise,
     permutations,
     regression,
     sample_of,
@@ -119,7 +121,7 @@ def _made(
     values: Sample, method: Method, sums_of_squares: SumsOfSquares, level: float, seed: int
 ) -> Comparisons:
     if method == "estimate":
-        return by_estimates(values, level)
+        return _by_estimates(values, level)
     if method in ("welch", "paired"):
         return t_tests(values, method, level)
     if method == "permutation":
@@ -129,6 +131,28 @@ def _made(
     if method == "anova":
         return variance_table(values, sums_of_squares, level)
     return regression(values, method, level)
+
+
+def _by_estimates(values: Sample, level: float) -> Comparisons:
+    """The differences of `ostrom estimate`, with their own p-values: one pair of levels after the other."""
+    factor = values.factors[0]
+
+    def pair(first: Any, second: Any) -> dict[str, Any]:
+        (one,) = contrast(values.found, values.found.measure, factor, (first, second), level=level)
+        spread = None if one.inference is None else one.inference.spread()
+        se, df = spread or (None, None)
+        return {
+            "difference": one.value, "low": one.low, "high": one.high, "t": one.value / se if se else None, "df": df,
+            "p": one.p_value, "n": one.n, "method": one.method, "bound_low": one.bound_low,
+            "bound_high": one.bound_high, "note": one.note,
+        }  # fmt: skip
+
+    table = pairwise(values, pair)
+    methods = dict.fromkeys(str(row["method"]) for row in table if row.get("method"))
+    return Comparisons(
+        ", ".join(methods), "the differences of `ostrom estimate`: units in common pair, others are independent",
+        ("means are about normal (the bounds need no such thing)", *many_comparisons(values)), {"comparisons": table},
+    )  # fmt: skip
 
 
 def _check(method: str | None, factor: str, second: str | None, clusters: Sequence[str]) -> None:

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ostrom.analysis.estimate import contrast
 from ostrom.analysis.statistics.anova import SumsOfSquares, anova
 from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
 from ostrom.analysis.statistics.means import (
@@ -305,28 +304,6 @@ class Comparisons:
     warnings: tuple[str, ...] = ()
 
 
-def by_estimates(values: Sample, level: float) -> Comparisons:
-    """The differences of `ostrom estimate`, with their own p-values: one pair of levels after the other."""
-    factor = values.factors[0]
-
-    def pair(first: Any, second: Any) -> dict[str, Any]:
-        (one,) = contrast(values.found, values.found.measure, factor, (first, second), level=level)
-        spread = None if one.inference is None else one.inference.spread()
-        se, df = spread or (None, None)
-        return {
-            "difference": one.value, "low": one.low, "high": one.high, "t": one.value / se if se else None, "df": df,
-            "p": one.p_value, "n": one.n, "method": one.method, "bound_low": one.bound_low,
-            "bound_high": one.bound_high, "note": one.note,
-        }  # fmt: skip
-
-    table = _pairwise(values, pair)
-    methods = dict.fromkeys(str(row["method"]) for row in table if row.get("method"))
-    return Comparisons(
-        ", ".join(methods), "the differences of `ostrom estimate`: units in common pair, others are independent",
-        ("means are about normal (the bounds need no such thing)", *_many(values)), {"comparisons": table},
-    )  # fmt: skip
-
-
 def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) -> Comparisons:
     """Welch's or the paired t test of every pair of levels, with Cohen's d."""
 
@@ -357,17 +334,21 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
             (
                 f"{values.units} are independent of each other",
                 "means are about normal; variances may differ",
-                *_many(values),
+                *many_comparisons(values),
             ),
-            {"comparisons": _pairwise(values, welch)},
+            {"comparisons": pairwise(values, welch)},
             _dependent(values, "paired or mixed"),
         )
     return Comparisons(
         "paired t test",
         "pairs: two values of the same match, of the same seed in cells that differ in the factor alone, or of the "
         "same scenario or person",
-        ("pairs are independent of each other", "the mean difference is about normal", *_many(values)),
-        {"comparisons": _pairwise(values, pairs)},
+        (
+            "pairs are independent of each other",
+            "the mean difference is about normal",
+            *many_comparisons(values),
+        ),
+        {"comparisons": pairwise(values, pairs)},
     )
 
 
@@ -422,9 +403,9 @@ def permutations(values: Sample, seed: int) -> Comparisons:
         (
             "under the null hypothesis the labels that are rearranged are exchangeable",
             "a difference in spread alone can also give a small p",
-            *_many(values),
+            *many_comparisons(values),
         ),
-        {"comparisons": _pairwise(values, rearranged)},
+        {"comparisons": pairwise(values, rearranged)},
     )
 
 
@@ -455,7 +436,7 @@ def bayes_factors(values: Sample) -> Comparisons:
             "values are about normal" + ("" if within else " with the same variance in both groups"),
             f"{values.units} are independent of each other",
         ),
-        {"comparisons": _pairwise(values, factor)},
+        {"comparisons": pairwise(values, factor)},
     )
 
 
@@ -557,7 +538,7 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
     return Comparisons(title, design, tuple(assumed), {"coefficients": lines, "fit": facts}, warnings)
 
 
-def _pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> Table:
+def pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> Table:
     """A row for every pair of levels; p-values of several are corrected by Holm's method.
 
     A pair whose statistic does not exist says why; where none exists, the first reason is the answer.
@@ -598,7 +579,7 @@ def _values(rows: Any) -> list[float]:
     return [row.value for row in rows]
 
 
-def _many(values: Sample) -> tuple[str, ...]:
+def many_comparisons(values: Sample) -> tuple[str, ...]:
     levels = len(values.levels[values.factors[0]])
     pairs = levels * (levels - 1) // 2
     return (f"p_holm corrects for {pairs} comparisons by Holm's method",) if pairs > 1 else ()

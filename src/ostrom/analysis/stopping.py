@@ -106,7 +106,7 @@ class Look:
 
 
 def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
-    """Look at both sides (a ``Figure``) after so many seeds."""
+    """Look at both sides (a ``UnitFigure``) after so many seeds."""
     from ostrom.analysis.statistics.means import jzs_paired, jzs_two_sample
     from ostrom.analysis.statistics.samples import StatisticsError
 

@@ -389,7 +389,7 @@ class _HasColumns(Protocol):
 
 
 @dataclass(frozen=True)
-class Side:
+class UnitSide:
     """Units that are averaged: their values, what is independent, and the conditions that the design fixes."""
 
     values: Sequence[float]
@@ -399,19 +399,19 @@ class Side:
     exact: Sequence[bool]
     units: Sequence[UnitValue] = ()
 
-    def first(self, seeds: int, of: int) -> "Side":
+    def first(self, seeds: int, of: int) -> "UnitSide":
         """What the first so many of ``of`` seeds gave."""
         n = len(self.values) * seeds // of
-        return Side(
+        return UnitSide(
             *(getattr(self, name)[:n] for name in ("values", "labels", "conditions", "weights", "exact"))
         )
 
 
 @dataclass(frozen=True)
-class Figure:
+class UnitFigure:
     """How means of sides become one figure: their coefficients, and what every value has in common."""
 
-    sides: tuple[tuple[float, Side], ...]
+    sides: tuple[tuple[float, UnitSide], ...]
     bounds: Bounds
     unit: str = "match"
     note: str = ""
@@ -454,7 +454,7 @@ class Figure:
             made = replace(made, bets=(), problem="exact at temperature 0", doubt="one distinct match")
         return made
 
-    def _mean(self, side: Side) -> Inference:
+    def _mean(self, side: UnitSide) -> Inference:
         total = math.fsum(side.weights)
         drawn = [i for i, sure in enumerate(side.exact) if not sure]
         fixed = [i for i, sure in enumerate(side.exact) if sure]
@@ -490,7 +490,7 @@ def figure(
     *,
     runs: bool = False,
     note: str = "",
-) -> Figure:
+) -> UnitFigure:
     """A sum of coefficient times mean; ``without`` names the columns that are no condition."""
     names = [n for n in dict.fromkeys((*found.factors, *SETTING)) if n in found.columns and n not in without]
     rows = [row for _, of in sides for row in of]
@@ -505,12 +505,14 @@ def figure(
             tuple(sorted({tuple(row[n] for n in names) for row in u.rows}, key=repr)) for u in units
         ]
         labels = [found.label(unit, runs=runs) for unit in units]
-        side = Side([u.value for u in units], labels, conditions, weights, [u.exact for u in units], units)
+        side = UnitSide(
+            [u.value for u in units], labels, conditions, weights, [u.exact for u in units], units
+        )
         made.append((a, side))
     measured = any(row.weight is not None for row in rows)
     same = {row["match"]: row.twin for row in rows if row.twin is not None}
     note = "; ".join(filter(None, (note, distinct_words(dict.fromkeys(row["match"] for row in rows), same))))
-    return Figure(
+    return UnitFigure(
         tuple(made), bounds_of(rows), "match" if found.measure.unit == "decision" else found.measure.unit,
         note, found.shared, found.measure.unit not in ("match", "decision"), found.measure.binary, measured,
     )  # fmt: skip
@@ -523,7 +525,7 @@ def comparison(
     factor: str,
     by: Sequence[str],
     balance: Sequence[str] = (),
-) -> Figure:
+) -> UnitFigure:
     """The mean of one side minus that of the other, in the conditions that both have.
 
     Sides pair where they have units in common: matches, seeds that share something, scenarios, people.

@@ -16,10 +16,10 @@ from ostrom.analysis.estimate import Query, level_pairs
 from ostrom.analysis.stopping import FILE, Look, StopRule, blind, decide, first_seeds, read_looks
 from ostrom.analysis.units import (
     SETTING,
-    Figure,
     NoSuchLevel,
     Observation,
     Observations,
+    UnitFigure,
     as_text,
     comparison,
     join_players,
@@ -39,7 +39,7 @@ MOST_MATCHES = 20_000
 """A single seed may have at most so many matches in the contrast."""
 
 
-def planned_contrast(plan: StudyPlan, query: Query) -> tuple[Figure, list[str]]:
+def planned_contrast(plan: StudyPlan, query: Query) -> tuple[UnitFigure, list[str]]:
     """The contrast of a study over two seeds, without values, and the columns that tell its conditions apart.
 
     Refused where the study cannot give the contrast, or more seeds would not add to it.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.intervals import paired_difference_of
-from ostrom.analysis.units import Figure, Side
+from ostrom.analysis.units import UnitFigure, UnitSide
 from ostrom.features.power.command import _seeds, _where, duration
 from ostrom.features.power.plan import _smallest
 from ostrom.features.power.simulation import (
@@ -128,7 +128,7 @@ def test_a_correlation_is_taken_from_enough_pairs_within_conditions() -> None:
         sides = tuple(
             (
                 a,
-                Side(
+                UnitSide(
                     [pair[at] for pair in pairs],
                     range(len(pairs)),
                     strata,
@@ -138,7 +138,7 @@ def test_a_correlation_is_taken_from_enough_pairs_within_conditions() -> None:
             )
             for at, a in enumerate((1.0, -1.0))
         )
-        return _correlation(Figure(sides, (None, None)))
+        return _correlation(UnitFigure(sides, (None, None)))
 
     rising = [(float(i), 2.0 * i) for i in range(11)]
     assert found(rising, [0] * 11) == 1.0 and found(rising[:10], [0] * 10) == 0.0

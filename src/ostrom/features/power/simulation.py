@@ -14,7 +14,7 @@ import numpy as np
 from ostrom.analysis.estimate import Estimate, Query, estimated
 from ostrom.analysis.intervals import Bounds, Inference, share_of
 from ostrom.analysis.statistics.samples import Floats
-from ostrom.analysis.units import Figure, Side, comparison, observations
+from ostrom.analysis.units import UnitFigure, UnitSide, comparison, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.streams import key_of
@@ -57,7 +57,7 @@ class Assumed:
 class SeedLayout:
     """What one seed adds to both sides of a comparison."""
 
-    comparison: Figure
+    comparison: UnitFigure
     """The comparison of one seed or two: what is known of its values before any is drawn."""
     conditions: tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]
     """The condition of every value that one seed adds, by side."""
@@ -69,7 +69,7 @@ class SeedLayout:
         """Whether the sides pair."""
         return bool(set(self.places[0]) & set(self.places[1]))
 
-    def of(self, seeds: int, first: Sequence[float], second: Sequence[float]) -> Figure:
+    def of(self, seeds: int, first: Sequence[float], second: Sequence[float]) -> UnitFigure:
         """The comparison of so many seeds."""
         sides = []
         for a, values, conditions, places, sure in zip(
@@ -77,7 +77,7 @@ class SeedLayout:
         ):
             labels = [(seed, place) for seed in range(seeds) for place in places]
             n = len(labels)
-            side = Side(values, labels, conditions * seeds, [1.0] * n, [sure] * n)
+            side = UnitSide(values, labels, conditions * seeds, [1.0] * n, [sure] * n)
             sides.append((a, side))
         return replace(self.comparison, sides=tuple(sides))
 
@@ -103,7 +103,8 @@ def quantile_table(mean: float, spread: float, bounds: Bounds) -> Floats:
         share = (mean - low) / (high - low)
         if spread < NARROW:
             sd = math.sqrt(spread * share * (1 - share)) * (high - low)
-            return np.round(np.clip(mean + sd * special.ndtri(middle), low, high), 12)
+            narrow: Floats = np.clip(mean + sd * special.ndtri(middle), low, high).astype(np.float64)
+            return narrow
         precision = 1 / min(spread, FULL) - 1
         table = low + (high - low) * special.betaincinv(share * precision, (1 - share) * precision, middle)
     elif low is not None:
@@ -271,7 +272,7 @@ def stated_over(
     return at_share(replace(assumed, **changed), bounds)
 
 
-def _correlation(made: Figure) -> float:
+def _correlation(made: UnitFigure) -> float:
     """The correlation of partners within conditions; 0 where the pairs are too few to tell."""
     sides = [
         dict(zip(side.labels, zip(side.values, side.conditions, strict=True), strict=True))
