@@ -86,7 +86,7 @@ chaos-short: $(DEV_READY) ## every part of the failure suite once, with a tenth 
 fuzz: $(DEV_READY) ## draw new inputs for every property test, 2,000 each (FUZZ=tests/...: some of them)
 	OSTROM_HYPOTHESIS=fuzz $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 -m hypothesis $(FUZZ)
 
-coverage: $(DEV_READY) ## measure how often intervals hold the truth and how wide they are; writes docs/statistics.md
+coverage: $(DEV_READY) ## simulate coverage, width and error rates of intervals and verdicts; writes docs/methods.md
 	$(BIN)/python -m tools.coverage
 
 browser: $(DEV_READY) ## look at the pages in a real browser (chromium) and check them with axe-core; keeps screenshots

@@ -12,9 +12,9 @@ import pytest
 from tests.analysis.test_units import one, sample
 
 from ostrom.analysis.estimate import combined, estimate, estimated, minus
-from ostrom.analysis.intervals import Exact
+from ostrom.analysis.intervals import exactly
 from ostrom.analysis.intervals.betting import least_multiple
-from ostrom.analysis.intervals.limits import t_quantile
+from ostrom.analysis.statistics.means import t_quantile
 from ostrom.analysis.stopping import StopRule
 from ostrom.analysis.units import Observations, comparison
 from ostrom.ground.errors import UnknownName, UsageError
@@ -49,7 +49,8 @@ def test_a_combination_is_the_sum_of_weights_times_means(weights: Mapping[Any, f
         (False, True, 3 * len(weights)),
         (True, False, 3 * len(weights)),
     ):
-        (found,) = combined(played(exact, apart), played().measure, "k", weights)
+        data = replace(played(exact, apart), shared=not exact)
+        (found,) = combined(data, played().measure, "k", weights)
         assert found.value == pytest.approx(value) and found.n == n
         assert (found.method == "exact") == exact
         if not exact:
@@ -59,7 +60,7 @@ def test_a_combination_is_the_sum_of_weights_times_means(weights: Mapping[Any, f
 def test_pairs_tell_more_than_groups_that_share_no_seed() -> None:
     rows = [one(value + 0.3 * (k == "a"), 10 * seed + (k == "a"), k=k, seed=seed)
             for seed, value in enumerate([0.1, 0.3, 0.5, 0.7]) for k in "ab"]  # fmt: skip
-    (paired,) = combined(sample(*rows), played().measure, "k", {"a": 1, "b": -1})
+    (paired,) = combined(replace(sample(*rows), shared=True), played().measure, "k", {"a": 1, "b": -1})
     assert paired.n == 4 and paired.value == pytest.approx(0.3)
 
 
@@ -77,10 +78,10 @@ def test_a_difference_of_estimates_adds_what_both_rest_on() -> None:
     found = {e.key["k"]: e for e in estimate(played(), played().measure, ["k"])}
     both = minus(found["a"], found["b"])
     assert both.value == pytest.approx((2.5 - 0.75) / 3) and both.n == 6 and both.key == {"k": "a - b"}
-    exact = estimated({"k": "a"}, Exact(0.75), 2, "match")
+    exact = estimated({"k": "a"}, exactly(0.75), 2, "match")
     mixed = minus(exact, found["b"])
     assert mixed.value == pytest.approx(0.5) and mixed.n == 5
-    certain = minus(exact, estimated({"k": "a"}, Exact(0.25), 3, "match"))
+    certain = minus(exact, estimated({"k": "a"}, exactly(0.25), 3, "match"))
     assert (certain.value, certain.n, certain.method, certain.key) == (0.5, 5, "exact", {"k": "a"})
 
 
@@ -105,11 +106,11 @@ def test_a_narrow_range_needs_more_than_a_wide_one_and_two_bounds_more_than_one(
 def test_quantiles_at_the_middle_and_of_many_degrees_of_freedom() -> None:
     assert t_quantile(0.5, 3) == 0.0
     assert t_quantile(0.975, 1e8) == pytest.approx(1.959964, abs=1e-6)
-    assert t_quantile(0.2, 4) == -t_quantile(0.8, 4)
+    assert t_quantile(0.2, 4) == pytest.approx(-t_quantile(0.8, 4))
 
 
 def penalty(agent: str, game: str, cost: float) -> Penalty:
-    return Penalty(agent, game, 10, estimated({}, Exact(cost), 4, "match"), 8)
+    return Penalty(agent, game, 10, estimated({}, exactly(cost), 4, "match"), 8)
 
 
 def test_the_worst_game_of_an_agent_is_named_where_reasoning_costs_anything() -> None:
@@ -127,7 +128,7 @@ def test_the_worst_game_of_an_agent_is_named_where_reasoning_costs_anything() ->
 
 
 def test_a_difference_is_turned_round_with_its_bounds() -> None:
-    found = estimated({}, Exact(0.25), 4, "match")
+    found = estimated({}, exactly(0.25), 4, "match")
     assert (turned(found).value, turned(found).low, turned(found).high) == (-0.25, -0.25, -0.25)
     (mean,) = estimate(played(), played().measure)
     assert mean.low is not None and mean.high is not None

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 from tests.analysis.conftest import PlayedRun
 
+from ostrom.analysis.estimate import contrast
 from ostrom.analysis.hypothesis import Method, _check, _usual
 from ostrom.analysis.hypothesis import test as tested
 from ostrom.analysis.measure import Measure
@@ -48,7 +49,7 @@ def per_match(run: RunData, factor: str, level: Any, more: str = "true") -> dict
 
 
 def test_welch_is_scipys_on_means_per_match(run: RunData) -> None:
-    made = tested(run, "cooperation", "game")
+    made = tested(run, "cooperation", "game", "welch")
     assert (made.method, made.unit) == ("welch", "match")
     sides = [list(per_match(run, "game", game).values()) for game in ("prisoners_dilemma", "stag_hunt")]
     theirs = stats.ttest_ind(*sides, equal_var=False)
@@ -59,6 +60,22 @@ def test_welch_is_scipys_on_means_per_match(run: RunData) -> None:
     assert [(g["game"], g["matches"]) for g in made.groups] == [("prisoners_dilemma", 36), ("stag_hunt", 36)]
     assert made.groups[0]["mean"] == pytest.approx(np.mean(sides[0]))
     assert made.groups[0]["sd"] == pytest.approx(np.std(sides[0], ddof=1))
+
+
+@pytest.mark.parametrize(
+    "question", [("cooperation", "game"), ("payoff", "k"), ("score", "agent"), ("cooperation", "k")]
+)
+def test_a_test_without_a_method_gives_the_numbers_of_estimate(
+    run: RunData, question: tuple[str, str]
+) -> None:
+    made = tested(run, *question)
+    for row in made.results["comparisons"]:
+        first, second = row["comparison"].split(" - ")
+        (one,) = contrast(run, *question, f"{first} - {second}")
+        numbers = (one.value, one.low, one.high, one.p_value, one.bound_low, one.bound_high, one.n)
+        assert [
+            row[name] for name in ("difference", "low", "high", "p", "bound_low", "bound_high", "n")
+        ] == list(numbers)
 
 
 def test_three_levels_are_compared_in_pairs_with_holm(run: RunData) -> None:
@@ -75,8 +92,9 @@ def test_three_levels_are_compared_in_pairs_with_holm(run: RunData) -> None:
 
 
 def test_players_of_one_match_are_pairs(run: RunData) -> None:
-    made = tested(run, "cooperation", "agent", where="opponents <> agent")
-    assert made.method == "paired"
+    made = tested(run, "cooperation", "agent", "paired", where="opponents <> agent")
+    usual = tested(run, "cooperation", "agent", where="opponents <> agent")
+    assert usual.method == "estimate" and usual.results["comparisons"][0]["method"].startswith("paired t")
     more = "opponents <> agent"
     sides = [per_match(run, "agent", agent, more) for agent in ("coin", "mostly")]
     assert list(sides[0]) == list(sides[1]) and len(sides[0]) == 24
@@ -113,7 +131,7 @@ def test_anova_of_two_factors_is_statsmodels(run: RunData) -> None:
 
 
 def test_one_way_anova_is_scipys(run: RunData) -> None:
-    made = tested(run, "cooperation", "k")
+    made = tested(run, "cooperation", "k", "anova")
     theirs = stats.f_oneway(*(list(per_match(run, "k", k).values()) for k in (1, 4, 16)))
     assert made.results["sources"][0]["f"] == pytest.approx(theirs.statistic)
     assert made.results["sources"][0]["p"] == pytest.approx(theirs.pvalue)
@@ -307,7 +325,7 @@ def test_wrong_use_of_a_method_is_refused(
 
 @pytest.mark.parametrize(
     ("factors", "levels", "repeated", "method"),
-    [(1, 2, 0, "welch"), (1, 2, 3, "paired"), (1, 3, 3, "anova"), (2, 2, 0, "anova")],
+    [(1, 2, 0, "estimate"), (1, 2, 3, "estimate"), (1, 3, 3, "estimate"), (2, 2, 0, "anova")],
 )
 def test_the_usual_method(factors: int, levels: int, repeated: int, method: str) -> None:
     values: Any = SimpleNamespace(

@@ -18,10 +18,10 @@ from ostrom.analysis.hypothesis_methods import (
     SampleRow,
     _constant,
     _dependent,
-    _many,
-    _pairwise,
     _same_units,
     evidence_of,
+    many_comparisons,
+    pairwise,
     sample_of,
     standard_scale,
 )
@@ -62,7 +62,7 @@ def test_players_of_a_match_are_one_value_and_missing_levels_are_counted() -> No
     assert [row.value for row in sample.at(1)] == [2.0, 4.0] and len(sample.side(1)) == 3
     assert sample.warnings == ("1 values without a level of k are left out",)
     assert _same_units(sample, 1, 2) == ([2.0], [7.0], 2)
-    assert _dependent(sample, "paired") and _many(sample) == ()
+    assert _dependent(sample, "paired") and many_comparisons(sample) == ()
     assert len(sample.model_rows("glm")) == 4 and len(sample.model_rows("mixed")) == 5
     single = sample_of(found(one(1.0, 0, 1), one(2.0, 1, 2)), ["k"])
     assert single.groups()[0]["sd"] is None and _dependent(single, "paired") == ()
@@ -114,14 +114,14 @@ def test_every_pair_has_a_row_and_holm_corrects_those_with_a_p_value() -> None:
             raise Undefined("no spread")
         return {"difference": 1.0, "p": ps[first, second]}
 
-    rows = _pairwise(sample, compare)
+    rows = pairwise(sample, compare)
     assert [row["comparison"] for row in rows] == ["2 - 1", "2 - 3", "1 - 3"]
     assert [row["p_holm"] for row in rows] == [pytest.approx(0.02), pytest.approx(0.04), None]
     assert [row["note"] for row in rows] == ["", "", "no spread"]
-    assert _many(sample) == ("p_holm corrects for 3 comparisons by Holm's method",)
+    assert many_comparisons(sample) == ("p_holm corrects for 3 comparisons by Holm's method",)
     ps.clear()
     with pytest.raises(Undefined, match="no spread"):
-        _pairwise(sample, compare)
+        pairwise(sample, compare)
 
 
 def row(level: Any, unit: int, cluster: str = "") -> SampleRow:
@@ -162,7 +162,7 @@ def test_p_values_of_several_pairs_are_corrected_where_every_pair_has_one() -> N
             raise StatisticsError("no values")
         return dict(row)
 
-    rows = _pairwise(values, compare)
+    rows = pairwise(values, compare)
     assert [row["comparison"] for row in rows] == ["1 - 2", "1 - 3", "2 - 3"]
     assert [row["p_holm"] for row in rows] == [0.02, 0.04, None] and [row["note"] for row in rows] == [
         "",
@@ -170,13 +170,13 @@ def test_p_values_of_several_pairs_are_corrected_where_every_pair_has_one() -> N
         "no values",
     ]
     found[2, 3] = {"d": 3, "q": 1}
-    assert "p_holm" not in _pairwise(values, compare)[0], "a pair has no p-value"
+    assert pairwise(values, compare)[0]["p_holm"] == 0.02, "a pair without a p-value corrects nothing"
     found.update(dict.fromkeys(found))
     with pytest.raises(StatisticsError, match="no values"):
-        _pairwise(values, compare)
+        pairwise(values, compare)
     values.levels = {"k": [1, 2]}
     found[1, 2] = {"p": 0.01, "d": 1}
-    assert "p_holm" not in _pairwise(values, compare)[0], "one pair needs no correction"
+    assert "p_holm" not in pairwise(values, compare)[0], "one pair needs no correction"
 
 
 @pytest.mark.parametrize(("certain", "exact"), [(3, True), (1, False), (0, False)])
@@ -184,9 +184,10 @@ def test_a_cell_is_exact_where_all_its_matches_are(
     certain: int, exact: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(summary, "Determinism", lambda _: lambda match: match < certain)
-    facts = {"state": "done", "unit": "match", "game": "pd", "mechanism": "none", "agent": "a", "score": 1.0}
+    facts = {"state": "done", "unit": "match", "game": "pd", "mechanism": "none", "agent": "a", "score": 1.0,
+             "opponents": "b"}  # fmt: skip
     played = [{**facts, "match": match, "cooperation": float(match != 1)} for match in range(3)]
-    plan = SimpleNamespace(unit=lambda _: SimpleNamespace(cell={"k": 1}))
+    plan = SimpleNamespace(unit=lambda _: SimpleNamespace(cell={"k": 1}, key="", players=(), kind="match"))
     rows: Any = SimpleNamespace(
         plan=plan, matches=lambda: [*played, {**played[0], "match": 7, "state": "failed"}]
     )

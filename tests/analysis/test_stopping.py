@@ -75,8 +75,9 @@ def sides(low: float | None, high: float | None, first: tuple[float, ...] = (), 
     usual = replace_limits(limits, 0.2, 0.9) if low is None else limits
     inference = SimpleNamespace(guaranteed=lambda _: limits, limits=lambda _: usual)
     return SimpleNamespace(
-        inference=lambda: inference, n=4, pairs=[()] if paired else None, unit="match",
-        first=first, second=(0.0,) * len(first),
+        inference=lambda: inference, n=4, paired=paired, unit="match",
+        pairs=lambda: (first, (0.0,) * len(first)),
+        sides=[(1.0, SimpleNamespace(values=first)), (-1.0, SimpleNamespace(values=(0.0,) * len(first)))],
     )  # fmt: skip
 
 

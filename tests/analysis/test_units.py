@@ -18,7 +18,7 @@ from ostrom.analysis.estimate import (
     partly_exact_mean,
     some,
 )
-from ostrom.analysis.intervals import Exact
+from ostrom.analysis.intervals import exactly
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.units import (
     NoSuchLevel,
@@ -30,6 +30,7 @@ from ostrom.analysis.units import (
     balanced,
     bounds_of,
     comparison,
+    figure,
     join_players,
     per_match,
     select,
@@ -148,29 +149,48 @@ def test_all_levels_of_a_balanced_column_count_the_same(balance: list[str], weig
     assert balanced(units, [1.0] * 4, balance) == pytest.approx(weights)
 
 
-def test_matches_of_one_seed_pair_and_those_without_a_partner_are_left_out() -> None:
+def test_units_in_common_pair_and_what_seeds_share_decides_which_they_are() -> None:
     rows = [
         one(0.9, 1, seed=0, k=1),
         one(0.8, 2, seed=1, k=1),
         one(0.1, 3, seed=0, k=2),
         one(0.2, 4, seed=1, k=2),
     ]
-    alone = one(0.0, 5, seed=2, k=2)
-    found = sample(*rows, alone)
-    made = comparison(found, rows[:2], [*rows[2:], alone], "k", ())
-    assert (list(made.first), list(made.second), made.n) == ([0.9, 0.8], [0.1, 0.2], 2)
-    assert made.note == "1 without a partner left out" and made.inference().limits().value == pytest.approx(
-        0.7
-    )
-    apart = comparison(found, rows[:1], rows[2:3], "k", ())  # one pair is too few to be paired
-    assert apart.pairs is None and apart.n == 2 and apart.bounds == (0.0, 1.0)
+    found = sample(*rows)
+    labels = comparison(found, rows[:2], rows[2:], "k", ())
+    assert not labels.paired and labels.n == 4 and labels.inference().method == "Welch's t"
+    seeds = comparison(replace(found, shared=True), rows[:2], rows[2:], "k", ())
+    assert seeds.paired and seeds.n == 2 and seeds.pairs() == ([0.9, 0.8], [0.1, 0.2])
+    assert seeds.inference().method == "paired t" and seeds.inference().value == pytest.approx(0.7)
+    together = [
+        *rows[:2],
+        *(replace(row, columns={**row.columns, "match": row["match"] - 2}) for row in rows[2:]),
+    ]
+    assert comparison(sample(*together), together[:2], together[2:], "k", ()).paired  # players of one match
+    other = [*rows, one(0.0, 5, seed=0, k=2, game="sh")]
+    left = comparison(sample(*other), other[:2], other[2:], "k", ())
+    assert left.note == "1 without a counterpart left out" and left.inference().value == pytest.approx(0.7)
     by_round = sample(*rows, measure=replace(PLAIN, unit="decision"))
     assert comparison(by_round, rows[:2], rows[2:], "k", ()).unit == "match"
-    assert "conditions" not in made.inference().limits().method
     games = [replace(row, columns={**row.columns, "game": f"g{n}"}) for n, row in enumerate(rows)]
     confounded = comparison(sample(*games), games[:2], games[2:], "k", ())
-    assert confounded.pairs is None and confounded.note == "the sides also differ in game"
-    assert comparison(sample(*games), games[:2], games[2:], "k", ["game"]).pairs is not None
+    assert confounded.note == "the sides also differ in game"
+
+
+def test_matches_that_could_not_differ_are_one() -> None:
+    rows = [replace(one(0.4, n, seed=n), twin=0) for n in range(5)]
+    made = figure(sample(*rows), [(1.0, rows)], ())
+    limits = made.inference().limits()
+    assert made.n == 1 and made.note == "5 matches, 1 distinct"
+    assert (
+        limits.method == "exact at temperature 0" and limits.low is None and made.inference().bounds() is None
+    )
+    games = [
+        replace(row, columns={**row.columns, "game": f"g{n}"}, twin=n, value=0.1 * n)
+        for n, row in enumerate(rows)
+    ]
+    several = figure(sample(*games), [(1.0, [*games, *games])], ()).inference()
+    assert several.limits().low is not None and "conditions are the units" in several.limits().note
 
 
 @pytest.mark.parametrize(
@@ -182,18 +202,18 @@ def test_a_side_without_chance_is_subtracted_as_it_is(certain: tuple[bool, bool]
     made = comparison(sample(*first, *second), first, second, "k", ())
     assert made.inference().limits().value == pytest.approx(value)
     assert ("one side is deterministic" in made.note) == (certain != (True, True))
-    assert isinstance(made.inference(), Exact) == all(certain)
+    assert made.inference().exact == all(certain)
     assert made.certain == certain and "paired" not in made.inference().limits().method
     mixed = [*first[:1], replace(first[1], exact=not certain[0])]
     assert not comparison(sample(*mixed, *second), mixed, second, "k", ()).certain[0]
 
 
 def test_exact_and_sampled_values_make_one_mean() -> None:
-    mixed, note = partly_exact_mean([1.0, 0.0, 0.5], [True, False, False], [2.0, 1.0, 1.0])
+    mixed = partly_exact_mean([1.0, 0.0, 0.5], [True, False, False], [2.0, 1.0, 1.0])
     assert mixed.limits().value == pytest.approx((2 + 0 + 0.5) / 4)
-    assert note == "1 of 3 values are deterministic and have no sampling error"
-    sure, said = partly_exact_mean([0.1] * 3, [True] * 3, [0.1] * 3)
-    assert (sure, said) == (Exact(0.1), "") and partly_exact_mean([0.0, 1.0], [False] * 2, [1, 1])[1] == ""
+    assert "1 of 3 values are deterministic and have no sampling error" in mixed.limits().note
+    sure = partly_exact_mean([0.1] * 3, [True] * 3, [0.1] * 3)
+    assert sure == exactly(0.1) and partly_exact_mean([0.0, 1.0], [False] * 2, [1, 1]).note == ""
 
 
 @pytest.mark.parametrize(

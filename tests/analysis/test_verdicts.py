@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ostrom.analysis.estimate import Estimate, estimated, minus
-from ostrom.analysis.intervals import Exact, Inference, mean_of
+from ostrom.analysis.intervals import Inference, exactly, mean_of
 from ostrom.analysis.verdicts import above, all_of, largest, p_value
 from ostrom.ground.errors import UsageError
 
@@ -38,8 +38,8 @@ def test_p_values_invert_the_interval() -> None:
         assert threshold in one.at(1 - p * 0.98)
         assert threshold not in one.at(1 - p * 1.02)
     assert p_value(one, one.value) == 1.0
-    assert p_value(of(Exact(0.5)), 0.5) == 1.0 and p_value(of(Exact(0.5)), 0.4) == 0.0
-    assert p_value(replace(one, low=None, high=None), 0.0) == 1.0
+    assert p_value(of(exactly(0.5)), 0.5) == 1.0 and p_value(of(exactly(0.5)), 0.4) == 0.0
+    assert p_value(replace(one, inference=None, low=None, high=None), 0.0) == 1.0
 
 
 def test_a_threshold_that_the_interval_leaves_out_is_decided_however_many_values_are_alike() -> None:
@@ -81,32 +81,33 @@ def test_the_largest_is_decided_by_its_differences_to_all_others() -> None:
     assert largest(low, [high, near])[0] == "no" and "2 comparisons" in largest(low, [high, near])[1]
     difference = minus(high, low)
     assert difference.value == pytest.approx(high.value - low.value) and difference.n == 36
-    exact = estimated({}, Exact(0.5), 3, "match")
+    exact = estimated({}, exactly(0.5), 3, "match")
     assert minus(exact, exact).method == "exact" and minus(high, exact).value == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize(
-    ("control", "adjusted", "levels"),
-    [
-        ("none", [0.0, 1.0, 0.0], [0.95, 0.95, 0.95]),
-        ("bonferroni", [0.0, 1.0, 0.0], [1 - 0.05 / 3] * 3),
-        ("holm", [0.0, 1.0, 0.0], [1 - 0.05 / 3, 0.95, 1 - 0.05 / 2]),
-    ],
+    ("control", "adjusted"),
+    [("none", [0.0, 1.0, 0.0]), ("bonferroni", [0.0, 1.0, 0.0]), ("holm", [0.0, 1.0, 0.0])],
 )
-def test_the_level_that_each_answer_rests_on(
-    control: Any, adjusted: list[float], levels: list[float]
-) -> None:
-    sure, even, under = (of(Exact(value)) for value in (0.9, 0.5, 0.1))
+def test_exact_values_are_decided_by_any_control(control: Any, adjusted: list[float]) -> None:
+    sure, even, under = (of(exactly(value)) for value in (0.9, 0.5, 0.1))
     made = above([sure, even, under], 0.5, control=control)
-    assert [v.adjusted for v in made] == adjusted and [v.level for v in made] == pytest.approx(levels)
+    assert [v.adjusted for v in made] == adjusted and [v.guaranteed for v in made] == [True, False, True]
     assert [v.answer for v in made] == ["yes", "undecided", "no"] and len(made) == 3
     assert made.verdicts[0].as_dict()["adjusted_p"] == 0.0 and str(made.verdicts[2]) == "no"
-    if control == "holm":  # behind the first that is undecided, all rest on the same level
-        levels = [v.level for v in above([sure, even, even], 0.5)]
-        assert levels == pytest.approx([1 - 0.05 / 3, 1 - 0.05 / 2, 1 - 0.05 / 2])
 
 
 def test_a_p_value_needs_both_ends_and_all_need_one_estimate() -> None:
     one = around(0.62)
-    assert p_value(replace(one, high=None), 0.0) == p_value(replace(one, low=None), 0.0) == 1.0
+    assert p_value(replace(one, inference=None, low=None), 0.0) == 1.0
+    assert p_value(replace(one, inference=None), 0.0) == pytest.approx(0.05)
     assert all_of(above([], 0.5)) == "undecided" and largest(one, [])[0] == "undecided"
+
+
+def test_two_units_and_what_has_no_interval_never_decide() -> None:
+    two = of(mean_of([0.9, 0.9001], bounds=(0, 1)), 2)
+    assert p_value(two, 0.5) < 0.05 and above([two], 0.5).verdicts[0].answer == "undecided"
+    many = above([of(mean_of([0.95] * 60, bounds=(0, 1)), 60)], 0.5).verdicts[0]
+    assert many.answer == "yes" and many.guaranteed
+    few = above([around(0.6, 12)], 0.5).verdicts[0]
+    assert few.answer == "yes" and not few.guaranteed

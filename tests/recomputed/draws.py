@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 from tests.recomputed import bets
-from tests.recomputed.limits import TOGETHER, Bounds, limits
+from tests.recomputed.limits import Bounds, limits
 
 Matrix = Any
 """Simulated runs by row, matches by column."""
@@ -50,31 +50,25 @@ def sides(
     return truth.at(truth.baseline + effect, one), truth.at(truth.baseline, two)
 
 
-def paired(
+def unpaired(
     first: Matrix, second: Matrix, bounds: Bounds, conditions: int = 1, level: float = 0.95
 ) -> list[Any]:
-    """Intervals of the mean difference of pairs; columns belong to the conditions in turn."""
-    low, high = bounds
-    between = (None, None) if low is None or high is None else (low - high, high - low)
-    off = first - second
-    weights = [1 / conditions] * conditions
-    if off.shape[1] == conditions:  # one pair each: conditions are pooled
-        conditions, weights = 1, [1.0]
+    """Intervals of the difference of independent samples; columns belong to the conditions in turn."""
+    weights = [1 / conditions] * conditions + [-1 / conditions] * conditions
     return [
-        limits([row[c::conditions] for c in range(conditions)], weights, between, level, TOGETHER / 2)
-        for row in off
+        limits([side[c::conditions] for side in both for c in range(conditions)], weights, level)
+        for both in zip(first, second, strict=True)
     ]
 
 
-def unpaired(first: Matrix, second: Matrix, bounds: Bounds, level: float = 0.95) -> list[Any]:
-    """Intervals of the difference of two independent samples."""
-    return [limits([a, b], [1.0, -1.0], bounds, level) for a, b in zip(first, second, strict=True)]
+paired = unpaired
+"""Seeds share nothing between cells, so partners of one seed are independent."""
 
 
 def means(values: Matrix, bounds: Bounds, conditions: int = 1, level: float = 0.95) -> list[Any]:
     """Intervals of a level over conditions that the design fixes."""
     weights = [1 / conditions] * conditions
-    return [limits([row[c::conditions] for c in range(conditions)], weights, bounds, level) for row in values]
+    return [limits([row[c::conditions] for c in range(conditions)], weights, level) for row in values]
 
 
 def verdict(found: tuple[float, float] | None, least: float, most: float) -> str:

@@ -161,7 +161,7 @@ def test_figures_are_those_of_a_replay(tmp_path: Path, name: str) -> None:
                 with pytest.raises(UsageError, match=f"{measure}: no finished match .* has a value of it: "):
                     from ostrom.analysis.estimate import some
 
-                    some(estimate(data, measure), measure)
+                    some(estimate(data, measure), measures.named(measure), [data])
 
 
 def test_rounds_of_several_meetings_are_not_mixed(tmp_path: Path) -> None:

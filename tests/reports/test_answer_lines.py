@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ostrom.analysis.estimate import Estimate, estimated
-from ostrom.analysis.intervals import Combination, Exact, mean_of
+from ostrom.analysis.intervals import combined, exactly, mean_of, paired_difference_of
 from ostrom.analysis.measure import measures
 from ostrom.analysis.verdicts import above
 from ostrom.reports.answers import (
@@ -19,16 +19,17 @@ from ostrom.reports.answers import (
     OPEN,
     YES,
     AnswerLine,
+    Family,
     ReportAnswers,
     _about,
     _answer,
     _charted,
-    _enough,
     _needs,
     _price,
     _signed,
     _times,
     _trend,
+    decisive_multiple,
     facts,
 )
 
@@ -54,11 +55,17 @@ SHARE, POINTS = measures.named("cooperation"), measures.named("score")
         (of(-0.5 + AROUND), SHARE, "difference", YES, "lower"),
         (of(0.5 + AROUND), SHARE, "trend", YES, "rises"),
         (of(-0.5 + AROUND), SHARE, "trend", YES, "falls"),
-        (of(np.tile(AROUND / 50, 60)), SHARE, "difference", NO, ""),
+        (of(np.tile(AROUND / 50, 100)), SHARE, "difference", NO, ""),
         (of(AROUND / 50), POINTS, "difference", OPEN, ""),
         (of(AROUND * 10), SHARE, "difference", OPEN, ""),
-        (estimated({}, Exact(0.0), 3, "match"), POINTS, "difference", NO, ""),
-        (estimated({}, Exact(0.01), 3, "match"), SHARE, "difference", YES, "higher"),
+        (estimated({}, exactly(0.0), 3, "match"), POINTS, "difference", NO, ""),
+        (
+            estimated({}, exactly(0.01), 3, "match"),
+            SHARE,
+            "difference",
+            "YES, smaller than matters",
+            "higher",
+        ),
         (of([0.3]), SHARE, "difference", OPEN, ""),
     ],
 )
@@ -66,9 +73,9 @@ def test_the_word_of_a_difference(
     difference: Estimate, measure: Any, kind: str, word: str, direction: str
 ) -> None:
     (verdict,) = above([difference])
-    line = _answer(data(), measure, ("k", "k: 2 − 1", difference, kind), verdict, 1)
-    assert (line.word, line.direction, line.factor) == (word, direction, "k")
-    assert bool(line.needs) == (word == OPEN and difference.low is not None)
+    line = _answer(data(), measure, ("k", "k: 2 − 1", difference, kind), verdict, Family(1))
+    assert (line.word, line.direction.removesuffix(", guaranteed"), line.factor) == (word, direction, "k")
+    assert bool(line.needs) == (word == OPEN)
 
 
 @pytest.mark.parametrize(
@@ -116,40 +123,36 @@ def test_a_line_as_a_sentence_and_the_first_in_brief() -> None:
     )
     assert ReportAnswers(SHARE, (plain,), "").rule.startswith("YES: surely more than 0.5")
     assert ReportAnswers(POINTS, (plain,), "").rule == ""
-    assert "NO: surely within ±0.05." in ReportAnswers(SHARE, (one,), "at 95 %").rule
-    assert "NO: no difference at all." in ReportAnswers(POINTS, (one,), "at 95 %").rule
+    assert "NO: surely within ±0.05, by the bounds." in ReportAnswers(SHARE, (one,), "at 95 %").rule
+    assert "NO is not said" in ReportAnswers(POINTS, (one,), "at 95 %").rule
 
 
-def test_the_smallest_number_of_seeds_that_decides() -> None:
-    open_one: Any = of(0.1 + AROUND * 10).inference
-    total = _enough(open_one, 8, 0.95, 0.95, 0.05, 0.0)
-    assert total is not None and total > 8
-
-    def low(seeds: int) -> float:
-        found = open_one.larger(seeds / 8).limits(0.95).low
-        assert found is not None
-        return float(found)
-
-    assert low(total) > 0 >= low(total - 1)
-    mirrored: Any = of(-0.1 - AROUND * 10).inference
-    assert _enough(mirrored, 8, 0.95, 0.95, 0.05, 0.0) == total
-    alike: Any = of(np.tile(AROUND / 50, 60)).inference
-    assert _enough(alike, 8, 0.95, 0.95, 0.05, 0.0) == 8
-    assert _enough(of(0.5 + AROUND).inference, 8, 0.95, 0.95, 0.05, 0.0) == 8  # type: ignore[arg-type]
-    assert _enough(of(0.5 + AROUND).inference, 8, 0.95, 0.95, 0.0, 0.5) is None  # type: ignore[arg-type]
+def test_advice_on_seeds_is_that_of_the_next_look_and_of_the_smaller_difference() -> None:
+    open_one = of(0.1 + AROUND * 4)
+    assert open_one.inference is not None
+    multiple = decisive_multiple(open_one.inference, 0.05, Family(1))
+    assert 1 < multiple < 10
+    se = (open_one.inference.spread() or (0.0, 0.0))[0]
+    low, high = open_one.inference.reach(1 - 0.025, multiple) or (0.0, 0.0)
+    assert (high - low) / 2 == pytest.approx(0.1 - se / 2, rel=0.02)
+    assert decisive_multiple(open_one.inference, 0.05, Family(9)) > multiple
+    assert decisive_multiple(open_one.inference, 0.05, Family(1, look=3)) > multiple
+    alike = paired_difference_of([0.8] * 3, [0.5] * 3, bounds=(0, 1))
+    needed = 3 * decisive_multiple(alike, 0.05, Family(1))
+    assert paired_difference_of([0.8] * 8, [0.5] * 8).p_value() < 0.025 and needed <= 8  # type: ignore[operator]
 
 
 def test_what_would_decide_in_words_with_its_price() -> None:
-    open_one = of(0.1 + AROUND * 10)
-    total = _enough(open_one.inference, 8, 0.95, 0.95, 0.05, 0.0)  # type: ignore[arg-type]
-    assert total is not None
-    more = _about(total - 8)
-    assert _needs(data(), open_one, 0.05, 0.95) == f"about {more} more seeds, {more:.2f} USD"
-    assert "times as many people" in _needs(data(people={"x": 1}), open_one, 0.05, 0.95)
-    assert _needs(data(4), of([0.3]), 0.05, 0.95) == "too few matches for an interval: at least 5 seeds"
-    assert _needs(data(5), of([0.3]), 0.05, 0.95) == ""
-    assert _needs(data(), of(AROUND), 0.0, 0.95) == "not even 10,000 seeds would decide it"
-    assert _needs(data(), estimated({}, Exact(0.0), 3, "match"), 0.0, 0.95) == ""
+    open_one = of(0.1 + AROUND * 4)
+    assert open_one.inference is not None
+    more = _about(math.ceil(8 * decisive_multiple(open_one.inference, 0.05, Family(1))) - 8)
+    assert _needs(data(), open_one, 0.05, Family(1)) == f"about {more} more seeds, {more:.2f} USD"
+    assert "times as many people" in _needs(data(people={"x": 1}), open_one, 0.05, Family(1))
+    assert _needs(data(4), of([0.3]), 0.05, Family(1)) == "too few matches for an interval: at least 5 seeds"
+    assert _needs(data(), of(AROUND), 0.0, Family(1)).startswith("more than 10 x what was played")
+    assert _needs(data(), estimated({}, exactly(0.0), 3, "match"), 0.0, Family(1)) == ""
+    fixed = estimated({}, replace(mean_of([0.3]), problem="exact at temperature 0"), 1, "match")
+    assert _needs(data(), fixed, 0.05, Family(1)).startswith("not with this design")
     assert [_about(n) for n in (99, 100, 149)] == [99, 100, 150]
     assert [_price(data(usd=usd), 2.0) for usd in (0.005, 0.004, 0.0, None)] == [
         ", 0.01 USD", ", less than 0.01 USD", "", "",
@@ -168,7 +171,7 @@ def test_what_would_decide_in_words_with_its_price() -> None:
 def test_a_trend_runs_from_the_lowest_to_the_highest_level(
     levels: list[float], log: Any, reach: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slope = estimated({}, Exact(2.0), 3, "match")
+    slope = estimated({}, exactly(2.0), 3, "match")
     asked = list[Any]()
 
     def trend(*_: Any, log: Any) -> list[Estimate]:
@@ -183,25 +186,16 @@ def test_a_trend_runs_from_the_lowest_to_the_highest_level(
     assert what == f"k: {levels[0]:g} → {levels[-1]:g}, {end}"
 
 
-def test_several_open_comparisons_need_an_interval_that_holds_for_all_of_them() -> None:
-    (verdict,) = above([of(AROUND * 4)])
-    found = [
-        _answer(data(), SHARE, ("k", "k", of(AROUND * 4), "difference"), verdict, many).needs
-        for many in (1, 9)
-    ]
-    assert found == [_needs(data(), verdict.interval, 0.05, 1 - 0.05 / many) for many in (1, 9)]
-    assert found[0] != found[1]
-
-
 def test_a_multiple_of_an_estimate_and_the_charts_of_all_matches() -> None:
     made = _times(of(0.1 + AROUND), 3.0)
     assert made.value == pytest.approx(0.3) and made.low is not None
     once = of(0.1 + AROUND).low
     assert once is not None and made.low == pytest.approx(3 * once)
-    assert _times(estimated({}, Exact(0.25), 3, "match"), 2.0).value == 0.5
+    assert _times(estimated({}, exactly(0.25), 3, "match"), 2.0).value == 0.5
     moved = of(0.1 + AROUND).inference
-    assert isinstance(moved, Combination)
-    assert _times(estimated({}, replace(moved, offset=1.0), 8, "match"), 3.0).value == pytest.approx(3.3)
+    assert moved is not None
+    both = combined([(1.0, moved), (1.0, exactly(1.0))])
+    assert _times(estimated({}, both, 8, "match"), 3.0).value == pytest.approx(3.3)
     panels = [{"measure": "a"}, {"measure": "b", "where": {}}, {"measure": "c", "facet": "k"}, {"name": "x"}, "y",
               {"measure": {"name": "d"}}]  # fmt: skip
     assert _charted(data(report={"panels": panels})) == ["a"] and _charted(data()) == []

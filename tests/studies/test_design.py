@@ -29,13 +29,13 @@ def _plan(**changes: Any) -> StudyPlan:
 def test_a_contrast_over_two_seeds_has_the_values_of_both_sides() -> None:
     made, columns = planned_contrast(_plan(), Query(measure="cooperation", contrast="rounds=4-2"))
     # A pair for each of two seeds, two games and two opponents.
-    assert (len(made.first), len(made.second)) == (8, 8)
+    assert [len(side.values) for _, side in made.sides] == [8, 8]
     assert "game" in columns and "rounds" not in columns
     made, _ = planned_contrast(
         _plan(),
         Query(measure="cooperation", contrast="rounds=4-2", where={"game": "chicken", "agent": ["coin"]}),
     )
-    assert (len(made.first), len(made.second)) == (4, 4)
+    assert [len(side.values) for _, side in made.sides] == [4, 4]
 
 
 def test_labels_keep_their_types_and_values_the_least_that_is_possible() -> None:

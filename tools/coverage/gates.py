@@ -1,19 +1,16 @@
-"""How often gates pass, fail and stay undecided where the truth is known; written to docs/gates.md."""
+"""How often gates pass, fail and stay undecided where the truth is known; written to docs/methods.md."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from tools.coverage.generators import Generator, bernoulli, beta, contaminated, rounds
-from tools.coverage.measured import rng_for
+from tools.coverage.generators import Generator, bernoulli, beta, contaminated, rng_for, rounds
 
-from ostrom.analysis.intervals import Combination, mean_of, paired_difference_of
+from ostrom.analysis.intervals import Inference, mean_of, paired_difference_of
 from ostrom.features.gates.gates import GateRule
 
-PAGE = Path("docs/gates.md")
 SIZES = (10, 20, 35, 60, 100)
 MOST_WRONG = 0.025
 """A gate passes or fails wrongly at most so often."""
@@ -68,7 +65,7 @@ def _difference(one: Generator, other: Generator, n: int, samples: int) -> tuple
     return _shares([_verdict(SAME, paired_difference_of(a, b, bounds=(0, 1))) for a, b in pairs])
 
 
-def _verdict(gate: GateRule, found: Combination) -> str:
+def _verdict(gate: GateRule, found: Inference) -> str:
     """The verdict by the capital at the ends of what is allowed, which spares the search for the bounds."""
     low, high = gate.allowed
     if found.surely_within(low, high):

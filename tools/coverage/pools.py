@@ -1,22 +1,19 @@
-"""How often pooled intervals of shares hold the mean of the labs' distribution; written to docs/pool.md."""
+"""How often pooled intervals of shares hold the mean of the labs' distribution; written to docs/methods.md."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
-from tools.coverage.generators import Array
-from tools.coverage.measured import rng_for
+from tools.coverage.generators import Array, rng_for
 
 from ostrom.analysis.estimate import estimated
 from ostrom.analysis.intervals import mean_of
 from ostrom.features.pooling.labs import variance_of
 from ostrom.features.pooling.random_effects import evened, pooled
 
-PAGE = Path("docs/pool.md")
 LABS = (3, 5, 10)
 LEAST = 0.93
 """The least share of intervals that should hold the mean, where labs are not skewed beyond what a model can know."""

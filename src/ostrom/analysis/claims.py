@@ -17,6 +17,7 @@ adds what cannot be said: figures that are no estimate of a measure, rows that n
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from importlib.resources import files
@@ -126,12 +127,18 @@ def own_figure(
     low, high = ends[::-1] if turned else ends
     spread = None if spread is None else abs(spread * scale)
     assert value is not None
-    bounds = one if one.inference is None else one.at(one.level, guaranteed=True)
-    sure = sorted(end for end in scaled(bounds.low, bounds.high) if end is not None)
-    pair = (sure[0], sure[1]) if one.inference is not None and len(sure) == 2 else None
-    return Own(
-        tuple(cell), one.key.get("agent"), value, low, high, spread, one.n, doubts, sure=pair, unit=one.unit
-    )
+    sure = sorted(end for end in scaled(one.bound_low, one.bound_high) if end is not None)
+    known = Own(
+        tuple(cell), one.key.get("agent"), value, low, high, spread, one.n, doubts,
+        sure=(sure[0], sure[1]) if len(sure) == 2 else None, unit=one.unit,
+    )  # fmt: skip
+    if one.inference is None:
+        return known
+    error, parts = one.inference.spread(), one.inference.parts
+    width = max((float(part.values.max() - part.values.min()) for part in parts if part.n > 1), default=0.0)
+    alike = one.inference.exact or one.inference.alike or one.inference.problem.startswith("exact")
+    se, df = (None, 0.0) if error is None else (abs(scale) * error[0], error[1])
+    return replace(known, se=se, df=df, width=abs(scale) * width, alike=alike)
 
 
 class DeclaredReference(Reference):

@@ -5,9 +5,14 @@ from typing import Any, NoReturn
 
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
+from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.memory import memories
+
+STAND_IN = "cooperator"
+MOST_TRIED = 50
+"""So many units of a study are tried; others differ in their factors and seeds."""
 
 
 class Determinism:
@@ -54,11 +59,22 @@ def plays_without_chance(unit: Unit) -> bool:
     """
     if unit.needs or any(player.config.strategy is None for player in unit.players):
         return False
+    return not draws_anything(unit)
+
+
+def draws_anything(unit: Unit) -> bool:
+    """Whether scripts, the mechanism or the words of a unit draw; models cooperate where they would be asked.
+
+    What cannot be played here counts as drawing.
+    """
     nothing: Any = _NoChance()
+    models = [player.config for player in unit.players if player.config.strategy is None]
+    if any("shuffled" in (config.framing.order, config.framing.rows) for config in models):
+        return True
     try:
         agents = [
             ScriptedAgent(
-                strategies.build(player.config.strategy or ""),
+                strategies.build(player.config.strategy or STAND_IN),
                 None if player.config.memory == "full" else memories.build(player.config.memory),
             )
             for player in unit.players
@@ -68,6 +84,34 @@ def plays_without_chance(unit: Unit) -> bool:
         while True:
             decisions = play.send([agents[d.player].reply(d, nothing) for d in decisions])
     except StopIteration:
-        return True
+        return False
     except (ChanceUsed, OstromError):
+        return True
+
+
+def seeds_shared(run: RunData) -> bool:
+    """Whether a seed fixes something that two cells of a run share: as its study declares, or as its matches show.
+
+    Chance is drawn by seed and cell, so cells share nothing, unless they go on from the same past (forks).
+    """
+    declared = run.study.get("seeds_shared")
+    if declared is not None:
+        return bool(declared)
+    try:
+        return run.unit(0).origin is not None
+    except (OstromError, IndexError):  # tables without a study
+        return False
+
+
+def draws_in_common(run: RunData) -> bool:
+    """Whether another run of the same study draws the same chance in the same cell with the same seed.
+
+    It does where scripts, the mechanism or the words draw anything; a model's own sampling alone is drawn anew.
+    """
+    declared = run.study.get("seeds_shared")
+    if declared is not None or run.manifest.get("imported"):
+        return bool(declared)
+    try:
+        return any(draws_anything(run.unit(index)) for index in range(min(run.planned, MOST_TRIED)))
+    except (OstromError, IndexError):
         return False

@@ -16,34 +16,25 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ostrom.analysis.intervals import (
-    Bounds,
-    Combination,
-    Exact,
-    Inference,
-    Limits,
-    combination_of,
-    mean_of,
-    paired_difference_of,
-    slope_of,
-)
-from ostrom.analysis.intervals.group import Group, group_of
+from ostrom.analysis import intervals
+from ostrom.analysis.intervals import Bounds, Inference, exactly, slope_of
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.statistics.result import FEW, Estimate, fixed
-from ostrom.analysis.statistics.samples import without_rounding
+from ostrom.analysis.statistics.result import FEW, Estimate, fixed, holm
 from ostrom.analysis.units import (
     DONE,
+    SETTING,
     NoSuchLevel,
     Observation,
     Observations,
     Runs,
+    UnitFigure,
+    UnitSide,
     UnitValue,
     Where,
-    balanced,
     bounds_of,
-    compared,
-    independent,
+    comparison,
+    figure,
     observations,
     per_match,
 )
@@ -181,24 +172,11 @@ def minus(first: Estimate, second: Estimate) -> Estimate:
     """The difference of two estimates that rest on different units, such as effects in two games."""
     key = {name: f"{value} - {second.key[name]}" if value != second.key[name] else value
            for name, value in first.key.items() if name in second.key}  # fmt: skip
-    groups, coefficients, offset = list[Group](), list[float](), 0.0
-    for one, sign in ((first.inference, 1.0), (second.inference, -1.0)):
-        if isinstance(one, Exact):
-            offset += sign * one.value
-        elif isinstance(one, Combination) and one.df is None:
-            offset += sign * one.offset
-            groups += one.groups
-            coefficients += [sign * a for a in one.coefficients]
-        else:
-            raise UsageError(
-                "the difference of these estimates has no interval: their spread is shared or not kept"
-            )
-    made: Inference = (
-        replace(combination_of(groups, coefficients, unit=first.unit), offset=offset)
-        if groups
-        else Exact(offset)
-    )
-    return estimated(key, made, first.n + second.n, first.unit)
+    parts = [(1.0, first.inference), (-1.0, second.inference)]
+    if any(one is None for _, one in parts):
+        raise UsageError("the difference of these estimates has no interval: their spread is not kept")
+    made = intervals.combined([(a, one) for a, one in parts if one is not None])
+    return estimated(key, made, first.n + second.n, first.unit, compares=True)
 
 
 def estimate(
@@ -220,7 +198,12 @@ def estimate(
     found.need(balance)
     made = []
     for key, rows in found.groups(by).items():
-        one = estimated(dict(zip(by, key, strict=True)), *_mean(found, rows, by, balance), level)
+        made_of = figure(found, [(1.0, rows)], by, balance)
+        units = made_of.sides[0][1].units
+        note = "; ".join(filter(None, (made_of.note, _pooled(units, by), _generations(units))))
+        one = estimated(
+            dict(zip(by, key, strict=True)), made_of.inference(), made_of.n, made_of.unit, note, level
+        )
         values = tuple(unit.value for unit in per_match(rows).values())
         shown = values if len(values) < FEW and one.method != "exact" else ()
         made.append(replace(one, sd=deviation(values), values=shown))
@@ -242,8 +225,7 @@ def some(
         if values and all(value is None for value in values):
             raise UsageError(f"{measure}: gives no number (NULL) in all of its {len(values):,} rows")
         what = "two levels of the column in any group" if compared else "a value of it"
-        part = measures.named(measure) if measure in measures else None
-        why = f": {part.without}" if part is not None and part.without and not compared else ""
+        why = f": {part.without}" if part.without and not compared else ""
         raise UsageError(f"{measure}: no finished match that is asked for has {what}{why}")
     return found
 
@@ -275,8 +257,8 @@ def contrast(
 ) -> list[Estimate]:
     """The mean at one level of a factor minus that at another: ``contrast(run, "cooperation", "k", "80 - 2")``.
 
-    ``"* - 2"`` compares every other level with 2. Paired wherever units pair: in the same match, or in the same
-    cell otherwise with the same seed. ``balance`` names columns whose levels weigh the same, as in ``estimate``.
+    ``"* - 2"`` compares every other level with 2. Paired wherever units pair: in the same match, or
+    with a seed that both share. ``balance`` names columns whose levels weigh the same, as in ``estimate``.
     """
     found = observations(data, measures.named(measure), where)
     found.need([factor, *balance])
@@ -288,10 +270,29 @@ def contrast(
         for first, second in pairs:
             sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
             if all(sides):
-                inference, n, unit, note = compared(found, sides[0], sides[1], factor, by, balance)
+                made = comparison(found, sides[0], sides[1], factor, by, _apart(balance, sides))
                 named = {**dict(zip(by, key, strict=True)), factor: f"{first} - {second}"}
-                estimates.append(estimated(named, inference, n, unit, note, level))
-    return estimates
+                estimates.append(
+                    estimated(named, made.inference(), made.n, made.unit, made.note, level, compares=True)
+                )
+    return with_holm(estimates)
+
+
+def _apart(balance: Sequence[str], sides: Sequence[Sequence[Observation]]) -> Sequence[str]:
+    """The columns whose levels weigh the same; refused where players of one match differ in one."""
+    units = [unit for side in sides for unit in per_match(side).values()]
+    if name := next((n for n in balance if any(len({row[n] for row in u.rows}) > 1 for u in units)), None):
+        raise UsageError(
+            f"balance: players of one match differ in {name}; name it in by, or leave it out of balance"
+        )
+    return balance
+
+
+def with_holm(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """Comparisons with p-values that are corrected together, by Holm's method."""
+    known = {i: one.p_value for i, one in enumerate(estimates) if one.p_value is not None}
+    adjusted = dict(zip(known, holm(list(known.values())), strict=True)) if known else {}
+    return [replace(one, p_holm=adjusted.get(i)) for i, one in enumerate(estimates)]
 
 
 def trend(
@@ -316,19 +317,30 @@ def trend(
         levels = {_number(over, row[over]) for row in known}
         if len(levels) > 1:
             named = {**dict(zip(by, key, strict=True)), "over": over}
-            made.append(estimated(named, *_slope(found, known, over, log, by), level))
-    return made
+            made.append(estimated(named, *_slope(found, known, over, log, by), level=level, compares=True))
+    return with_holm(made)
 
 
 def estimated(
-    key: Mapping[str, Any], inference: Inference, n: int, unit: str, note: str = "", level: float = 0.95
+    key: Mapping[str, Any],
+    inference: Inference,
+    n: int,
+    unit: str,
+    note: str = "",
+    level: float = 0.95,
+    *,
+    compares: bool = False,
 ) -> Estimate:
-    """Build an estimate from an ``Inference``, for values that do not come from a measure of a run."""
-    limits: Limits = inference.limits(level)
-    notes = "; ".join(part for part in (limits.note, note) if part)
-    return Estimate(
-        key, limits.value, limits.low, limits.high, n, unit, limits.method, notes, level, inference
+    """An estimate with both intervals; that of a comparison has a p-value."""
+    limits = inference.limits(level)
+    notes = "; ".join(
+        dict.fromkeys(part for text in (limits.note, note) for part in text.split("; ") if part)
     )
+    low, high = inference.bounds(level) or (None, None)
+    return Estimate(
+        key, limits.value, limits.low, limits.high, n, unit, limits.method, notes, level, inference,
+        bound_low=low, bound_high=high, p_value=inference.p_value() if compares else None,
+    )  # fmt: skip
 
 
 def partly_exact_mean(
@@ -340,76 +352,34 @@ def partly_exact_mean(
     strata: Sequence[Any] | None = None,
     bounds: Bounds = (None, None),
     unit: str = "match",
-    noun: str = "values",
-) -> tuple[Inference, str]:
-    """The weighted mean of values of which some have no sampling error, and a note on these."""
-    total = math.fsum(weights)
-    exact_places = [i for i, sure in enumerate(exact) if sure]
-    sampled_places = [i for i, sure in enumerate(exact) if not sure]
-    offset = math.fsum(weights[i] * values[i] for i in exact_places) / total
-    if not sampled_places:  # a mean lies among its values, however its weights are rounded
-        return Exact(min(max(offset, min(values)), max(values))), ""
-    mean = mean_of(
-        [values[i] for i in sampled_places],
-        bounds=bounds,
-        weights=[weights[i] for i in sampled_places],
-        clusters=None if clusters is None else [clusters[i] for i in sampled_places],
-        strata=None if strata is None else [strata[i] for i in sampled_places],
-        unit=unit,
-    )
-    if not exact_places:
-        return mean, ""
-    share = math.fsum(weights[i] for i in sampled_places) / total
-    scaled = tuple(share * a for a in mean.coefficients)
-    note = f"{len(exact_places)} of {len(values)} {noun} are deterministic and have no sampling error"
-    return replace(mean, coefficients=scaled, offset=offset), note
-
-
-def _mean(
-    sample: Observations, rows: Sequence[Observation], by: Sequence[str], balance: Sequence[str]
-) -> tuple[Inference, int, str, str]:
-    units = _units(rows, balance)
-    weights = balanced(units, [unit.weight for unit in units], balance)
-    names = [independent(sample.measure, unit) for unit in units]
-    unit = "match" if sample.measure.unit == "decision" else sample.measure.unit
-    n, note = len(set(names)), "; ".join(filter(None, (_pooled(units, by), _generations(units))))
-    clustered = sample.measure.unit not in ("match", "decision") or n < len(names)
-    inference, fixed_part = partly_exact_mean(
-        [u.value for u in units],
-        [u.exact for u in units],
-        weights,
-        clusters=names if clustered else None,
-        strata=None if clustered else [_stratum(sample, u, by) for u in units],
-        bounds=bounds_of(rows),
-        unit=unit,
-        noun="matches",
-    )
-    if isinstance(inference, Combination) and len({u.weight for u in units if not u.exact}) > 1:
-        inference = replace(inference, doubt="its values weigh by what happened, so it is a ratio")
-    return inference, n, unit, "; ".join(part for part in (fixed_part, note) if part)
+    ratio: bool = False,
+) -> Inference:
+    """The weighted mean of values of which some have no sampling error."""
+    labels = range(len(values)) if clusters is None else clusters
+    side = UnitSide(values, labels, strata or [None] * len(values), weights, exact)
+    return UnitFigure(((1.0, side),), bounds, unit, clustered=strata is None, ratio=ratio).inference()
 
 
 def _slope(
     sample: Observations, rows: Sequence[Observation], over: str, log: Log, by: Sequence[str]
-) -> tuple[Inference, int, str, str]:
+) -> tuple[Inference, int, str]:
     units = _units(rows, [over], apart=True)
-    histories = [u.rows[0].history for u in units]
-    names = [h or independent(sample.measure, u) for h, u in zip(histories, units, strict=True)]
     unit = "match" if sample.measure.unit == "decision" else sample.measure.unit
-    clustered = (
-        sample.measure.unit not in ("match", "decision") or any(histories) or len(set(names)) < len(names)
-    )
+    labels = [sample.label(u) for u in units]
+    x = [_number(over, u.rows[0][over]) for u in units]
+    # A column that is another name of x, or the same everywhere, tells no conditions apart.
+    names = [
+        n for n in dict.fromkeys((*sample.factors, *SETTING)) if n in sample.columns and n not in (*by, over)
+    ]
+    tied = [
+        n for n in names if len({(at, u.rows[0][n]) for at, u in zip(x, units, strict=True)}) == len({*x})
+    ]
+    conditions = [tuple(u.rows[0][n] for n in names if n not in tied) for u in units]
     made = slope_of(
-        [_number(over, u.rows[0][over]) for u in units],
-        [u.value for u in units],
-        bounds=bounds_of(rows),
-        log=log,
-        clusters=names if clustered else None,
-        strata=None if clustered else [_stratum(sample, u, (*by, over)) for u in units],
-        unit=unit,
-    )
-    inference: Inference = Exact(made.value) if all(u.exact for u in units) else made
-    return inference, len(set(names)), unit, ""
+        x, [u.value for u in units], bounds=bounds_of(rows), log=log, clusters=labels,
+        strata=conditions if unit == "match" else None, unit=unit, shared=sample.shared and unit == "match",
+    )  # fmt: skip
+    return exactly(made.value) if all(u.exact for u in units) else made, len(set(labels)), unit
 
 
 def _units(rows: Sequence[Observation], columns: Sequence[str], *, apart: bool = False) -> list[UnitValue]:
@@ -418,10 +388,6 @@ def _units(rows: Sequence[Observation], columns: Sequence[str], *, apart: bool =
     for row in rows:
         cells.setdefault(tuple(row[name] for name in columns), []).append(row)
     return [unit for of in cells.values() for unit in per_match(of, apart=apart).values()]
-
-
-def _stratum(found: Observations, unit: UnitValue, by: Sequence[str]) -> tuple[Any, ...]:
-    return tuple(sorted({found.cell(row, by) for row in unit.rows}, key=repr))
 
 
 def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
@@ -483,7 +449,6 @@ def _number(column: str, value: Any) -> float:
 
 
 __all__ = [
-    "Combination",
     "Estimate",
     "against_all",
     "contrast",
@@ -519,61 +484,7 @@ def combined(
     for key, rows in found.groups(by).items():
         sides = {level: [row for row in rows if row[factor] == level] for level in weights}
         if all(sides.values()):
-            inference, n = _inference(found, sides, weights, factor, by)
-            made.append(estimated(dict(zip(by, key, strict=True)), inference, n, "match"))
+            made_of = figure(found, [(w, sides[level]) for level, w in weights.items()], (factor, *by))
+            named = dict(zip(by, key, strict=True))
+            made.append(estimated(named, made_of.inference(), made_of.n, made_of.unit, compares=True))
     return made
-
-
-def _inference(
-    found: Observations,
-    sides: Mapping[Any, Sequence[Observation]],
-    weights: Mapping[Any, float],
-    factor: str,
-    by: Sequence[str],
-) -> tuple[Inference, int]:
-    keyed = {level: _by_place(found, rows, factor, by) for level, rows in sides.items()}
-    bounds = bounds_of([row for rows in sides.values() for row in rows])
-    exact = all(row.exact for rows in sides.values() for row in rows)
-    shared = [k for k in next(iter(keyed.values())) if all(k in of for of in keyed.values())]
-    if exact or len(shared) < 2:
-        return _apart(keyed, weights, bounds, exact)
-    total = math.fsum(w for w in weights.values() if w > 0)
-    one, two = (
-        [
-            math.fsum(abs(w) * keyed[level][k] for level, w in weights.items() if w * sign > 0) / total
-            for k in shared
-        ]
-        for sign in (1, -1)
-    )
-    # Each side is a weighted mean of values, so it lies within the bounds of a single value.
-    made = paired_difference_of(one, two, bounds=bounds, strata=[k[:-1] for k in shared])
-    return replace(made, coefficients=tuple(total * a for a in made.coefficients)), len(shared)
-
-
-def _apart(
-    keyed: Mapping[Any, Mapping[tuple[Any, ...], float]],
-    weights: Mapping[Any, float],
-    bounds: Bounds,
-    exact: bool,
-) -> tuple[Inference, int]:
-    """The combination of levels that share no seed, or that have no sampling error at all."""
-    n = sum(len(of) for of in keyed.values())
-    if exact:
-        means = {level: math.fsum(of.values()) / len(of) for level, of in keyed.items()}
-        terms = [w * means[level] for level, w in weights.items()]
-        return Exact(without_rounding(math.fsum(terms), math.fsum(map(abs, terms)))), n
-    groups = [group_of(list(keyed[level].values()), bounds=bounds) for level in weights]
-    return combination_of(groups, list(weights.values())), n
-
-
-def _by_place(
-    found: Observations, rows: Sequence[Observation], factor: str, by: Sequence[str]
-) -> dict[tuple[Any, ...], float]:
-    """The mean of the matches with one seed in one cell, by what the other levels share with it."""
-    names = [n for n in dict.fromkeys(("run", *found.factors, "game")) if n in found.columns]
-    names = [name for name in names if name != factor and name not in by]
-    values: dict[tuple[Any, ...], list[float]] = {}
-    for unit in per_match(rows).values():
-        row = unit.rows[0]
-        values.setdefault((*(row[name] for name in names), row["seed"]), []).append(unit.value)
-    return {key: math.fsum(of) / len(of) for key, of in values.items()}

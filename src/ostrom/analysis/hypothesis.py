@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from ostrom.analysis.estimate import contrast
 from ostrom.analysis.hypothesis_methods import (
     Comparisons,
     Sample,
     Table,
     bayes_factors,
+    many_comparisons,
+    pairwise,
     permutations,
     regression,
     sample_of,
@@ -26,7 +29,7 @@ from ostrom.analysis.units import Runs, Where, observations
 from ostrom.data.rundata import RunData, so_far
 from ostrom.ground.errors import UnknownName, UsageError
 
-Method = Literal["welch", "paired", "anova", "permutation", "jzs", "mixed", "glm", "gee"]
+Method = Literal["estimate", "welch", "paired", "anova", "permutation", "jzs", "mixed", "glm", "gee"]
 METHODS: tuple[str, ...] = get_args(Method)
 TWO_FACTORS = ("anova", "mixed", "glm", "gee")
 CLUSTERED = ("permutation", "mixed", "glm", "gee")
@@ -89,8 +92,8 @@ def test(
 ) -> FactorTest:
     """Whether a measure differs between the levels of a factor.
 
-    Without a method: analysis of variance for more than two levels or two factors; else a paired t test where
-    units have a value at both levels, and Welch's where not. ``cluster`` names columns whose values say which
+    Without a method: the differences of `ostrom estimate` with their own p-values, for every pair of levels; analysis
+    of variance for two factors. ``cluster`` names columns whose values say which
     units belong together. ``seed`` is that of a permutation test with too many arrangements to list.
     """
     part = measures.named(measure)
@@ -117,6 +120,8 @@ test.__test__ = False  # type: ignore[attr-defined]  # pytest collects functions
 def _made(
     values: Sample, method: Method, sums_of_squares: SumsOfSquares, level: float, seed: int
 ) -> Comparisons:
+    if method == "estimate":
+        return _by_estimates(values, level)
     if method in ("welch", "paired"):
         return t_tests(values, method, level)
     if method == "permutation":
@@ -126,6 +131,28 @@ def _made(
     if method == "anova":
         return variance_table(values, sums_of_squares, level)
     return regression(values, method, level)
+
+
+def _by_estimates(values: Sample, level: float) -> Comparisons:
+    """The differences of `ostrom estimate`, with their own p-values: one pair of levels after the other."""
+    factor = values.factors[0]
+
+    def pair(first: Any, second: Any) -> dict[str, Any]:
+        (one,) = contrast(values.found, values.found.measure, factor, (first, second), level=level)
+        spread = None if one.inference is None else one.inference.spread()
+        se, df = spread or (None, None)
+        return {
+            "difference": one.value, "low": one.low, "high": one.high, "t": one.value / se if se else None, "df": df,
+            "p": one.p_value, "n": one.n, "method": one.method, "bound_low": one.bound_low,
+            "bound_high": one.bound_high, "note": one.note,
+        }  # fmt: skip
+
+    table = pairwise(values, pair)
+    methods = dict.fromkeys(str(row["method"]) for row in table if row.get("method"))
+    return Comparisons(
+        ", ".join(methods), "the differences of `ostrom estimate`: units in common pair, others are independent",
+        ("means are about normal (the bounds need no such thing)", *many_comparisons(values)), {"comparisons": table},
+    )  # fmt: skip
 
 
 def _check(method: str | None, factor: str, second: str | None, clusters: Sequence[str]) -> None:
@@ -146,9 +173,7 @@ def _check(method: str | None, factor: str, second: str | None, clusters: Sequen
 def _usual(values: Sample) -> Method:
     if values.clusters:
         raise UsageError(f"cluster: name the method too (allowed: {', '.join(CLUSTERED)})")
-    if len(values.factors) == 2 or len(values.levels[values.factors[0]]) > 2:
-        return "anova"
-    return "paired" if values.repeated else "welch"
+    return "anova" if len(values.factors) == 2 else "estimate"
 
 
 def _need_zeros_and_ones(values: Sample, name: str, method: str) -> None:

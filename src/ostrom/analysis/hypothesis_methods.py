@@ -7,7 +7,7 @@ Bayes factors of their coefficients, each with what it takes for granted.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
@@ -30,7 +30,7 @@ from ostrom.analysis.statistics.regression import linear_mixed_model
 from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
 from ostrom.analysis.statistics.result import Estimate, holm
 from ostrom.analysis.statistics.samples import StatisticsError
-from ostrom.analysis.units import Observation, Observations, UnitValue, independent, pair_units, per_match
+from ostrom.analysis.units import Observation, Observations, UnitValue, comparison, independent, per_match
 from ostrom.ground.errors import UsageError
 from ostrom.ground.values import grouped
 from ostrom.ground.words import PLURALS
@@ -313,19 +313,19 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
         return _t_row(test, cohens_d(one, two, unit=values.unit, level=level))
 
     def pairs(first: Any, second: Any) -> dict[str, Any]:
-        found = pair_units(values.found, values.side(first), values.side(second), values.factors[0])
-        if len(found.keys) < 2:
+        one, two = values.side(first), values.side(second)
+        made = comparison(values.found, one, two, values.factors[0], ())
+        if not made.paired:  # asked for by name: seeds pair, whatever they share
+            made = comparison(replace(values.found, shared=True), one, two, values.factors[0], ())
+        sides = made.pairs()
+        if len(sides[0]) < 2:
             raise UsageError(
-                f"{values.factors[0]}: {len(found.keys)} pairs of {first} and {second} (at least 2 are needed): pairs "
+                f"{values.factors[0]}: {len(sides[0])} pairs of {first} and {second} (at least 2 are needed): pairs "
                 "share a match, or a seed in cells that differ in the factor alone"
             )
-        test = paired_t(found.first, found.second, unit=values.unit, level=level)
-        d = cohens_d_paired(found.first, found.second, unit=values.unit, level=level)
-        notes = [f"{found.left} without a partner left out"] if found.left else []
-        return {
-            **_t_row(test, d),
-            "note": "; ".join([*notes, found.note]).strip("; "),
-        }
+        test = paired_t(*sides, unit=values.unit, level=level)
+        d = cohens_d_paired(*sides, unit=values.unit, level=level)
+        return {**_t_row(test, d), "note": made.note}
 
     if method == "welch":
         return Comparisons(
@@ -334,17 +334,21 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
             (
                 f"{values.units} are independent of each other",
                 "means are about normal; variances may differ",
-                *_many(values),
+                *many_comparisons(values),
             ),
-            {"comparisons": _pairwise(values, welch)},
+            {"comparisons": pairwise(values, welch)},
             _dependent(values, "paired or mixed"),
         )
     return Comparisons(
         "paired t test",
         "pairs: two values of the same match, of the same seed in cells that differ in the factor alone, or of the "
         "same scenario or person",
-        ("pairs are independent of each other", "the mean difference is about normal", *_many(values)),
-        {"comparisons": _pairwise(values, pairs)},
+        (
+            "pairs are independent of each other",
+            "the mean difference is about normal",
+            *many_comparisons(values),
+        ),
+        {"comparisons": pairwise(values, pairs)},
     )
 
 
@@ -399,9 +403,9 @@ def permutations(values: Sample, seed: int) -> Comparisons:
         (
             "under the null hypothesis the labels that are rearranged are exchangeable",
             "a difference in spread alone can also give a small p",
-            *_many(values),
+            *many_comparisons(values),
         ),
-        {"comparisons": _pairwise(values, rearranged)},
+        {"comparisons": pairwise(values, rearranged)},
     )
 
 
@@ -432,7 +436,7 @@ def bayes_factors(values: Sample) -> Comparisons:
             "values are about normal" + ("" if within else " with the same variance in both groups"),
             f"{values.units} are independent of each other",
         ),
-        {"comparisons": _pairwise(values, factor)},
+        {"comparisons": pairwise(values, factor)},
     )
 
 
@@ -534,7 +538,7 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
     return Comparisons(title, design, tuple(assumed), {"coefficients": lines, "fit": facts}, warnings)
 
 
-def _pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> Table:
+def pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> Table:
     """A row for every pair of levels; p-values of several are corrected by Holm's method.
 
     A pair whose statistic does not exist says why; where none exists, the first reason is the answer.
@@ -551,8 +555,9 @@ def _pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> 
     known = [row for row in rows if len(row) > 2]
     if failure is not None and not known:
         raise failure
-    if len(rows) > 1 and all("p" in row for row in known):
-        for row, adjusted in zip(known, holm([row["p"] for row in known]), strict=True):
+    tested = [row for row in known if row.get("p") is not None]
+    if len(rows) > 1 and tested:
+        for row, adjusted in zip(tested, holm([row["p"] for row in tested]), strict=True):
             row["p_holm"] = adjusted
     columns = list(dict.fromkeys(name for row in known for name in row if name != "note"))
     return [{**{name: row.get(name) for name in columns}, "note": row.get("note") or ""} for row in rows]
@@ -574,7 +579,7 @@ def _values(rows: Any) -> list[float]:
     return [row.value for row in rows]
 
 
-def _many(values: Sample) -> tuple[str, ...]:
+def many_comparisons(values: Sample) -> tuple[str, ...]:
     levels = len(values.levels[values.factors[0]])
     pairs = levels * (levels - 1) // 2
     return (f"p_holm corrects for {pairs} comparisons by Holm's method",) if pairs > 1 else ()

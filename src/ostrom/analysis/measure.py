@@ -86,6 +86,8 @@ class Measure:
     """Why a match or a player has no value, where that can be."""
     former: tuple[tuple[str, str, str], ...] = ()
     """Column, former word and present word of levels that were renamed; conditions may still write the former."""
+    binary: bool = False
+    """Whether the value of a unit is the outcome of one trial, 0 or 1."""
 
     def __post_init__(self) -> None:
         for what, value, known in (("scale", self.scale, SCALES), ("unit", self.unit, tuple(INDEPENDENT))):
@@ -122,7 +124,7 @@ class Measure:
 
 FIELDS = (
     "title", "scale", "definition", "values", "function", "of", "bounds", "unit", "needs", "source", "columns",
-    "without", "by_round", "measure", "with",
+    "without", "by_round", "measure", "with", "binary",
 )  # fmt: skip
 """The keys that a declared measure may have."""
 FRAGMENTS = "fragments"

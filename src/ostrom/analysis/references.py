@@ -67,6 +67,13 @@ class Own:
     """Bounds that hold for every distribution, where the measure has some; low and high are those of an estimate."""
     unit: str = "match"
     """What is independent of each other."""
+    se: float | None = None
+    """The standard error; None where there is no spread, or one unit."""
+    df: float = 0.0
+    width: float = 0.0
+    """From the smallest to the largest value of a unit."""
+    alike: bool = False
+    """Whether its matches are all alike or one: the value then decides by itself."""
 
 
 @dataclass(frozen=True)

@@ -354,7 +354,9 @@ def _tested(
         )
     always = sample.interval == "anytime"
     support = found[0].at(level, guaranteed=always)
-    within = None if one.smallest is None else found[0].at(1 - 2 * (1 - level), guaranteed=always)
+    # A registration keeps the rule that it states: those before 2.0 state an interval.
+    bounds = always or "bounds" in registration.decisions.get("absence", "")
+    within = None if one.smallest is None else found[0].at(1 - 2 * (1 - level), guaranteed=bounds)
     return RegisteredResult(role, one, verdict(one, support, within), support, within, found[0].note)
 
 

@@ -106,7 +106,7 @@ class Look:
 
 
 def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
-    """Look at both sides (``TwoSides``) after so many seeds."""
+    """Look at both sides (a ``UnitFigure``) after so many seeds."""
     from ostrom.analysis.statistics.means import jzs_paired, jzs_two_sample
     from ostrom.analysis.statistics.samples import StatisticsError
 
@@ -121,9 +121,10 @@ def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
             criterion = interval.high - interval.low
             met = criterion <= rule.width + SAME
     else:
-        test = jzs_two_sample if sides.pairs is None else jzs_paired
+        test = jzs_paired if sides.paired else jzs_two_sample
+        first, second = sides.pairs() if sides.paired else (side.values for _, side in sides.sides)
         try:
-            criterion = test(sides.first, sides.second, unit=sides.unit).bf10
+            criterion = test(first, second, unit=sides.unit).bf10
         except StatisticsError:
             criterion = None  # all differences are alike: there is no factor yet
         if criterion is not None:

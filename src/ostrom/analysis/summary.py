@@ -1,11 +1,13 @@
 """The first answer of a run: cooperation by cell, with an interval over matches."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.determinism import Determinism
-from ostrom.analysis.intervals import Exact, Inference, mean_of
+from ostrom.analysis.estimate import partly_exact_mean
+from ostrom.analysis.replicates import repeats_itself, twins
 from ostrom.engine.rows import Rows
 
 
@@ -22,6 +24,8 @@ class CellSummary:
     score: float | None
     exact: bool = False
     """Whether no player of its matches draws anything, so that there is no sampling error."""
+    distinct: int | None = None
+    """How many of the matches are distinct, where some repeat others because nothing in them could differ."""
 
     @property
     def interval_text(self) -> str | None:
@@ -40,13 +44,14 @@ class CellSummary:
             "ci": None if self.low is None else [self.low, self.high],
             "exact": self.exact,
             "score": self.score,
+            **({"distinct": self.distinct} if self.distinct is not None else {}),
         }
 
 
 def summarise(rows: Rows) -> list[CellSummary]:
     """Cooperation and score of every cell and agent; a match is the unit of analysis."""
-    exact = Determinism(rows.plan.unit)
-    cells: dict[tuple[Any, ...], tuple[dict[str, Any], str, dict[int, list[tuple[Any, Any]]]]] = {}
+    exact, same = Determinism(rows.plan.unit), repeated_matches(rows)
+    cells: dict[tuple[Any, ...], tuple[dict[str, Any], str, dict[int, list[tuple[Any, Any, Any]]]]] = {}
     for row in rows.matches():
         if row["state"] != "done" or row["unit"] != "match":
             continue
@@ -55,24 +60,51 @@ def summarise(rows: Rows) -> list[CellSummary]:
         )
         key = (*factors.values(), row["agent"])
         _, _, by_match = cells.setdefault(key, (factors, row["agent"], {}))
-        by_match.setdefault(row["match"], []).append((row["cooperation"], row["score"]))
-    return [
-        _cell(factors, agent, matches, all(map(exact, matches))) for factors, agent, matches in cells.values()
-    ]
+        by_match.setdefault(row["match"], []).append((row["cooperation"], row["score"], row["opponents"]))
+    return [_cell(factors, agent, matches, exact, same) for factors, agent, matches in cells.values()]
+
+
+def repeated_matches(rows: Rows) -> dict[int, int]:
+    """The matches that repeat another because nothing in them could differ, each with the first like it."""
+    plan, fixed = rows.plan, dict[str, bool]()
+    moves: dict[int, list[Any]] = {}
+    done = {row["match"] for row in rows.matches() if row["state"] == "done" and row["unit"] == "match"}
+    for match in sorted(done):
+        unit = plan.unit(match)
+        if unit.key not in fixed:
+            fixed[unit.key] = repeats_itself(unit)
+        if fixed[unit.key]:
+            moves[match] = [(d["step"], d["player"], d["answer"], d["action"]) for d in rows.decisions(match)]
+    return twins(plan.unit, {match: repr(of) for match, of in moves.items()}, {})
 
 
 def _cell(
-    factors: dict[str, Any], agent: str, matches: dict[int, list[tuple[Any, Any]]], exact: bool
+    factors: dict[str, Any],
+    agent: str,
+    matches: dict[int, list[tuple[Any, Any, Any]]],
+    exact: Determinism,
+    same: Mapping[int, int],
 ) -> CellSummary:
-    cooperation = [_mean([c for c, _ in players]) for players in matches.values()]
-    scores = [_mean([s for _, s in players]) for players in matches.values()]
-    known = [c for c in cooperation if c is not None]
-    low = high = None
+    """A match weighs by the seats that the agent holds in it, as in `ostrom estimate`."""
+    cooperation = {m: _mean([row[0] for row in players]) for m, players in matches.items()}
+    scores = _mean([row[1] for players in matches.values() for row in players])
+    known = {m: value for m, value in cooperation.items() if value is not None}
+    low = high = mean = None
+    sure = [exact(m) for m in known]
+    distinct = len({same.get(m, m) for m in known})
     if known:
-        made: Inference = mean_of(known, bounds=(0.0, 1.0), unit="match")
-        limits = (Exact(made.value) if exact else made).limits()
-        low, high = limits.low, limits.high
-    return CellSummary(factors, agent, len(matches), _mean(cooperation), low, high, _mean(scores), exact)
+        made = partly_exact_mean(
+            list(known.values()), sure, [float(len(matches[m])) for m in known],
+            clusters=[same.get(m, m) for m in known], strata=[matches[m][0][2] for m in known], bounds=(0.0, 1.0),
+        )  # fmt: skip
+        mean = made.value
+        with suppress(ImportError):  # the core packages alone have no quantiles
+            low, high = made.reach(0.95) or (None, None)
+            low, high = (None if end is None else min(max(end, 0.0), 1.0) for end in (low, high))
+    return CellSummary(
+        factors, agent, len(matches), mean, low, high, scores, bool(sure) and all(sure),
+        distinct if distinct < len(known) else None,
+    )  # fmt: skip
 
 
 def _mean(values: list[Any]) -> float | None:

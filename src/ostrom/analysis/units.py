@@ -1,27 +1,21 @@
 """The values of a measure, one per match and player, beside the columns of the match; and one per unit.
 
-Two sides of a comparison are paired wherever their units pair.
+What is independent is decided here: a match, unless seeds share something between cells, or the measure is about
+scenarios or people. Two sides of a comparison pair wherever they have such units in common.
 """
 
 import math
-import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 from ostrom.analysis.counting import counted_levels, counting, says_what_counts
-from ostrom.analysis.determinism import Determinism
-from ostrom.analysis.intervals import (
-    Bounds,
-    Exact,
-    Inference,
-    difference_of,
-    mean_of,
-    paired_difference_of,
-)
+from ostrom.analysis.determinism import Determinism, draws_in_common, seeds_shared
+from ostrom.analysis.intervals import Bounds, Inference, combined, exactly, mean_of
 from ostrom.analysis.measure import INDEPENDENT, Measure, measures
-from ostrom.analysis.statistics.samples import without_rounding
+from ostrom.analysis.replicates import distinct_words, twins_in
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import UnknownName, UsageError, nearest
 from ostrom.ground.values import grouped
@@ -52,6 +46,8 @@ class Observation:
     columns: Mapping[str, Any]
     history: tuple[str, int] | None = None
     """The run and first match of the population whose generation this is; None where matches are independent."""
+    twin: int | None = None
+    """The first match of its cell that went the same way where nothing could differ; None where there is none."""
 
     def __getitem__(self, column: str) -> Any:
         return self.columns[column]
@@ -66,6 +62,27 @@ class Observations:
     factors: tuple[str, ...]
     levels: Mapping[str, Sequence[Any]]
     columns: frozenset[str]
+    shared: bool = False
+    """Whether a seed fixes something that two cells share: then the seed is the unit."""
+    runs: tuple[RunData, ...] = ()
+
+    @cached_property
+    def paired_runs(self) -> bool:
+        """Whether the same cell and seed of several runs have draws in common."""
+        return bool(self.runs) and all(map(draws_in_common, self.runs))
+
+    def label(self, unit: "UnitValue", *, runs: bool = False) -> tuple[Any, ...]:
+        """The independent unit of a value; ``runs``: two runs are compared, so what they share pairs."""
+        row = unit.rows[0]
+        if self.measure.unit not in ("match", "decision"):
+            return independent(self.measure, unit)
+        if row.twin is not None:
+            return ("match", row["run"], row.twin)
+        if self.shared:
+            return ("seed", row["seed"]) if runs else ("seed", row["run"], row["seed"])
+        if runs and self.paired_runs:
+            return (self.cell(row, ["run"]), row["seed"])
+        return ("match", row["run"], row.history or row["match"])
 
     def need(self, names: Iterable[str]) -> None:
         """Refuse columns that the values lack; without any value, a measure's own columns are unknown."""
@@ -101,9 +118,11 @@ class UnitValue:
 
     @property
     def weight(self) -> float:
-        """The weight of the unit: 1, unless the measure has weights."""
+        """The weight of the unit: that of the measure, else the number of seats that its values are of."""
         weights = [row.weight for row in self.rows]
-        return 1.0 if None in weights else math.fsum(w for w in weights if w is not None)
+        if None in weights:
+            return float(len({row.columns.get("player") for row in self.rows}))
+        return math.fsum(w for w in weights if w is not None)
 
     @property
     def value(self) -> float:
@@ -173,7 +192,10 @@ def observations(data: Runs | Observations, measure: Measure, where: Where = Non
         if len(row.columns) < len(columns):
             found[at] = replace(row, columns={**dict.fromkeys(columns), **row.columns})
     listed = {name: tuple(of) for name, of in levels.items()}
-    return Observations(measure, tuple(found), tuple(factors), listed, frozenset(columns))
+    shared = all(map(seeds_shared, runs))
+    return Observations(
+        measure, tuple(found), tuple(factors), listed, frozenset(columns), shared, tuple(runs)
+    )
 
 
 def _twice(runs: Sequence[RunData], run: RunData) -> bool:
@@ -216,6 +238,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
             player["run"] = f"{player['run']} ({mark})"
         played.setdefault(player["match"], []).append({k: v for k, v in player.items() if k not in LEFT_OUT})
     bounds, exact, populations = measure.bounds_of(run), Determinism(run.unit), histories(run)
+    same = twins_in(run)
     for row in measure.rows(run):
         value, players = row.get("value"), played.get(row["match"])
         if value is None or players is None:
@@ -234,6 +257,7 @@ def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Itera
             exact(match),
             columns,
             (players[0]["run"], populations[match]) if match in populations else None,
+            same.get(match),
         )
 
 
@@ -367,189 +391,176 @@ def as_text(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-Units = Mapping[tuple[Any, ...], UnitValue]
-
-
 class _HasColumns(Protocol):
     def __getitem__(self, column: str, /) -> Any: ...
 
 
 @dataclass(frozen=True)
-class TwoSides:
-    """Two sides that are ready to be compared: which values pair, what is fixed by design, what is exact."""
+class UnitSide:
+    """Units that are averaged: their values, what is independent, and the conditions that the design fixes."""
 
-    first: Sequence[float]
-    second: Sequence[float]
-    pairs: Sequence[tuple[Any, ...]] | None
-    """What the partners of each pair share; None where the sides are independent samples."""
-    units: tuple[Sequence[Sequence[UnitValue]], Sequence[Sequence[UnitValue]]]
-    """The units behind every value."""
-    names: tuple[Sequence[Any], Sequence[Any]]
-    """Which independent unit a value is of, for sides that are not paired."""
-    strata: Sequence[Any] | None
-    """The condition of each pair, where conditions are fixed by the design."""
-    certain: tuple[bool, bool]
-    bounds: Bounds
-    unit: str
-    note: str
-    weights: tuple[Sequence[float] | None, Sequence[float] | None] = (None, None)
-    """What every value counts where not all count the same; partners of a pair count alike."""
+    values: Sequence[float]
+    labels: Sequence[Any]
+    conditions: Sequence[Any]
+    weights: Sequence[float]
+    exact: Sequence[bool]
+    units: Sequence[UnitValue] = ()
 
-    @property
-    def n(self) -> int:
-        """How many pairs, or how many independent units."""
-        return len({*self.names[0], *self.names[1]}) if self.pairs is None else len(self.pairs)
-
-    def inference(self) -> Inference:
-        """The mean of the first side minus that of the second."""
-        one, two, sure = self.first, self.second, self.certain
-        if all(sure):
-            a, b = _average(one, self.weights[0]), _average(two, self.weights[1])
-            return Exact(without_rounding(a - b, abs(a) + abs(b)))
-        if any(sure):
-            sign, side = (1.0, 0) if sure[1] else (-1.0, 1)
-            drawn, known = (one, two) if sure[1] else (two, one)
-            how: dict[str, Any] = {"strata": self.strata}
-            if self.pairs is None:
-                how = {"clusters": self.names[side]}
-            made = mean_of(drawn, bounds=self.bounds, weights=self.weights[side], unit=self.unit, **how)
-            scaled = tuple(sign * a for a in made.coefficients)
-            offset = -sign * _average(known, self.weights[1 - side])
-            return replace(made, coefficients=scaled, offset=offset)
-        if self.pairs is None:
-            return difference_of(
-                one, two, bounds=self.bounds, weights=self.weights, clusters=self.names, unit=self.unit
-            )
-        return paired_difference_of(
-            one, two, bounds=self.bounds, weights=self.weights[0], strata=self.strata, unit=self.unit
+    def first(self, seeds: int, of: int) -> "UnitSide":
+        """What the first so many of ``of`` seeds gave."""
+        n = len(self.values) * seeds // of
+        return UnitSide(
+            *(getattr(self, name)[:n] for name in ("values", "labels", "conditions", "weights", "exact"))
         )
 
 
-def compared(
+@dataclass(frozen=True)
+class UnitFigure:
+    """How means of sides become one figure: their coefficients, and what every value has in common."""
+
+    sides: tuple[tuple[float, UnitSide], ...]
+    bounds: Bounds
+    unit: str = "match"
+    note: str = ""
+    shared: bool = False
+    clustered: bool = False
+    """Whether units are people or scenarios, which conditions do not divide."""
+    binary: bool = False
+    ratio: bool = False
+
+    @property
+    def n(self) -> int:
+        """How many independent units."""
+        return len({label for _, side in self.sides for label in side.labels})
+
+    @property
+    def paired(self) -> bool:
+        """Whether sides have units in common."""
+        return self.n < sum(len(set(side.labels)) for _, side in self.sides)
+
+    @property
+    def certain(self) -> tuple[bool, ...]:
+        """Which sides have no sampling error."""
+        return tuple(all(side.exact) for _, side in self.sides)
+
+    def pairs(self) -> tuple[list[float], list[float]]:
+        """The means of the units that both sides have, in one order."""
+        both = []
+        for _, side in self.sides[:2]:
+            rows = grouped(zip(side.labels, side.values, strict=True))
+            both.append({label: math.fsum(of) / len(of) for label, of in rows.items()})
+        labels = [label for label in both[0] if label in both[1]]
+        return [both[0][label] for label in labels], [both[1][label] for label in labels]
+
+    def inference(self) -> Inference:
+        """The sum of coefficient times mean."""
+        made = combined([(a, self._mean(side)) for a, side in self.sides])
+        cells = {(at, c) for at, (_, side) in enumerate(self.sides) for c in side.conditions}
+        one = self.n <= len(cells) and len({condition for _, condition in cells}) < 2
+        if one and self.note.endswith(" distinct"):  # nothing says how far another match would lie
+            made = replace(made, bets=(), problem="exact at temperature 0", doubt="one distinct match")
+        return made
+
+    def _mean(self, side: UnitSide) -> Inference:
+        total = math.fsum(side.weights)
+        drawn = [i for i, sure in enumerate(side.exact) if not sure]
+        fixed = [i for i, sure in enumerate(side.exact) if sure]
+        mass = math.fsum(side.weights[i] for i in fixed) / total
+        if fixed:
+            of = math.fsum(side.weights[i] * side.values[i] for i in fixed) / total / mass
+            values = [side.values[i] for i in fixed]
+            sure = exactly(min(max(of, min(values)), max(values)))
+            if not drawn:
+                return sure
+        made = mean_of(
+            [side.values[i] for i in drawn],
+            bounds=self.bounds,
+            weights=[side.weights[i] for i in drawn],
+            clusters=[side.labels[i] for i in drawn],
+            strata=None if self.clustered else [side.conditions[i] for i in drawn],
+            unit=self.unit,
+            shared=self.shared,
+            zero_one=self.binary,
+            ratio=self.ratio,
+        )
+        if not fixed:
+            return made
+        words = f"{len(fixed)} of {len(side.values)} values are deterministic and have no sampling error"
+        return replace(combined([(1 - mass, made), (mass, replace(sure, note=""))]), note=words)
+
+
+def figure(
+    found: Observations,
+    sides: Sequence[tuple[float, Sequence[Observation]]],
+    without: Sequence[str],
+    balance: Sequence[str] = (),
+    *,
+    runs: bool = False,
+    note: str = "",
+) -> UnitFigure:
+    """A sum of coefficient times mean; ``without`` names the columns that are no condition."""
+    names = [n for n in dict.fromkeys((*found.factors, *SETTING)) if n in found.columns and n not in without]
+    rows = [row for _, of in sides for row in of]
+    # What is the same in every value of each side tells no conditions apart.
+    names = [n for n in names if any(len({row[n] for row in of}) > 1 for _, of in sides)]
+    made = []
+    for a, of in sides:
+        cells = grouped((tuple(row[name] for name in balance), row) for row in of)
+        units = [unit for part in cells.values() for unit in per_match(part).values()]
+        weights = balanced(units, [unit.weight for unit in units], balance)
+        conditions = [
+            tuple(sorted({tuple(row[n] for n in names) for row in u.rows}, key=repr)) for u in units
+        ]
+        labels = [found.label(unit, runs=runs) for unit in units]
+        side = UnitSide(
+            [u.value for u in units], labels, conditions, weights, [u.exact for u in units], units
+        )
+        made.append((a, side))
+    measured = any(row.weight is not None for row in rows)
+    same = {row["match"]: row.twin for row in rows if row.twin is not None}
+    note = "; ".join(filter(None, (note, distinct_words(dict.fromkeys(row["match"] for row in rows), same))))
+    return UnitFigure(
+        tuple(made), bounds_of(rows), "match" if found.measure.unit == "decision" else found.measure.unit,
+        note, found.shared, found.measure.unit not in ("match", "decision"), found.measure.binary, measured,
+    )  # fmt: skip
+
+
+def comparison(
     found: Observations,
     first: Sequence[Observation],
     second: Sequence[Observation],
     factor: str,
     by: Sequence[str],
     balance: Sequence[str] = (),
-) -> tuple[Inference, int, str, str]:
-    """The mean of one side minus that of the other: inference, number of units, unit, and a note."""
-    made = comparison(found, first, second, factor, by)
-    if balance:
-        rows = [u.rows for side in made.units for of in side for u in of]
-        if name := next((n for n in balance if any(len({row[n] for row in of}) > 1 for of in rows)), None):
-            raise UsageError(
-                f"balance: players of one match differ in {name}; name it in by, or leave it out of balance"
-            )
-        counts = [balanced([of[0] for of in side], [1.0] * len(side), balance) for side in made.units]
-        made = replace(made, weights=(counts[0], counts[1]))
-    return made.inference(), made.n, made.unit, made.note
+) -> UnitFigure:
+    """The mean of one side minus that of the other, in the conditions that both have.
 
-
-def comparison(
-    sample: Observations,
-    first: Sequence[Observation],
-    second: Sequence[Observation],
-    factor: str,
-    by: Sequence[str],
-) -> TwoSides:
-    """What is compared with what.
-
-    A pair is two values of the same match, or two matches of the same seed in cells that differ in the factor
-    alone; where a measure is about scenarios or people, two means of the same one.
+    Sides pair where they have units in common: matches, seeds that share something, scenarios, people.
     """
-    bounds = bounds_of([*first, *second])
-    unit = "match" if sample.measure.unit == "decision" else sample.measure.unit
-    pairs = pair_units(sample, first, second, factor, by)
-    if len(pairs.keys) < 2:
-        sides = [list(per_match(side).values()) for side in (first, second)]
-        values = [[u.value for u in side] for side in sides]
-        names = [[independent(sample.measure, u) for u in side] for side in sides]
-        sure = [all(u.exact for u in side) for side in sides]
-        return TwoSides(
-            values[0], values[1], None, ([[u] for u in sides[0]], [[u] for u in sides[1]]), (names[0], names[1]),
-            None, (sure[0], sure[1]), bounds, unit, pairs.note,
-        )  # fmt: skip
-    notes = [f"{pairs.left} without a partner left out"] if pairs.left else []
-    if any(pairs.certain) and not all(pairs.certain):
-        notes = ["one side is deterministic", *notes]
-    strata = [key[:-1] for key in pairs.keys] if unit == "match" else None
-    return TwoSides(
-        pairs.first, pairs.second, pairs.keys, pairs.units, ((), ()), strata, pairs.certain, bounds, unit,
-        "; ".join(filter(None, (*notes, pairs.note))),
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Values that pair, in one order on both sides."""
-
-    keys: list[tuple[Any, ...]]
-    """What the partners of each pair share."""
-    first: list[float]
-    second: list[float]
-    certain: tuple[bool, bool]
-    """Whether a side has no sampling error."""
-    left: int
-    """How many values have no partner."""
-    note: str
-    """In what else the sides differ."""
-    units: tuple[list[list[UnitValue]], list[list[UnitValue]]]
-    """The units of each pair."""
-
-
-def pair_units(
-    sample: Observations,
-    first: Sequence[Observation],
-    second: Sequence[Observation],
-    factor: str,
-    by: Sequence[str] = (),
-) -> Pairs:
-    """The pairs of two sides: the same match, the same seed in cells that differ in the factor alone, or the same
-    scenario or person."""
-    sides = per_match(first), per_match(second)
-    columns, note = _shared_columns(sample, first, second, factor, by)
-    keyed = [_keyed(sample, side, other, columns) for side, other in (sides, sides[::-1])]
-    # Sides that differ in more than the factor have no cell in common; only a shared match makes a pair.
-    both = [key for key in keyed[0] if key in keyed[1] and (key[0] != "seed" or not note)]
-    one, two = ([_mean(side[key]) for key in both] for side in keyed)
-    certain = [all(u.exact for key in both for u in side[key]) for side in keyed]
-    left = len(keyed[0]) + len(keyed[1]) - 2 * len(both)
-    units = [[side[key] for key in both] for side in keyed]
-    return Pairs(both, one, two, (certain[0], certain[1]), left, note, (units[0], units[1]))
-
-
-def _keyed(
-    found: Observations, side: Units, other: Units, columns: Sequence[str]
-) -> dict[tuple[Any, ...], list[UnitValue]]:
-    """The units of a side by what a partner must share."""
-    keyed: dict[tuple[Any, ...], list[UnitValue]] = {}
-    for name, unit in side.items():
-        row = unit.rows[0]
-        cell = tuple(row[column] for column in columns)
-        if found.measure.unit not in ("match", "decision"):
-            key: tuple[Any, ...] = ("unit", independent(found.measure, unit))
-        elif name in other:
-            same = tuple(row[column] for column in columns if column != "opponents")
-            key = ("match", same, name)
-        else:
-            key = ("seed", cell, row["seed"])
-        keyed.setdefault(key, []).append(unit)
-    return keyed
-
-
-def _shared_columns(
-    found: Observations,
-    first: Sequence[Observation],
-    second: Sequence[Observation],
-    factor: str,
-    by: Sequence[str],
-) -> tuple[list[str], str]:
-    """The columns in which partners must agree, and a note on those in which the sides never do."""
     names = [c for c in dict.fromkeys(("run", *found.factors, *SETTING)) if c in found.columns]
-    names = [name for name in names if name != factor and name not in by]
-    shared, confounded = shared_columns(names, first, second)
-    return shared, f"the sides also differ in {', '.join(confounded)}" if confounded else ""
+    names, confounded = shared_columns([n for n in names if n != factor and n not in by], first, second)
+    notes = [f"the sides also differ in {', '.join(confounded)}"] if confounded else []
+    cells = [{tuple(row[n] for n in names) for row in side} for side in (first, second)]
+    matches = [{(row["run"], row["match"]) for row in side} for side in (first, second)]
+    common, together = cells[0] & cells[1], matches[0] & matches[1]
+    kept = [
+        [r for r in side if tuple(r[n] for n in names) in common or (r["run"], r["match"]) in together]
+        for side in (first, second)
+    ]
+    if all(kept):
+        left = sum(len(matches[i] - {(row["run"], row["match"]) for row in kept[i]}) for i in (0, 1))
+        notes += [f"{left} without a counterpart left out"] if left else []
+        first, second = kept
+    sure = [all(row.exact for row in side) for side in (first, second)]
+    notes += ["one side is deterministic"] if any(sure) and not all(sure) else []
+    return figure(
+        found,
+        [(1.0, first), (-1.0, second)],
+        (factor, *by),
+        balance,
+        runs=factor == "run",
+        note="; ".join(notes),
+    )
 
 
 def shared_columns(
@@ -570,16 +581,6 @@ def shared_columns(
         elif name != "run" and max(len(one), len(two)) > 1:
             confounded.append(name)
     return shared, confounded
-
-
-def _mean(units: Sequence[UnitValue]) -> float:
-    return _average([unit.value for unit in units])
-
-
-def _average(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    if weights is None:
-        return math.fsum(values) / len(values)
-    return math.fsum(map(operator.mul, values, weights)) / math.fsum(weights)
 
 
 def balanced(units: Sequence[UnitValue], weights: Sequence[float], balance: Sequence[str]) -> list[float]:

@@ -1,8 +1,8 @@
 """Yes, no, or undecided at this size: what estimates say about a claim, with the error control named.
 
-A verdict needs an interval that lies wholly on one side. Where several comparisons are made at once, p-values
-that invert the intervals are corrected, by Holm's method unless another is asked for, so that the chance of any
-wrong yes or no stays at most 1 - level.
+A verdict rests on the p-value that inverts the classical interval. Where several comparisons are made at once they
+are corrected, by Holm's method unless another is asked for, so that the chance of any wrong yes or no stays at most
+1 - level. Two units never decide. It is *guaranteed* where the bounds, which hold for every distribution, say the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ostrom.analysis.estimate import Estimate, minus
-from ostrom.analysis.statistics.result import holm
+from ostrom.analysis.statistics.result import holm, overlap
 from ostrom.ground.errors import UsageError
 from ostrom.ground.words import how_many
 
@@ -21,8 +21,6 @@ NAMES: Mapping[str, str] = {
     "bonferroni": "family-wise error controlled by Bonferroni's method",
     "none": "each at its own level, not corrected for the number of comparisons",
 }
-FINEST = 1e-9
-"""P-values are not followed below this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +33,18 @@ class Verdict:
     """Of the hypothesis that the true value is the threshold; 1 where there is no interval."""
     adjusted: float
     """After correction for the number of comparisons."""
-    level: float = 0.95
-    """Of the interval that the answer rests on: it leaves the threshold out where the answer is yes or no."""
-
-    @property
-    def interval(self) -> Estimate:
-        """The estimate with the interval that the answer rests on."""
-        return self.estimate if self.estimate.inference is None else self.estimate.at(self.level)
+    guaranteed: bool = False
+    """Whether the bounds leave the threshold out too, all comparisons together."""
 
     def __str__(self) -> str:
         return "undecided at this size" if self.answer == "undecided" else self.answer
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {**self.estimate.as_dict(), "answer": self.answer, "p": self.p, "adjusted_p": self.adjusted}
+        return {
+            **self.estimate.as_dict(), "answer": self.answer, "p": self.p, "adjusted_p": self.adjusted,
+            "guaranteed": self.guaranteed,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +75,14 @@ def above(
         adjusted = list(holm(ps))
     else:
         adjusted = [min(1.0, p * (many if control == "bonferroni" else 1)) for p in ps]
-    sure = [corrected <= 1 - level for corrected in adjusted]
-    # Holm compares the k-th smallest p-value with (1 - level) / (many - k + 1), up to the first that fails.
-    ranks = {place: k for k, place in enumerate(sorted(range(many), key=lambda place: ps[place]))}
     made = []
-    for place, (estimate, p, corrected) in enumerate(zip(estimates, ps, adjusted, strict=True)):
+    for estimate, p, corrected in zip(estimates, ps, adjusted, strict=True):
         answer: Answer = "undecided"
-        if sure[place]:
+        bounds = None if estimate.inference is None else estimate.inference.bounds(1 - (1 - level) / many)
+        sure = bounds is not None and not overlap(bounds, (threshold, threshold))
+        if sure or (corrected <= 1 - level and (estimate.inference is None or estimate.inference.decides)):
             answer = "yes" if estimate.value > threshold else "no"
-        before = min(ranks[place], sum(sure)) if control == "holm" else 0
-        share = 1 if control == "none" else many - before
-        made.append(Verdict(answer, estimate, p, corrected, 1 - (1 - level) / share))
+        made.append(Verdict(answer, estimate, p, corrected, sure))
     comparisons = how_many(many, "comparison")
     words = f"{comparisons} at {level:.0%}" + (f", {NAMES[control]}" if many > 1 else "")
     return Verdicts(threshold, tuple(made), words)
@@ -124,22 +117,10 @@ def largest(one: Estimate, others: Sequence[Estimate], **options: Any) -> tuple[
 
 
 def p_value(estimate: Estimate, threshold: float) -> float:
-    """1 minus the highest level at which the interval leaves a threshold out; 1 where there is no interval."""
-    if estimate.low is None or estimate.high is None:
+    """That of the estimate, or 1 where it has none; of one that was read from a file, whether its interval decides."""
+    if estimate.inference is not None:
+        p = estimate.inference.p_value(threshold)
+        return 1.0 if p is None else p
+    if estimate.low is None or threshold in estimate:
         return 1.0
-    if estimate.method == "exact":
-        return 1.0 if estimate.value == threshold else 0.0
-    low, high = FINEST, 1 - FINEST  # bounds of p
-    if threshold not in estimate.at(1 - low):
-        return 0.0
-    if threshold in estimate.at(1 - high):
-        return 1.0
-    for _ in range(40):
-        middle = (low * high) ** 0.5 if low < 1e-3 else (low + high) / 2
-        if threshold in estimate.at(1 - middle):
-            low = middle
-        else:
-            high = middle
-        if high - low < 1e-6 * high:
-            break
-    return high
+    return 1 - estimate.level

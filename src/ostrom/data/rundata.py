@@ -162,6 +162,7 @@ class RunData:
         self.levels: dict[str, list[Any]] = {name: list(of) for name, of in levels.items()}
         """The levels of every factor, in the order of the study."""
         self.planned = planned
+        self.twins: dict[int, int] | None = None
         """How many units of work the study has."""
         self.rows = rows
         """How many rows each table has; a table is made when that is first asked."""

@@ -131,6 +131,10 @@ class Mechanism(ABC):
         """These rules, shorter where that leaves every kind of question in them: societies take long to rehearse."""
         return self
 
+    def score_range(self, game: Game) -> tuple[float, float] | None:  # noqa: ARG002
+        """The least and the largest score that a player can have; None where the mechanism declares none."""
+        return None
+
     def survival(self, number: int) -> float:  # noqa: ARG002
         """The chance that a round takes place, as far as chance alone ends a match."""
         return 1.0
@@ -248,6 +252,11 @@ def round_weights(rounds: int, discount: float) -> tuple[float, ...]:
     (0.5, 0.25, 0.25)
     """
     return (*((1 - discount) * discount**t for t in range(rounds - 1)), discount ** (rounds - 1))
+
+
+def payoff_range(game: Game) -> tuple[float, float] | None:
+    """The least and the largest payoff of a round; None where a rule pays instead of a table."""
+    return (float(game.payoffs.min()), float(game.payoffs.max())) if game.has_table else None
 
 
 def match_score(payoffs: Sequence[float], discount: float | None = None) -> float:

@@ -8,15 +8,15 @@ varies nothing answers with its level against the natural reference of its measu
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from ostrom.analysis.estimate import Combination, Estimate, contrast, estimate, estimated, trend
-from ostrom.analysis.intervals import Exact
+from ostrom.analysis import looks
+from ostrom.analysis.estimate import Estimate, contrast, estimate, estimated, trend
+from ostrom.analysis.intervals import Inference
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.statistics.result import fixed
 from ostrom.analysis.stopping import StopRule
-from ostrom.analysis.verdicts import above
+from ostrom.analysis.verdicts import Verdict, above
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
 from ostrom.ground.words import how_many
@@ -36,7 +36,9 @@ MOST_SETTINGS = 4
 """Of more games or scenarios no differences are listed beside those of other factors."""
 MOST_LINES = 8
 """Lines on the first screen; the table has all."""
-MOST_SEEDS = 10_000
+MOST_TIMES = 10
+"""Beyond so many times what was played, advice is left to `ostrom power`."""
+SHRINK = 0.5
 YES, NO, OPEN = "YES", "NO", "NOT DECIDED"
 
 
@@ -51,7 +53,7 @@ class AnswerLine:
     word: str
     """YES, NO or NOT DECIDED."""
     estimate: Estimate
-    """With the interval that the verdict rests on."""
+    """With the interval that `ostrom estimate` gives."""
     adjusted: float
     direction: str
     """Which way, in a word; empty where it is not decided."""
@@ -112,21 +114,23 @@ class ReportAnswers:
                 else ""
             )
         margin = (
-            f" NO: surely within ±{MARGIN:g}."
+            f" NO: surely within ±{MARGIN:g}, by the bounds."
             if self.measure.scale == "share"
-            else " NO: no difference at all."
+            else " NO is not said: this measure has no margin."
         )
-        yes = f"YES: the difference is surely not 0.{margin}"
-        return f"{yes} Intervals are those that the words rest on; {self.control}."
+        yes = f"YES: p below 0.05; guaranteed: the bounds leave 0 out too.{margin}"
+        return f"{yes} Intervals are at 95 %; {self.control}."
 
     def table(self) -> Table:
         """Every line with its figures, for the files."""
         rows = [
             [a.factor or None, a.what, a.word, a.estimate.value, a.estimate.low, a.estimate.high, a.estimate.level,
-             a.adjusted, a.estimate.n, a.needs or None, a.note or None]
+             a.adjusted, a.estimate.n, a.needs or None, a.note or None, a.estimate.bound_low, a.estimate.bound_high,
+             a.estimate.p_value]
             for a in self.lines
         ]  # fmt: skip
         columns = "factor contrast verdict value low high level adjusted_p n would_decide note".split()
+        columns += ["bound_low", "bound_high", "p_value"]
         return Table("answers", columns, rows, "All answers in numbers.")
 
 
@@ -210,10 +214,13 @@ def answers(data: RunData) -> ReportAnswers | None:
         [*_registered(data), *own],
         [line for factor in factors if factor in where for line in _lines(data, measure, factor)],
     ]
+    look, recorded = looks.look_of(data, measure.name), looks.recorded(data, measure.name)
     made = [
-        _answer(data, measure, line, verdict, len(family))
-        for family in families
-        for line, verdict in zip(family, above([e for _, _, e, _ in family]), strict=True)
+        _answer(data, measure, line, verdict, Family(len(lines), look, recorded))
+        for lines in families
+        for line, verdict in zip(
+            lines, above([e for _, _, e, _ in lines], level=1 - looks.alpha(look)), strict=True
+        )
     ]
     if not made:
         return _level(data, measure)
@@ -221,6 +228,15 @@ def answers(data: RunData) -> ReportAnswers | None:
     several = max(map(len, families)) > 1
     control = f"the chance of any wrong word is at most 5 % (Holm's method{apart})" if several else "at 95 %"
     return ReportAnswers(measure, tuple(made), control)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Comparisons whose words are corrected together, and the look at which they are given."""
+
+    many: int
+    look: int = 1
+    recorded: bool = True
 
 
 Line = tuple[str, str, Estimate, str]
@@ -288,32 +304,34 @@ def _trend(data: RunData, measure: Measure, factor: str, known: Sequence[float])
 
 def _times(e: Estimate, factor: float) -> Estimate:
     """An estimate of a multiple."""
-    made = e.inference
-    if isinstance(made, Combination):
-        scaled = tuple(factor * a for a in made.coefficients)
-        return estimated(
-            e.key, replace(made, coefficients=scaled, offset=factor * made.offset), e.n, e.unit, e.note
-        )
-    return estimated(e.key, Exact(factor * e.value), e.n, e.unit, e.note)
+    assert e.inference is not None
+    return estimated(e.key, e.inference.times(factor), e.n, e.unit, e.note, compares=True)
 
 
-def _answer(data: RunData, measure: Measure, line: Line, verdict: Any, many: int) -> AnswerLine:
+def _answer(data: RunData, measure: Measure, line: Line, verdict: Verdict, family: Family) -> AnswerLine:
     factor, what, difference, kind = line
     margin = MARGIN if measure.scale == "share" else 0.0
-    word, shown = OPEN, verdict.interval
+    # Every comparison may say no: the bounds for that hold for all of them together.
+    bounds = None if difference.inference is None else difference.inference.bounds(1 - 0.05 / family.many)
+    small = bounds is not None and max(map(abs, bounds)) <= margin
+    word, sure = OPEN, ""
     if verdict.answer != "undecided":
-        word = YES
-    elif difference.inference is not None:
-        # Every comparison may say no: the interval for that holds for all of them together.
-        together = difference.at(1 - 0.05 / many)
-        if all(end is not None and abs(end) <= margin for end in (together.low, together.high)):
-            word, shown = NO, together
+        word, sure = YES, "guaranteed" if verdict.guaranteed else ""
+        word += ", smaller than matters" if small else ""
+    elif small:
+        word = NO
     rises = difference.value > 0
     direction = ("rises" if rises else "falls") if kind == "trend" else "higher" if rises else "lower"
-    needs = _needs(data, shown, margin, 1 - 0.05 / many) if word == OPEN else ""
+    needs = _needs(data, difference, margin, family) if word == OPEN else ""
+    if data.so_far:  # a run that is not at its end has no words yet, and this is no look
+        word = direction = sure = needs = ""
+    looked = f"look {family.look}" if family.look > 1 else ""
+    looked = looked if family.recorded else looks.NOT_RECORDED
+    note = "; ".join(filter(None, (difference.note, looked)))
     return AnswerLine(
-        factor, what, word, shown, verdict.adjusted, direction if word == YES else "", needs, difference.note
-    )
+        factor, what, word, replace(difference, p_holm=verdict.adjusted), verdict.adjusted,
+        ", ".join(filter(None, (direction if verdict.answer != "undecided" else "", sure))), needs, note,
+    )  # fmt: skip
 
 
 def _level(data: RunData, measure: Measure) -> ReportAnswers:
@@ -329,49 +347,52 @@ def _level(data: RunData, measure: Measure) -> ReportAnswers:
         if e.method == "exact" and e.value == EVEN:  # known to be no more than half
             word = NO
         what = f"{measure.title}{who}, more than half?"
-        needs = _needs(data, e, 0.0, 0.95, EVEN) if word == OPEN else ""
+        needs = _needs(data, e, 0.0, Family(1), EVEN) if word == OPEN else ""
         made.append(AnswerLine("", what, word, e, verdict.adjusted, "", needs, e.note))
     return ReportAnswers(measure, tuple(made), "")
 
 
-def _needs(data: RunData, e: Estimate, margin: float, together: float, reference: float = 0.0) -> str:
+def _needs(data: RunData, e: Estimate, margin: float, family: Family, reference: float = 0.0) -> str:
     """How many more seeds would decide it if the values stayed as they are, and their price."""
     seeds = _distinct(data, "seed")
-    if not isinstance(e.inference, Combination):
+    if e.inference is None or e.inference.exact:
         return ""
-    if e.low is None:
-        return "too few matches for an interval: at least 5 seeds" if seeds < 5 else ""
-    total = _enough(e.inference, seeds, e.level, together, margin, reference)
-    if total is None:
-        return f"not even {MOST_SEEDS:,} seeds would decide it"
-    more = max(1, _about(total - seeds))
+    if e.inference.problem:
+        return "not with this design: more seeds repeat the same matches, more games or wordings would not"
+    if e.inference.spread() is None and not e.inference.alike and not e.inference.counts:
+        return "too few matches for an interval: at least 5 seeds"
+    multiple = decisive_multiple(e.inference, margin, family, reference)
+    if multiple > MOST_TIMES:
+        return f"more than {MOST_TIMES} x what was played: `ostrom power --from RUN`"
+    more = max(1, _about(math.ceil(multiple * seeds) - seeds))
     people = bool(data.study.get("people"))
-    what = how_many(more, "more seed") if not people else f"{total / seeds:.0f} times as many people"
+    what = how_many(more, "more seed") if not people else f"{multiple:.1f} times as many people"
     price = "" if people else _price(data, more / seeds)
     return f"about {what}{price}"
 
 
-def _enough(
-    inference: Combination, seeds: int, level: float, together: float, margin: float, reference: float
-) -> int | None:
-    """The smallest number of seeds with which the interval leaves the reference out, or lies within the margin."""
+def decisive_multiple(inference: Inference, margin: float, family: Family, reference: float = 0.0) -> float:
+    """How many times as many units decide a comparison in most studies like this one; inf where none do.
 
-    def decided(total: int) -> bool:
-        larger = inference.larger(total / seeds)
-        found, held = larger.limits(level), larger.limits(together)
-        if found.low is None or found.high is None or held.low is None or held.high is None:
-            return False
-        return found.low > reference or found.high < reference or (-margin < held.low and held.high < margin)
+    The next look has half the level. A difference that is seen is larger than the true one on average, so the true
+    one is taken to lie half a standard error nearer to the reference.
+    """
+    alpha = looks.alpha(family.look + 1) / family.many
+    spread = inference.spread()
+    if spread is None:  # all alike: p halves with every pair
+        if inference.value == reference:
+            return _small(inference, margin, family)
+        return max(1.0, (1 + math.log2(1 / alpha)) / min(inference.sides)) + 1 / min(inference.sides)
+    gap = max(abs(inference.value - reference) - spread[0] * SHRINK, 0.0)
+    yes = inference.smallest_multiple(lambda ends: (ends[1] - ends[0]) / 2 < gap, 1 - alpha, 2.0 * MOST_TIMES)
+    return min(yes, _small(inference, margin, family))
 
-    low, high = seeds, seeds
-    while not decided(high):
-        low, high = high, 2 * high
-        if low >= MOST_SEEDS:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if decided(middle) else (middle, high)
-    return high if high <= MOST_SEEDS else None
+
+def _small(inference: Inference, margin: float, family: Family) -> float:
+    """How many times as many units show that the difference is smaller than matters."""
+    if not margin or inference.why_approximate:
+        return math.inf
+    return inference.likely_multiple_for(-margin, margin, 1 - 0.05 / family.many) * 1.2
 
 
 def _about(n: int) -> int:

@@ -21,7 +21,13 @@ def drawn_values(e: Estimate) -> dict[str, Any]:
     """An estimate as a chart shows it: with its interval, or with its single matches where they are few."""
     if e.values and not INTERVALS.get():
         return {"mean": e.value, "low": None, "high": None, "points": list(e.values)}
-    return {"mean": e.value, "low": e.low, "high": e.high, "points": None}
+    drawn = {"mean": e.value, "low": e.low, "high": e.high, "points": None}
+    return drawn | {"bound_low": e.bound_low, "bound_high": e.bound_high} if shows_bounds(e) else drawn
+
+
+def shows_bounds(e: Estimate) -> bool:
+    """Whether a chart draws the bounds too: where the interval is known to be unreliable."""
+    return e.cautious and e.low is not None and e.bound_low is not None
 
 
 def marks_told(
@@ -34,6 +40,8 @@ def marks_told(
         return f"{rings[:1].upper()}{rings[1:]}."
     if few:
         return f"{dot} are estimates, {interval}; with fewer than five matches {rings}."
+    if any(map(shows_bounds, found)) and dot == "Dots":
+        interval = f"{interval}, thin ones bounds for any distribution where the interval is unreliable"
     hollow = "; a hollow dot has no interval" if any(e.low is None for e in found) and dot == "Dots" else ""
     return f"{dot} are estimates, {interval}{hollow}."
 

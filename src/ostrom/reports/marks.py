@@ -90,7 +90,8 @@ def _plain(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def _drawn_values(rows: Sequence[Row]) -> Iterator[float | None]:
     """Everything that an axis must hold."""
     for row in rows:
-        yield from (row["mean"], row["low"], row["high"], *(row.get("points") or ()))
+        ends = (row.get("bound_low"), row.get("bound_high"))
+        yield from (row["mean"], row["low"], row["high"], *ends, *(row.get("points") or ()))
 
 
 def dots(
@@ -142,6 +143,13 @@ def dots(
             .mark_rule(strokeWidth=1.6)
             .encode(x=alt.X("low:Q", **across), x2="high:Q", **shared)
         )
+        thin = [
+            base.transform_filter("isValid(datum.bound_low)")
+            .mark_rule(strokeWidth=0.6)
+            .encode(x=alt.X("bound_low:Q", **across), x2="bound_high:Q", **shared)
+            for wide in [any(row.get("bound_low") is not None for row in rows)]
+            if wide
+        ]
         points = base.transform_filter("!datum.few").mark_point(filled=True, size=44, opacity=1)
         points = points.encode(x=mean, **shared)
         if 1 < len(names) <= len(SHAPES):
@@ -151,7 +159,7 @@ def dots(
             .mark_point(filled=True, size=14, color="white")
             .encode(x="mean:Q", y=y, **({"yOffset": shared["yOffset"]} if lanes > 1 else {}))
         )
-        layers = [whiskers, points, hollow]
+        layers = [*thin, whiskers, points, hollow]
         if singles := _singles(rows):
             rings = alt.Chart(inline(singles)).mark_point(size=30, strokeWidth=1.3, opacity=0.75)
             ticked = base.transform_filter("datum.few").mark_tick(thickness=2.5, size=min(18, step - 4))

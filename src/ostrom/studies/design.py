@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.analysis.determinism import Determinism
+from ostrom.analysis.determinism import Determinism, seeds_shared
 from ostrom.analysis.estimate import Query, level_pairs
 from ostrom.analysis.stopping import FILE, Look, StopRule, blind, decide, first_seeds, read_looks
 from ostrom.analysis.units import (
@@ -19,7 +19,7 @@ from ostrom.analysis.units import (
     NoSuchLevel,
     Observation,
     Observations,
-    TwoSides,
+    UnitFigure,
     as_text,
     comparison,
     join_players,
@@ -39,7 +39,7 @@ MOST_MATCHES = 20_000
 """A single seed may have at most so many matches in the contrast."""
 
 
-def planned_contrast(plan: StudyPlan, query: Query) -> tuple[TwoSides, list[str]]:
+def planned_contrast(plan: StudyPlan, query: Query) -> tuple[UnitFigure, list[str]]:
     """The contrast of a study over two seeds, without values, and the columns that tell its conditions apart.
 
     Refused where the study cannot give the contrast, or more seeds would not add to it.
@@ -54,8 +54,9 @@ def planned_contrast(plan: StudyPlan, query: Query) -> tuple[TwoSides, list[str]
     found = planned_observations(two, query)
     sides = sides_of(found, query)
     made = comparison(found, *sides, query.pair[0], ())
-    if len(made.first) > 2 * MOST_MATCHES:
-        raise UsageError(f"the contrast has {len(made.first) // 2} values per seed (at most {MOST_MATCHES})")
+    values = len(made.sides[0][1].values)
+    if values > 2 * MOST_MATCHES:
+        raise UsageError(f"the contrast has {values // 2} values per seed (at most {MOST_MATCHES})")
     return made, condition_columns(found, query, *sides)
 
 
@@ -103,7 +104,7 @@ def planned_observations(plan: StudyPlan, query: Query) -> Observations:
     if not found:
         raise UsageError(f"no match of {plan.name} meets where: {query.matches}")
     names = tuple(factor.name for factor in plan.factors)
-    return Observations(part, tuple(found), names, levels, frozenset(columns))
+    return Observations(part, tuple(found), names, levels, frozenset(columns), seeds_shared(data), (data,))
 
 
 def _typed(row: Mapping[str, Any], types: Mapping[str, type]) -> dict[str, Any]:

@@ -24,10 +24,20 @@ def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], 
     """The raw content of a study and what to call its source in messages."""
     if isinstance(source, Mapping):
         check_plain(source, "study")
-        return deepcopy(dict(source)), "study"
+        return _with_seeds(deepcopy(dict(source)), "study"), "study"
     text = str(source)
     known = builtin_studies()
-    return _parse(known.text(text), text, compiled=text in known), text
+    return _with_seeds(_parse(known.text(text), text, compiled=text in known), text), text
+
+
+def _with_seeds(data: dict[str, Any], file: str) -> dict[str, Any]:
+    """``seeds: {count: 8, shared: true}`` as two keys: how many, and whether cells share what a seed fixes."""
+    stated = data.get("seeds")
+    if isinstance(stated, Mapping):
+        if unknown := [key for key in stated if key not in ("count", "shared")]:
+            raise StudyError("unknown key", file=file, key=f"seeds.{unknown[0]}", allowed=("count", "shared"))
+        data["seeds"], data["seeds_shared"] = stated.get("count", 1), stated.get("shared")
+    return data
 
 
 def _parse(text: str, file: str, *, compiled: bool = False) -> dict[str, Any]:

@@ -153,6 +153,8 @@ class StudyPlan(Plan):
         for name in ("people", "stop", "models"):  # a study without them is written as it always was
             if not data[name]:
                 del data[name]
+        if data["seeds_shared"] is None:
+            del data["seeds_shared"]
         return data
 
     def settings(self, model: str) -> Mapping[str, Any]:

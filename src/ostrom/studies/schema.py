@@ -105,6 +105,11 @@ class StudyFile(BaseModel):
         description="the combinations of levels that are played, as partial cells; left out: all of them",
     )
     seeds: int = Field(default=1, ge=1, le=MOST_SEEDS)
+    seeds_shared: bool | None = Field(
+        default=None,
+        description="whether a seed fixes something that two cells share, so that the seed is the unit: written as "
+        "seeds: {count: 8, shared: true}; left out: as the study shows (`ostrom show study`)",
+    )
     seed: int = Field(default=0, ge=0, le=2**53)
     invalid: InvalidRule = Field(default_factory=InvalidRule)
     refused: str = Field(

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostrom.analysis.intervals import (
-    Combination,
-    Exact,
+    Inference,
     difference_of,
+    exactly,
     mean_of,
     paired_difference_of,
     slope_of,
@@ -52,7 +52,7 @@ GENERATORS: dict[str, tuple[Draw, float]] = {
 TIMES = 240
 
 
-def wrong(found: Combination, truth: float, level: float = 0.95) -> tuple[bool, bool]:
+def wrong(found: Inference, truth: float, level: float = 0.95) -> tuple[bool, bool]:
     low, high = found.guaranteed(level).ends
     return low > truth + 1e-12, high < truth - 1e-12
 
@@ -162,17 +162,19 @@ def test_what_is_bet_on_is_the_independent_unit() -> None:
     assert whole == mean_of([1.0] * 4, bounds=UNIT).guaranteed().ends
     assert whole[0] < mean_of(values, bounds=UNIT).guaranteed().ends[0] - 0.3
     shared = slope_of([1, 1, 2, 2], [0.1, 0.2, 0.3, 0.4], bounds=UNIT, clusters=["a", "b", "a", "b"])
-    assert shared.guaranteed().low is None and "several groups" in shared.guaranteed().note
+    assert shared.guaranteed().low is None and "several levels" in shared.guaranteed().note
     apart = slope_of([1, 1, 2, 2], [0.1, 0.2, 0.3, 0.4], bounds=UNIT, clusters=list("abcd"))
     assert apart.guaranteed().low is not None
     both = difference_of([0.1, 0.2], [0.3, 0.4], bounds=UNIT, clusters=(["a", "b"], ["b", "c"]))
-    assert "several groups" in both.guaranteed().note
+    parts = [mean_of(of, bounds=UNIT).bounds(0.975) for of in ([0.1, 0.2], [0.3, 0.4])]
+    assert parts[0] is not None and parts[1] is not None
+    assert both.guaranteed().ends[0] == pytest.approx(parts[0][0] - parts[1][1])
 
 
 def test_without_bounds_there_is_none_and_exact_values_need_none() -> None:
     assert mean_of([0.1, 0.2, 0.3], bounds=(0, None)).guaranteed().low is None
     assert "no declared bounds" in mean_of([0.1, 0.2, 0.3]).guaranteed().note
-    assert Exact(0.4).guaranteed().ends == (0.4, 0.4)
+    assert exactly(0.4).guaranteed().ends == (0.4, 0.4)
 
 
 def test_differences_and_slopes_bet_on_all_units_at_once() -> None:
@@ -256,6 +258,6 @@ def test_without_guaranteed_bounds_the_multiple_is_that_of_the_interval() -> Non
     one = mean_of([1.0, 2.0, 4.0, 3.0])
     multiple = one.likely_multiple_for(1.9, 3.1)
     for times, inside in ((multiple, True), (0.98 * multiple, False)):
-        low, high = one.larger(times).limits().ends
+        low, high = one.reach(0.95, times) or (0.0, 0.0)
         assert (low >= 1.9 and high <= 3.1) == inside
     assert one.likely_multiple_for(2.6, 9.0) == math.inf

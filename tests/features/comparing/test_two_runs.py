@@ -15,7 +15,7 @@ import yaml
 from tests.cli.in_process import Call, Done, caller
 
 from ostrom.analysis.estimate import estimated
-from ostrom.analysis.intervals import Exact, mean_of, paired_difference_of
+from ostrom.analysis.intervals import exactly, mean_of, paired_difference_of
 from ostrom.costs.seeds import SeedPrice
 from ostrom.features.comparing import two_runs
 from ostrom.features.comparing.two_runs import _verdict, _with_price, compare_runs
@@ -54,10 +54,10 @@ def told(done: Done) -> dict[str, Any]:
 def test_runs_with_other_models_pair_and_are_judged(call: Call) -> None:
     made = told(call("compare", "hard", "kind", "--where", "agent={model}", "--json"))
     (one,) = made["differences"]
-    # A match with itself and one with `b` for every seed: all of them pair, although the models have other names.
+    # A match with itself and one with `b` for every seed: nothing is drawn, so no two matches share anything.
     assert (
-        one["n"] == 24
-        and one["method"].startswith("paired")
+        one["n"] == 48
+        and one["method"].startswith("Welch")
         and one["verdict"] == "worse"
         and one["value"] < -0.5
     )
@@ -72,7 +72,7 @@ def test_runs_with_other_models_pair_and_are_judged(call: Call) -> None:
 @pytest.mark.slow
 def test_a_measure_without_bounds_is_judged_approximately(call: Call) -> None:
     made = told(call("compare", "hard", "kind", "--measure", "score", "--where", "agent={model}", "--json"))
-    assert made["differences"][0]["approximate"] and "for ordinary values" in made["control"]
+    assert made["differences"][0]["verdict"] == "worse" and "equivalent: the bounds" in made["control"]
     sql = told(call("compare", "hard", "kind", "--where", "agent <> 'b'", "--json"))
     assert sql["differences"][0]["n"] == 24
 
@@ -96,32 +96,36 @@ def test_wrong_use_is_one_line(call: Call) -> None:
     [(0.0, "equivalent"), (0.05, "equivalent"), (-0.05, "equivalent"), (0.06, "better"), (-0.06, "worse")],
 )
 def test_exact_differences_are_judged_as_they_are(value: float, answer: str) -> None:
-    one = estimated({}, Exact(value), 9, "match")
-    assert _verdict(one, 0.05, 0.95, lower_is_better=False).answer == answer
+    one = estimated({}, exactly(value), 9, "match")
+    assert _verdict(one, 0.05, 0.95, 0.95, lower_is_better=False).answer == answer
     other = {"better": "worse", "worse": "better"}.get(answer, answer)
-    assert _verdict(one, 0.05, 0.95, lower_is_better=True).answer == other
+    assert _verdict(one, 0.05, 0.95, 0.95, lower_is_better=True).answer == other
 
 
 def test_what_would_decide_is_the_nearest_of_three_verdicts() -> None:
-    first, second = [0.9, 0.8, 1.0, 0.7] * 3, [0.8, 0.8, 0.8, 0.7] * 3
+    first, second = [0.9, 0.6, 1.0, 0.5] * 3, [0.8, 0.8, 0.6, 0.7] * 3
     one = estimated({}, paired_difference_of(first, second, bounds=(0, 1)), 12, "match")
-    verdict = _verdict(one, 0.05, 0.95, lower_is_better=False)
+    verdict = _verdict(one, 0.05, 0.95, 0.95, lower_is_better=False)
     assert verdict.answer == "undecided"
     prices = SeedPrice(1, 1, 10, 1, 1.0), SeedPrice(1, 1, 4, 1, 2.0)
     made = _with_price(verdict, one, 0.05, 0.95, (6, 8), prices)
     assert one.inference is not None
-    needed = math.ceil(6 * one.inference.likely_multiple_for(0.0, math.inf))  # type: ignore[attr-defined]
+    needed = math.ceil(
+        6 * one.inference.smallest_multiple(lambda ends: ends[0] > 0 or ends[1] < 0, 0.95, 1000)
+    )
     assert made.seeds == needed > 8 and made.price is not None
     assert made.price.calls == 10 * (needed - 6) + 4 * (needed - 8) and made.price.usd == (needed - 6) + 2 * (
         needed - 8
     )
     assert made.words.startswith(f"undecided: about {needed} seeds in both runs (")
     assert _with_price(verdict, one, 0.05, 0.95, (6, 8), (None, prices[1])).price is None
-    plain = estimated({}, mean_of([0.5, 0.6] * 30, bounds=(-1, 1)), 60, "match")
+    plain = estimated({}, mean_of([0.5, 0.6] * 30, bounds=(-1, 1)), 60, "match", compares=True)
     assert _with_price(verdict, plain, 0.05, 0.95, (6, 8), (None, None)).seeds == 7, "one more at the least"
     level = estimated({}, mean_of([1.0, -1.0] * 5, bounds=(-1, 1)), 10, "match")
-    stuck = _with_price(_verdict(level, 1e-9, 0.95, lower_is_better=False), level, 1e-9, 0.95, (6, 6), prices)
-    assert stuck.seeds is None and stuck.words.endswith("no number of seeds can be named")
+    stuck = _with_price(
+        _verdict(level, 1e-9, 0.95, 0.95, lower_is_better=False), level, 1e-9, 0.95, (6, 6), prices
+    )
+    assert stuck.seeds is None and stuck.words.endswith("not with this design")
 
 
 def test_two_runs_are_compared_at_the_level_that_is_asked_for(call: Call) -> None:

@@ -67,9 +67,9 @@ def test_a_gate_has_the_estimate_of_the_command_estimate_and_its_interval_where_
 @pytest.mark.parametrize(
     ("gate", "why"),
     [
-        ({"measure": "score", "at_least": 0}, "score: the measure has no declared bounds"),
+        ({"measure": "total_gain", "at_least": 0}, "total_gain: the measure has no declared bounds"),
         (
-            {"measure": "score", "contrast": "game=prisoners_dilemma-stag_hunt", "within": 9},
+            {"measure": "total_gain", "contrast": "game=prisoners_dilemma-stag_hunt", "within": 9},
             "no declared bounds",
         ),
         ({"measure": "repair_rate", "at_least": 0}, "repair_rate: its values weigh by what happened"),
@@ -96,17 +96,17 @@ def test_the_price_is_named_before_anything_is_played(call: Call) -> None:
     done = call("gate", "s.yaml", "--gates", made, "--name", "unplayed", "--dry-run", "--json")
     assert done.code == 0 and not Path("runs/unplayed").exists(), done
     told = {one["gate"]: one for one in json.loads(done.out)["prices"]}
-    # Nothing below log(.025) / log(.9) = 35.01 can do; one seed has six matches of `mostly`, and three pairs.
-    assert told["high"] == {"gate": "high", "least": 40, "seeds": 7, "planned": 36}
+    # Nothing below log(.025) / log(.9) = 35.01 can do; matches against itself weigh two seats, which costs more.
+    assert told["high"] == {"gate": "high", "least": 59, "seeds": 10, "planned": 36}
     assert told["same"] == {"gate": "same", "least": 82, "seeds": 28, "planned": 18}
     assert {told[name]["least"] for name in ("never", "sure", "sql")} == {None}
     assert (
-        "high: can pass with 40 matches or more (7 seeds); planned are 36 matches (6 seeds), so" in done.err
+        "high: can pass with 59 matches or more (10 seeds); planned are 36 matches (6 seeds), so" in done.err
     )
     assert "never: can never pass" in done.err and "sure: has no sampling error" in done.err
     assert "sql: what it needs is not known" in done.err
     twice = call("gate", "s.yaml", "--gates", gates(high, SAME, simultaneous=True), "--dry-run", "--json")
-    assert json.loads(twice.out)["prices"][0]["least"] > 40
+    assert json.loads(twice.out)["prices"][0]["least"] > 59
     assert call("gate", "s", "--gates", made, "--dry-run").code == 2
 
 

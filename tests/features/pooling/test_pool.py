@@ -14,7 +14,7 @@ import yaml
 from tests.cli.in_process import Call, Done, caller
 
 from ostrom.analysis.estimate import Estimate, estimated
-from ostrom.analysis.intervals import Exact, mean_of
+from ostrom.analysis.intervals import exactly, mean_of
 from ostrom.features.pooling.labs import Lab, LabPool, _moderated, _pool, refuse_other_studies, variance_of
 from ostrom.features.pooling.random_effects import fitted, pooled
 from ostrom.ground.errors import UsageError
@@ -149,7 +149,7 @@ def test_the_variance_is_that_of_the_interval_of_one_standard_error() -> None:
     drawn = estimated({}, mean_of([0.1, 0.4, 0.5, 0.9, 0.3] * 20, bounds=(0, 1)), 100, "match")
     assert variance_of(drawn) == pytest.approx(0.0708 / 99, rel=0.2)
     assert variance_of(estimated({}, mean_of([1.0] * 10, bounds=(0, 1)), 10, "match")) > 0
-    assert variance_of(estimated({}, Exact(0.5), 10, "match")) == 0
+    assert variance_of(estimated({}, exactly(0.5), 10, "match")) == 0
 
 
 def manifest(model: str, **study: Any) -> dict[str, Any]:

@@ -85,7 +85,9 @@ def test_labs_that_agree_by_chance_have_no_short_interval() -> None:
 
 def test_no_limit_lies_beyond_the_bounds() -> None:
     found = pooled([0.9, 1.0, 0.8], [0.01] * 3, bounds=(0.0, 1.0))
-    assert found.high == 1.0 and found.low > 0 and found.prediction is not None and found.prediction[1] == 1.0
+    assert found.high == 1.0 and found.low > 0 and found.prediction is None
+    five = pooled([0.9, 1.0, 0.8, 0.9, 0.95], [0.01] * 5, bounds=(0.0, 1.0))
+    assert five.prediction is not None and five.prediction[1] == 1.0
     low = pooled([0.0, 0.1, 0.2], [0.01] * 3, bounds=(0.0, math.inf))
     assert low.low == 0.0 and low.high > 0.2
 
@@ -157,8 +159,7 @@ def test_labs_near_a_bound_weigh_by_their_matches_alone() -> None:
 def test_an_interval_for_labs_of_any_distribution_is_that_of_values_between_bounds() -> None:
     y = [0.9, 1.0, 0.8, 0.95]
     found = pooled(y, [0.01] * 4, bounds=(0.0, 1.0))
-    limits = mean_of(y, bounds=(0.0, 1.0)).limits()
-    assert found.model_free == pytest.approx((limits.low, limits.high))
+    assert found.model_free == pytest.approx(mean_of(y, bounds=(0.0, 1.0)).bounds())
     assert found.model_free is not None and found.model_free[0] < found.low
     assert pooled(y, [0.01] * 4).model_free is None and pooled(y, [0.01] * 4).as_dict()["model_free"] is None
 

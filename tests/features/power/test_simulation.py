@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ostrom.analysis.intervals import Limits
+from ostrom.analysis.intervals import paired_difference_of
+from ostrom.analysis.units import UnitFigure, UnitSide
 from ostrom.features.power.command import _seeds, _where, duration
 from ostrom.features.power.plan import _smallest
 from ostrom.features.power.simulation import (
@@ -17,8 +18,8 @@ from ostrom.features.power.simulation import (
     _correlation,
     assumed_of,
     at_share,
-    excludes_zero,
     quantile_table,
+    says_yes,
     spread_of,
     stated_over,
 )
@@ -104,17 +105,12 @@ def test_a_share_follows_the_baseline_until_an_sd_is_stated() -> None:
     assert at_share(seen, ABOVE) is seen
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "side", "found"),
-    [
-        (0.1, 0.2, 1.0, True), (0.0, 0.2, 1.0, False), (-0.2, -0.1, 1.0, False), (-0.2, -0.1, -1.0, True),
-        (-0.2, 0.0, -1.0, False), (0.1, 0.2, -1.0, False), (None, 0.2, 1.0, False), (-0.2, None, -1.0, False),
-    ],
-)  # fmt: skip
-def test_zero_is_excluded_on_the_side_of_the_effect(
-    low: float | None, high: float | None, side: float, found: bool
-) -> None:
-    assert excludes_zero(Limits(0.0, low, high, "t"), side) is found
+@pytest.mark.parametrize(("side", "found"), [(1.0, True), (-1.0, False)])
+def test_a_yes_is_one_on_the_side_of_the_effect_and_of_three_units_or_more(side: float, found: bool) -> None:
+    made = paired_difference_of([0.5, 0.51, 0.52, 0.5], [0.1] * 4)
+    assert says_yes(made, side, 0.95) is found
+    assert not says_yes(paired_difference_of([0.5, 0.51], [0.1] * 2), 1.0, 0.95)
+    assert not says_yes(paired_difference_of([0.5, 0.51, 0.2], [0.1, 0.9, 0.3]), 1.0, 0.95)
 
 
 @pytest.mark.parametrize(
@@ -128,15 +124,26 @@ def test_the_smallest_number_of_seeds_is_found_between_the_listed_ones(
 
 
 def test_a_correlation_is_taken_from_enough_pairs_within_conditions() -> None:
-    def found(pairs: list[tuple[float, float]], strata: list[int] | None) -> float:
-        first, second = ([pair[side] for pair in pairs] for side in (0, 1))
-        made = SimpleNamespace(pairs=[()] * len(pairs), strata=strata, first=first, second=second)
-        return _correlation(made)  # type: ignore[arg-type]
+    def found(pairs: list[tuple[float, float]], strata: list[int]) -> float:
+        sides = tuple(
+            (
+                a,
+                UnitSide(
+                    [pair[at] for pair in pairs],
+                    range(len(pairs)),
+                    strata,
+                    [1.0] * len(pairs),
+                    [False] * len(pairs),
+                ),
+            )
+            for at, a in enumerate((1.0, -1.0))
+        )
+        return _correlation(UnitFigure(sides, (None, None)))
 
     rising = [(float(i), 2.0 * i) for i in range(11)]
     assert found(rising, [0] * 11) == 1.0 and found(rising[:10], [0] * 10) == 0.0
     assert found([(one, -two) for one, two in rising], [0] * 11) == -1.0
-    assert found(rising, None) == 0.0 == found([(1.0, 2.0)] * 11, [0] * 11)
+    assert found([(1.0, 2.0)] * 11, [0] * 11) == 0.0
     # Two conditions with other means: the difference between them is no correlation.
     apart = [
         (x + 10 * of, y + 10 * of)

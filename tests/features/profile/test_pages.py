@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from ostrom.analysis.estimate import Estimate
-from ostrom.analysis.intervals import Exact
+from ostrom.analysis.intervals import exactly
 from ostrom.features.profile.battery import Battery, BatteryPart, ModelProfile, ProfileFigure, Taken
 
 GROUPED = ProfileFigure(name="Groups", measure="cooperation", by=("game",))
@@ -18,7 +18,7 @@ PART = BatteryPart(name="one", title="One", study="own.yaml", figures=(GROUPED, 
 
 
 def sure(value: float, **key: str) -> Estimate:
-    return Estimate(key, value, value, value, 4, "match", "exact", inference=Exact(value))
+    return Estimate(key, value, value, value, 4, "match", "exact", inference=exactly(value))
 
 
 def profile(model: str, value: float, *notes: str) -> ModelProfile:

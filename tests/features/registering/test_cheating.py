@@ -246,9 +246,9 @@ def test_more_seeds_are_reported_and_not_tested(call: Call) -> None:
     assert call("resume", "s", "--seeds", "9").code == 0
     told = checked(call)
     assert kinds(told) == ["seeds"] and told["deviations"][0]["text"].startswith("6 registered, 9 in the run")
-    assert told["contrasts"][0]["estimate"] == before and before["n"] == 12
+    assert told["contrasts"][0]["estimate"] == before and before["n"] == 24
     asked = json.loads(call("estimate", "s", "cooperation", "--contrast", "agent=kind-wild", "--json").out)
-    assert asked["label"] == "exploratory" and asked["estimates"][0]["n"] == 18
+    assert asked["label"] == "exploratory" and asked["estimates"][0]["n"] == 36
 
 
 def test_fewer_seeds_are_reported(call: Call) -> None:

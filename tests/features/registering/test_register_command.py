@@ -112,7 +112,7 @@ def test_pages_have_no_line_that_a_stranger_wrote(call: Call) -> None:
                 "register",
                 "s.yaml",
                 "--primary",
-                "score: agent kind - wild > 0",
+                "total_gain: agent kind - wild > 0",
                 "--stop",
                 "{width: 1, at_most: 9}",
             ),

@@ -11,6 +11,7 @@ import pytest
 
 from ostrom.analysis.comparison import Line
 from ostrom.analysis.estimate import Query
+from ostrom.analysis.intervals.moderated import NONE
 from ostrom.analysis.references import Own, Published, Reference
 from ostrom.costs.battery import StudyPart
 from ostrom.data.rundata import run_data
@@ -124,25 +125,30 @@ def test_figures_are_those_of_models_and_claims_those_of_no_variant(run: PaperRu
 @pytest.mark.parametrize(
     ("beside", "words"),
     [
-        (line(), "agrees, approximate"),
-        (line(sure=(0.82, 0.97)), "agrees"),
-        (line(sure=(0.5, 1.0)), "undecided: about"),
+        (line(se=0.01, df=8.0), "agrees"),
+        (line(se=0.01, df=8.0, sure=(0.82, 0.97)), "agrees, guaranteed"),
+        (line(se=0.06, df=8.0, sure=(0.5, 1.0)), "undecided: about"),
+        (line(alike=True), "agrees: by its value and the margin"),
         (line(None), "not comparable: a is none of the paper's models; its models lie between 0.1 and 0.3"),
-        (line(printed_doubts=("a typing error",)), "not comparable: the printed figure is in doubt (a typing error)"),
+        (line(se=0.01, df=8.0, printed_doubts=("a typo",)), "agrees: the printed figure is in doubt (a typo)"),
         (line(agent=None), "not comparable: the paper pools its own models"),
     ],
 )  # fmt: skip
-def test_a_figure_is_judged_by_bounds_that_hold_for_every_distribution(
+def test_a_figure_is_judged_as_the_paper_reads_it_and_guaranteed_where_bounds_agree(
     run: PaperRun, beside: Line, words: str
 ) -> None:
-    told = str(_verdict(PLAN, beside, run))
-    assert told.startswith(words) and ("approximate" in told) == ("approximate" in words)
+    told = str(_verdict(PLAN, beside, run, NONE))
+    assert told.startswith(words) and ("guaranteed" in told) == ("guaranteed" in words)
 
 
 def test_a_claim_is_judged_by_the_arms_of_the_paper_and_by_guaranteed_bounds(run: PaperRun) -> None:
     (told,) = _claim(PLAN, CLAIM, [run], Paper())
-    assert told.estimate is not None and told.agent == "a" and str(told.verdict) == "agrees"
-    assert (told.estimate.value, told.estimate.n, told.estimate.method) == (1.0, 12, "betting")
+    assert (
+        told.estimate is not None
+        and told.agent == "a"
+        and str(told.verdict).startswith("agrees: by its value")
+    )
+    assert (told.estimate.value, told.estimate.n, told.estimate.method) == (1.0, 12, "none")
     none = CLAIM.model_copy(update={"where": {"agent": "{model}", "memory": "window:9"}})
     (told,) = _claim(PLAN, none, [run, run], Paper())  # one line is enough to say so
     assert told.estimate is None and told.verdict.answer == "not comparable"

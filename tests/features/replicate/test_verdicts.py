@@ -1,8 +1,12 @@
 """Verdicts: what an interval says about a claim and about a printed figure."""
 
+from typing import Any
+
 import pytest
 
 from ostrom.analysis.claims import references
+from ostrom.analysis.intervals.moderated import NONE, Prior
+from ostrom.analysis.references import Own
 from ostrom.features.replicate.papers import PrintedSpread
 from ostrom.features.replicate.verdicts import (
     Interval,
@@ -40,35 +44,45 @@ def test_a_claim_needs_the_whole_interval(ends: tuple[float, float], expect: str
     assert claim_verdict(shifted, expect, 1.0, 0.05).answer == answer  # type: ignore[arg-type]
 
 
+def figure(value: float, se: float | None, **more: Any) -> Own:
+    return Own(("rate",), "a", value, None, None, None, 3, **{"se": se, "df": 2.0, **more})
+
+
 def test_without_an_interval_nothing_is_decided() -> None:
-    alone = Interval(-0.5, None, None, 1)
-    for verdict in (claim_verdict(alone, "below", 0, 0.1), cell_verdict(alone, -0.5, 0, 0.1)):
+    alone = claim_verdict(Interval(-0.5, None, None, 1), "below", 0, 0.1)
+    for verdict in (alone, cell_verdict(figure(-0.5, None), NONE, -0.5, 0.0, 0.1, 1)):
         assert str(verdict) == "undecided: too few matches for an interval"
 
 
 @pytest.mark.parametrize(
-    ("ends", "error", "answer"),
+    ("own", "prior", "error", "answer"),
     [
-        ((78.0, 84.0), 0.0, "agrees"),
-        ((78.0, 86.0), 0.0, "undecided"),
-        ((81.0, 84.0), 0.0, "agrees"),  # clearly another value, and within the margin
-        ((82.0, 92.0), 0.0, "differs"),
-        ((70.0, 79.0), 0.0, "differs"),
-        ((82.0, 92.0), 4.0, "undecided"),  # the printed figure is uncertain, too
-        ((78.0, 84.0), 3.0, "undecided"),
+        (figure(81.0, 1.0), NONE, 0.0, "agrees"),  # 1 + 2.92
+        (figure(81.0, 2.0), NONE, 0.0, "undecided"),
+        (figure(81.0, 2.0), Prior(40.0, 3.0), 0.0, "agrees"),  # the table says that cells vary less
+        (figure(95.0, 2.0), NONE, 0.0, "differs"),  # 15 - 8.6
+        (figure(70.0, 1.0), NONE, 0.0, "differs"),
+        (figure(92.0, 3.0), NONE, 0.0, "undecided"),
+        (figure(95.0, 2.0), NONE, 6.0, "undecided"),  # the printed figure is uncertain, too
+        (figure(80.0, None, alike=True), NONE, 0.0, "agrees"),
+        (figure(85.1, None, alike=True), NONE, 0.0, "differs"),
+        (figure(80.0, 0.1, width=16.0), NONE, 0.0, "undecided"),
     ],
 )
-def test_a_figure_agrees_within_the_margin(ends: tuple[float, float], error: float, answer: str) -> None:
-    one = Interval(sum(ends) / 2, *ends, 4)
-    assert cell_verdict(one, 80.0, error, 5.0).answer == answer
+def test_a_figure_agrees_within_the_margin(own: Own, prior: Prior, error: float, answer: str) -> None:
+    assert cell_verdict(own, prior, 80.0, error, 5.0, 3).answer == answer
+
+
+def test_bounds_that_say_the_same_guarantee_it() -> None:
+    assert cell_verdict(figure(80.0, 0.5, sure=(76.0, 84.0)), NONE, 80.0, 0.0, 5.0, 3).guaranteed
+    assert not cell_verdict(figure(80.0, 0.5, sure=(60.0, 84.0)), NONE, 80.0, 0.0, 5.0, 3).guaranteed
+    assert cell_verdict(figure(20.0, 0.5, sure=(10.0, 70.0)), NONE, 80.0, 0.0, 5.0, 3).guaranteed
 
 
 def test_more_seeds_add_no_scenarios() -> None:
-    few = Interval(-0.04, -0.12, 0.04, 3, usd=6.0, scenarios=3)
-    for verdict in (claim_verdict(few, "below", 0.0, 0.01), cell_verdict(few, -0.1, 0.0, 0.07)):
+    few = claim_verdict(Interval(-0.04, -0.12, 0.04, 3, usd=6.0, scenarios=3), "below", 0.0, 0.01)
+    for verdict in (few, cell_verdict(figure(81.0, 2.0, unit="scenario"), NONE, 80.0, 0.0, 5.0, 3)):
         assert (str(verdict), verdict.seeds) == ("undecided: 3 scenarios, and more seeds add none", None)
-    alone = cell_verdict(Interval(-0.04, -0.12, 0.04, 3, scenarios=1), -0.1, 0.0, 0.07)
-    assert str(alone) == "undecided: 1 scenario, and more seeds add none"
 
 
 def test_more_seeds_shrink_the_interval_with_their_root() -> None:
@@ -78,14 +92,15 @@ def test_more_seeds_shrink_the_interval_with_their_root() -> None:
     assert str(verdict) == "undecided: about 9 more seeds, 18.00 USD"
     one = claim_verdict(Interval(-0.04, -0.0401, 0.0401, 1), "below", 0.0, 0.01)
     assert str(one) == "undecided: about 1 more seed"
-    assert "no number of seeds" in str(cell_verdict(Interval(84, 80, 88, 3), 80.0, 9.0, 4.0))
+    assert "cannot: it lies at the border" in str(cell_verdict(figure(84.0, 2.0), NONE, 80.0, 9.0, 4.0, 3))
     many = claim_verdict(Interval(-0.0001, -0.5, 0.5, 3), "below", 0.0, 0.00001)
     assert str(many) == "undecided: more than 10,000 more seeds"
     assert str(PaperVerdict("not comparable", "another model")) == "not comparable: another model"
     assert str(PaperVerdict("undecided", "", 10_000)) == "undecided: about 10,000 more seeds"
-    # What the printed figure leaves open, no seed of ours narrows: 3 * 8^2 / (4^2 - 1.96^2) = 15.8 seeds in all.
-    assert cell_verdict(Interval(84, 76, 92, 3), 80.0, 1.0, 5.0).seeds == 13
-    assert str(PaperVerdict("differs", approximate=True)) == "differs, approximate"
+    verdict = cell_verdict(figure(81.0, 2.0), NONE, 80.0, 0.0, 5.0, 3)  # 5.84 must come below 4
+    assert verdict.seeds == 4 and "a difference above 9.61 is ruled out" in str(verdict)
+    assert "more than 10 x what was played" in str(cell_verdict(figure(84.9, 2.0), NONE, 80.0, 0.0, 5.0, 3))
+    assert str(PaperVerdict("differs", guaranteed=True)) == "differs, guaranteed"
     assert str(PaperVerdict("undecided", "few matches", approximate=True)) == "undecided: few matches"
 
 

@@ -12,7 +12,7 @@ from tests.replications.memory_curse.published_rates import published_penalties,
 
 from ostrom.analysis.claims import references
 from ostrom.analysis.estimate import estimated
-from ostrom.analysis.intervals import Exact
+from ostrom.analysis.intervals import exactly
 from ostrom.analysis.references import number, published_rows
 from ostrom.replications.memory_curse.played import role
 from ostrom.replications.memory_curse.regimes import STEP, _Changes, _seeds, regime
@@ -146,7 +146,7 @@ def test_the_prose_that_contradicts_table_13_is_a_doubt() -> None:
 )
 def test_a_change_is_none_up_to_twice_the_step(change: float | None, sign: int | None) -> None:
     pair = ("game", "reasoned", "a")
-    known: dict[Any, Any] = {} if change is None else {pair: estimated({}, Exact(change), 3, "match")}
+    known: dict[Any, Any] = {} if change is None else {pair: estimated({}, exactly(change), 3, "match")}
     changes = _Changes(None, 0.95)  # type: ignore[arg-type]
     changes.known[80, 2] = known
     assert changes.sign(pair, 80, 2) == sign and changes.sign(pair, 2, 2) == 0

@@ -1,31 +1,28 @@
-"""The interval for every kind of data, decided in one place.
+"""Two intervals for every kind of question, chosen in one place by the shape of the question.
 
-Every function takes one value per independent unit (a match, a scenario) and returns what can be asked for its
-limits at any level: ``mean_of([0.2, 0.6, 0.7], bounds=(0, 1)).limits(0.95)``. Where no honest interval exists,
-the limits are None and a note says why. Coverage and width are measured by `make coverage`.
+Every function takes one value per unit and returns an ``Inference``, which can be asked at any level for its classical
+interval (``limits``), for bounds that hold for every distribution (``bounds``), and for its p-value:
+``mean_of([0.2, 0.6, 0.7], bounds=(0, 1)).limits(0.95)``. Coverage and width are measured by `make coverage`.
 """
 
-from ostrom.analysis.intervals.group import Bounds
+from ostrom.analysis.intervals.inference import Inference, Limits, combined
 from ostrom.analysis.intervals.kinds import (
-    Exact,
-    Inference,
-    combination_of,
+    Bounds,
     difference_of,
+    exactly,
     mean_of,
     paired_difference_of,
     share_of,
     slope_of,
 )
-from ostrom.analysis.intervals.limits import Combination, Limits
 
 __all__ = [
     "Bounds",
-    "Combination",
-    "Exact",
     "Inference",
     "Limits",
-    "combination_of",
+    "combined",
     "difference_of",
+    "exactly",
     "mean_of",
     "paired_difference_of",
     "share_of",

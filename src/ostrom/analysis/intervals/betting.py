@@ -15,7 +15,11 @@ of a line costs its slope nothing. A difference is the weighted mean of the valu
 other.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -125,3 +129,65 @@ def _multiple(values: Floats, weights: Floats, against: float, tail: float) -> f
         reached = float(logs.max()) + math.log(float(np.exp(logs - logs.max()).sum())) >= goal
         low, high = (low, middle) if reached else (middle, high)
     return high
+
+
+@dataclass(frozen=True, slots=True)
+class Bet:
+    """A weighted mean of independent values from 0 to 1, which stands for a figure between ``least`` and ``most``."""
+
+    values: Floats
+    weights: Floats
+    least: float
+    most: float
+    labels: tuple[Hashable, ...] | None = None
+    """Which unit each value is of; None where no other figure shares one."""
+
+    def ends(self, tail: float) -> tuple[float, float]:
+        """Both bounds, each wrong with a chance of at most ``tail``."""
+        width = self.most - self.least
+        low, high = (lower_bound(of, self.weights, tail) for of in (self.values, 1 - self.values))
+        return self.least + width * low, self.most - width * high
+
+    def times(self, factor: float) -> Bet:
+        """The bet on a multiple of the figure."""
+        ends = sorted((factor * self.least, factor * self.most))
+        return replace(
+            self, values=self.values if factor > 0 else 1 - self.values, least=ends[0], most=ends[1]
+        )
+
+    def joined(self, other: Bet) -> Bet | None:
+        """The bet on the sum of two figures: of the same units, or of units that are all different; None elsewhere."""
+        own, far = self.most - self.least, other.most - other.least
+        ends = self.least + other.least, self.most + other.most
+        mine, theirs = set(self.labels or ()), set(other.labels or ())
+        if not mine & theirs:
+            mass = np.concatenate([own * self.weights, far * other.weights])
+            both = None if self.labels is None or other.labels is None else self.labels + other.labels
+            return Bet(np.concatenate([self.values, other.values]), mass / mass.sum(), *ends, both)
+        if mine != theirs or self.labels is None or other.labels is None:
+            return None
+        place = {label: at for at, label in enumerate(other.labels)}
+        order = [place[label] for label in self.labels]
+        if not np.allclose(self.weights, other.weights[order], rtol=1e-9, atol=0):
+            return None
+        mean = (own * self.values + far * other.values[order]) / (own + far)
+        return Bet(np.clip(mean, 0.0, 1.0), self.weights, *ends, self.labels)
+
+    def _ranged(self, low: float, high: float) -> tuple[float, float]:
+        width = self.most - self.least
+        return (low - self.least) / width, (high - self.least) / width
+
+    def surely_within(self, low: float, high: float, tail: float) -> bool:
+        """Whether both bounds lie in a range."""
+        below, above = self._ranged(low, high)
+        return exceeds(self.values, self.weights, below, tail) and exceeds(
+            1 - self.values, self.weights, 1 - above, tail
+        )
+
+    def least_multiple(self, low: float, high: float, tail: float) -> float:
+        """How many times as many units show, at best, that the figure lies in a range."""
+        return least_multiple(self.weights, *self._ranged(low, high), tail)
+
+    def likely_multiple(self, low: float, high: float, tail: float) -> float:
+        """The same for units like those seen."""
+        return likely_multiple(self.values, self.weights, *self._ranged(low, high), tail)

@@ -1,30 +1,23 @@
-"""From data to an inference: means, shares, differences, slopes, and combinations of group means."""
+"""From values to an inference. The method follows from the shape of the question alone, never from the values."""
+
+from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
-from ostrom.analysis.intervals.group import (
-    TOGETHER,
-    Bounds,
-    Group,
-    checked_bounds,
-    count_group,
-    group_of,
-)
-from ostrom.analysis.intervals.limits import Combination, Limits
+from ostrom.analysis.intervals.betting import Bet
+from ostrom.analysis.intervals.inference import ALIKE, Inference, Part, combined, plain
 from ostrom.analysis.statistics.samples import (
-    ROUNDING,
     BadSample,
     Floats,
     Ints,
     Labels,
     Numbers,
     Undefined,
-    checked_level,
     is_constant,
     label_codes,
     paired_samples,
@@ -32,39 +25,28 @@ from ostrom.analysis.statistics.samples import (
     sample,
 )
 
+Bounds = tuple[float | None, float | None]
+"""The least and the largest value that a unit can have; None where there is no bound."""
 Log = bool | Literal["1+x"]
+FEWEST_CLUSTERS = 5
+AT_BOUND, NEAR_BOUND, NEAR = 0.25, 0.5, 0.01
+"""Values are piled where so many lie exactly at one bound, or within this share of the range from it."""
 
 
-class Inference(Protocol):
-    """A value that can say how uncertain it is."""
-
-    @property
-    def value(self) -> float:
-        """The estimate."""
-        ...
-
-    def limits(self, level: float = 0.95) -> Limits:
-        """The value with its interval at a level of confidence."""
-        ...
-
-    def guaranteed(self, level: float = 0.95) -> Limits:
-        """The value with bounds that hold for every distribution."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Exact:
+def exactly(value: float) -> Inference:
     """A value without sampling error: played again it would be the same."""
+    return Inference(value, note="deterministic: no sampling error", least=value, most=value)
 
-    value: float
-    note: str = "deterministic: no sampling error"
 
-    def limits(self, level: float = 0.95) -> Limits:
-        """The value itself, at any level."""
-        checked_level(level)
-        return Limits(self.value, self.value, self.value, "exact", self.note)
-
-    guaranteed = limits
+def checked_bounds(bounds: Bounds) -> Bounds:
+    """Two finite numbers in order, or None on either side."""
+    low, high = bounds
+    for bound in (low, high):
+        if bound is not None and not math.isfinite(bound):
+            raise BadSample(f"a bound must be a finite number or None (found {bound!r})")
+    if low is not None and high is not None and not low < high:
+        raise BadSample(f"the lower bound must be below the upper one (found {low!r} and {high!r})")
+    return None if low is None else float(low), None if high is None else float(high)
 
 
 def mean_of(
@@ -75,41 +57,181 @@ def mean_of(
     clusters: Iterable[Hashable] | None = None,
     strata: Labels | None = None,
     unit: str = "match",
-) -> Combination:
-    """The mean of independent values.
+    shared: bool = False,
+    zero_one: bool = False,
+    ratio: bool = False,
+) -> Inference:
+    """The weighted mean of values.
 
-    ``clusters`` names what is independent where values are not: their means are then the sample, weighted by
-    size. ``strata`` names conditions that the design fixes (games, opponents): differences between their means
-    are no sampling error. The value is the weighted mean in every case.
+    ``clusters`` names the independent unit of every value. ``strata`` names conditions that the design fixes:
+    differences between their means are no sampling error. ``shared`` says that units have values in several of them
+    (seeds that fix what cells share): they are then added up within a unit first. ``ratio``: the weights came with the
+    values and are no part of the design. ``zero_one``: a value is the outcome of one trial.
 
     >>> mean_of([0.4, 0.5, 0.9, 0.7, 0.6], bounds=(0, 1)).limits().method
-    'bounded t'
-    >>> low = mean_of([1.0] * 8, bounds=(0, 1)).limits().low  # all alike is not certainty
-    >>> round(low, 2)
-    0.63
+    "Student's t"
+    >>> mean_of([1.0] * 8, bounds=(0, 1)).limits().note
+    'all 8 alike'
     """
-    data = sample(values, "values")
+    data, (low, high) = sample(values, "values"), checked_bounds(bounds)
     mass = np.ones(data.size) if weights is None else sample(weights, "weights")
     same_length("weights", mass.size, "values", data.size)
+    if mass.min() <= 0:
+        raise BadSample(f"weights must be positive (found {mass.min():g})")
     labels = None if clusters is None else list(clusters)
-    members, note = _conditions(data.size, strata, labels, unit)
-    groups = [
-        group_of(data[of], bounds=bounds, weights=mass[of], clusters=_picked(labels, of)) for of in members
+    if labels is not None:
+        same_length("clusters", len(labels), "values", data.size)
+    scale = high - low if low is not None and high is not None else float(np.abs(data).max()) or 1.0
+    data = _within(data, low, high, scale)
+    order = np.lexsort((mass, data))  # the order in which matches ended changes no digit
+    data, mass = data[order], mass[order]
+    labels = None if labels is None else [labels[i] for i in order]
+    codes = np.zeros(data.size, np.int64)
+    names: tuple[Hashable, ...] = (None,)
+    if strata is not None:
+        codes, names = label_codes([list(strata)[i] for i in order], data.size, "strata")
+    share = mass / math.fsum(mass)
+    value = min(max(plain(math.fsum(share * data), scale), float(data[0])), float(data[-1]))
+    note = ""
+    members = [np.flatnonzero(codes == code) for code in range(len(names))]
+    if len(members) > 1 and not shared and all(_count(labels, of) < 2 for of in members):
+        note = f"the {len(members)} conditions are the units"
+        members, names = [np.arange(data.size)], (None,)
+    parts = [
+        _part(data[of], share[of], _picked(labels, of), name, scale, (low, high))
+        for of, name in zip(members, names, strict=True)
     ]
-    shares = tuple(float(mass[of].sum() / mass.sum()) for of in members)
-    method = "bounded t" if None not in bounds else "t"
-    doubt = _doubt([_picked(labels, of) for of in members], unit)
-    return Combination(tuple(groups), shares, unit, method + _over(labels, members), note, doubt=doubt)
+    words = ["Student's t"]
+    if len(parts) > 1 and shared:
+        piled = any(part.piled for part in parts)
+        parts = [replace(_over_units(parts, value), piled=piled)]
+    elif len(parts) > 1:
+        words += ["over conditions", *(["pooled"] if any(part.n < 2 for part in parts) else [])]
+    elif labels is not None and len(set(labels)) < len(labels):
+        words.append("over clusters")
+    bets, doubt = _bets(data, share, labels, codes, (low, high), shared=shared, ratio=ratio)
+    counts: tuple[tuple[float, ...], ...] = ()
+    if (
+        zero_one
+        and len(parts) == 1
+        and (labels is None or len(set(labels)) == len(labels))
+        and np.ptp(mass) == 0
+    ):
+        counts, words = ((round(float(data.sum())), data.size),), ["Wilson's score"]
+    return Inference(
+        value, tuple(parts), bets, unit, ", ".join(words), note, doubt,
+        -math.inf if low is None else low, math.inf if high is None else high, counts,
+    )  # fmt: skip
 
 
-def share_of(successes: int, n: int, *, unit: str = "match") -> Combination:
-    """The share of successes among n independent units: the mean of zeros and ones.
+def _count(labels: Sequence[Hashable] | None, places: Ints) -> int:
+    return places.size if labels is None else len({labels[i] for i in places})
+
+
+def _picked(labels: Sequence[Hashable] | None, places: Ints) -> list[Hashable] | None:
+    return None if labels is None else [labels[i] for i in places]
+
+
+def _within(data: Floats, low: float | None, high: float | None, scale: float) -> Floats:
+    """The values, at a bound where they miss it by rounding; one beyond its bounds means that the bounds are wrong."""
+    for bound, sign in ((low, 1), (high, -1)):
+        if bound is not None:
+            beyond = float((sign * (bound - data)).max())
+            if beyond > ALIKE * scale:
+                raise BadSample(f"values: {bound - sign * beyond:g} lies beyond the bound {bound:g}")
+            data = np.where(np.abs(data - bound) <= ALIKE * scale, bound, data)
+    return data
+
+
+def _part(
+    data: Floats,
+    share: Floats,
+    labels: Sequence[Hashable] | None,
+    name: Hashable,
+    scale: float,
+    bounds: Bounds,
+) -> Part:
+    """The units of one condition; values of one unit are added up with their weights (a ratio of totals)."""
+    total = math.fsum(share)
+    mean = min(max(plain(math.fsum(share * data) / total, scale), float(data.min())), float(data.max()))
+    influence = share * (data - mean)
+    if float(np.ptp(data)) <= ALIKE * scale:
+        influence = np.zeros(data.size)
+    piled = _piled(data, share / total, bounds)
+    if labels is None:
+        return Part(influence, None, name, total, mean, piled=piled)
+    codes = {label: at for at, label in enumerate(dict.fromkeys(labels))}
+    places = np.array([codes[label] for label in labels])
+    sums = np.bincount(places, weights=influence, minlength=len(codes)).astype(np.float64)
+    sums[np.abs(sums) <= 1e-15 * scale] = 0.0
+    return Part(sums, tuple(codes), name, total, mean, piled=piled)
+
+
+def _over_units(parts: Sequence[Part], value: float) -> Part:
+    """Several conditions of the same units as one part."""
+    pulls: dict[Hashable, float] = {}
+    for part in parts:
+        for label, pull in zip(part.labels or (), part.influence.tolist(), strict=True):
+            pulls[label] = pulls.get(label, 0.0) + pull
+    return Part(np.array(list(pulls.values())), tuple(pulls), None, 1.0, value)
+
+
+def _piled(data: Floats, share: Floats, bounds: Bounds) -> bool:
+    """Whether values crowd at one bound: then Student's t is known to cover less than it says."""
+    low, high = bounds
+    mean, found = float(share @ data), False
+    sd = math.sqrt(max(0.0, float(share @ (data - mean) ** 2)) * data.size / max(1, data.size - 1))
+    width = None if low is None or high is None else high - low
+    for bound in (low, high):
+        if bound is not None and sd > 0:
+            off = np.abs(data - bound)
+            near = float(share[off <= NEAR * width].sum()) if width else 0.0
+            found |= float(share[off == 0].sum()) >= AT_BOUND or near >= NEAR_BOUND or abs(mean - bound) < sd
+    return found
+
+
+def _bets(
+    data: Floats, share: Floats, labels: Sequence[Hashable] | None, codes: Ints, bounds: Bounds,
+    *, shared: bool, ratio: bool,
+) -> tuple[tuple[Bet, ...], str]:  # fmt: skip
+    """What is bet on: independent units, or units that have all conditions, or each condition by itself."""
+    low, high = bounds
+    if low is None or high is None:
+        return (), "the measure has no declared bounds"
+    if ratio and np.ptp(share) > 1e-12:
+        return (), "its values weigh by what happened, so it is a ratio"
+    values = np.clip((data - low) / (high - low), 0.0, 1.0)
+    if labels is None:
+        return (Bet(values, share, low, high),), ""
+    places = {label: at for at, label in enumerate(dict.fromkeys(labels))}
+    rows = np.array([places[label] for label in labels])
+    total: Floats = np.bincount(rows, weights=share).astype(np.float64)
+    mean = np.clip(np.bincount(rows, weights=share * values) / total, 0.0, 1.0)
+    many = int(codes.max()) + 1
+    seen = np.zeros((len(places), many))
+    np.add.at(seen, (rows, codes), share)
+    whole = many == 1 or not shared or float(np.ptp(seen, axis=0).max()) <= 1e-12
+    if whole and (shared or many == 1 or np.count_nonzero(seen) == len(places)):
+        return (Bet(mean, total, low, high, tuple(places)),), ""
+    return tuple(
+        bet.times(float(share[of].sum()))
+        for code in range(many)
+        for of in [np.flatnonzero(codes == code)]
+        for bet in _bets(data[of], share[of] / share[of].sum(), _picked(labels, of), codes[of] * 0, bounds,
+                         shared=False, ratio=False)[0]
+    ), ""  # fmt: skip
+
+
+def share_of(successes: int, n: int, *, unit: str = "match") -> Inference:
+    """The share of successes among n independent trials.
 
     >>> found = share_of(8, 10).limits()
     >>> round(found.low, 2), round(found.high, 2)
-    (0.44, 0.97)
+    (0.49, 0.94)
     """
-    return Combination((count_group(successes, n),), (1.0,), unit)
+    if successes != int(successes) or n != int(n) or not 0 <= successes <= n or n < 1:
+        raise BadSample(f"needs whole numbers with 0 <= successes <= n, n >= 1 (found {successes} of {n})")
+    return mean_of(np.repeat([0.0, 1.0], [n - successes, successes]), bounds=(0, 1), unit=unit, zero_one=True)
 
 
 def difference_of(
@@ -120,14 +242,15 @@ def difference_of(
     weights: tuple[Numbers | None, Numbers | None] = (None, None),
     clusters: tuple[Iterable[Hashable], Iterable[Hashable]] | None = None,
     unit: str = "match",
-) -> Combination:
-    """The mean of one sample minus that of another, independent one."""
-    inside = (None, None) if clusters is None else tuple(map(list, clusters))
-    groups = [
-        group_of(values, bounds=bounds, weights=mass, clusters=of, name=name)
-        for values, mass, of, name in zip((first, second), weights, inside, ("first", "second"), strict=True)
-    ]
-    return replace(combination_of(groups, (1.0, -1.0), unit=unit), doubt=_doubt(inside, unit))
+    zero_one: bool = False,
+) -> Inference:
+    """The mean of one sample minus that of another; units with the same cluster pair."""
+    inside = (None, None) if clusters is None else clusters
+    one, two = (
+        mean_of(values, bounds=bounds, weights=mass, clusters=of, unit=unit, zero_one=zero_one)
+        for values, mass, of in zip((first, second), weights, inside, strict=True)
+    )
+    return combined([(1.0, one), (-1.0, two)])
 
 
 def paired_difference_of(
@@ -136,48 +259,18 @@ def paired_difference_of(
     *,
     bounds: Bounds = (None, None),
     weights: Numbers | None = None,
-    clusters: Iterable[Hashable] | None = None,
-    strata: Labels | None = None,
     unit: str = "match",
-) -> Combination:
+    zero_one: bool = False,
+) -> Inference:
     """The mean difference of pairs: row i of both samples belongs together.
 
-    A pair that was not seen may differ as much as two values can, in the other direction too: three pairs that all
-    differ by +1 say as little as the sign test does.
-
-    >>> round(paired_difference_of([1, 1, 1], [0, 0, 0], bounds=(0, 1)).limits().low, 2)
-    -0.42
+    >>> paired_difference_of([1, 1, 1], [0, 0, 0], bounds=(0, 1)).p_value()  # the sign test
+    0.25
     """
     a, b = paired_samples(first, second)
-    mass = np.ones(a.size) if weights is None else sample(weights, "weights")
-    same_length("weights", mass.size, "pairs", a.size)
-    low, high = checked_bounds(bounds)
-    labels = None if clusters is None else list(clusters)
-    members, note = _conditions(a.size, strata, labels, unit)
-    between: Bounds = (None, None) if low is None or high is None else (low - high, high - low)
-    off = a - b
-    off[np.abs(off) <= ROUNDING * max(float(np.abs(a).max()), float(np.abs(b).max()))] = 0.0
-    # Differences have twice the range of values, and what is nearly alike is no more than it is for values.
-    groups = [
-        group_of(
-            off[of], bounds=between, weights=mass[of], clusters=_picked(labels, of), together=TOGETHER / 2
-        )
-        for of in members
-    ]
-    shares = tuple(float(mass[of].sum() / mass.sum()) for of in members)
-    method = "paired bounded t" if None not in (low, high) else "paired t"
-    doubt = _doubt([_picked(labels, of) for of in members], unit)
-    return Combination(tuple(groups), shares, unit, method + _over(labels, members), note, doubt=doubt)
-
-
-def combination_of(
-    groups: Sequence[Group], coefficients: Sequence[float], *, unit: str = "match", method: str = ""
-) -> Combination:
-    """Any sum of coefficient times group mean, such as an interaction; groups come from ``group_of``."""
-    same_length("coefficients", len(coefficients), "groups", len(groups))
-    bounded = all(g.low is not None and g.high is not None for g in groups)
-    return Combination(
-        tuple(groups), tuple(map(float, coefficients)), unit, method or ("bounded t" if bounded else "t")
+    rows = range(a.size)
+    return difference_of(
+        a, b, bounds=bounds, weights=(weights, weights), clusters=(rows, rows), unit=unit, zero_one=zero_one
     )
 
 
@@ -190,60 +283,113 @@ def slope_of(
     clusters: Iterable[Hashable] | None = None,
     strata: Labels | None = None,
     unit: str = "match",
-) -> Combination:
-    """The least-squares slope of y over x, or over ln x, or over ln(1 + x) with ``log="1+x"``.
+    shared: bool = False,
+) -> Inference:
+    """The least-squares slope of y over x (ln x, or ln(1 + x) with ``log="1+x"``), within ``strata``.
 
-    Where every level of x has two units or more, the interval rests on their spread within levels (and within
-    ``strata``, where each has two at every level) and assumes no straight line; otherwise on the residuals of
-    the line. ``bounds`` are those of y.
+    With ``shared`` every cluster (a seed) has its own slope, and the interval is Student's t over these. Otherwise
+    the errors are robust: HC3 (MacKinnon & White 1985) with t(N - 2), or clustered with t(clusters - 1).
     """
     a, b = paired_samples(x, y, ("x", "y"), at_least=2)
-    a = _logarithm(a, log)
+    a, (low, high) = _logarithm(a, log), checked_bounds(bounds)
     if is_constant(a):
         raise Undefined(f"slope is undefined: x is constant at {a[0]:g}")
     labels = None if clusters is None else list(clusters)
-    off = a - a.mean()
-    pull = off / float(off @ off)
-    _, codes = np.unique(a, return_inverse=True)
-    if strata is not None:
-        finer = label_codes(strata, a.size, "strata")[0]
-        cells = np.unique(np.column_stack([codes, finer]), axis=0, return_inverse=True)[1].ravel()
-        if np.bincount(cells).min() > 1:
-            codes = cells
-    members = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
-    named = [_picked(labels, of) for of in members]
-    groups = [
-        group_of(b[of], bounds=bounds, clusters=names, name="y")
-        for of, names in zip(members, named, strict=True)
+    codes = np.zeros(a.size, np.int64) if strata is None else label_codes(strata, a.size, "strata")[0]
+    rows = np.lexsort((b, a, codes))
+    a, b, codes = a[rows], b[rows], codes[rows]
+    labels = None if labels is None else [labels[i] for i in rows]
+    size = np.bincount(codes)
+    if shared and labels is not None:
+        # Conditions of one seed are averaged: the slope of a seed is taken within each of them.
+        _, codes = np.unique(
+            np.column_stack([codes, label_codes(labels, a.size)[0]]), axis=0, return_inverse=True
+        )
+        codes, size = codes.ravel(), np.bincount(codes.ravel())
+    off = a - (np.bincount(codes, weights=a) / size)[codes]
+    square = float(off @ off)
+    if square <= 1e-12 * float(a @ a):
+        return slope_of(a, b, bounds=bounds, clusters=labels, unit=unit)
+    pull = off / square
+    value = plain(float(pull @ b), float(np.abs(pull) @ np.abs(b)))
+    ends = [
+        sorted((float(p * lo), float(p * hi)))
+        for p, lo, hi in zip(pull, *_both(low, high, a.size), strict=True)
     ]
-    coefficients = [float(pull[of].sum()) for of in members]
-    made = replace(combination_of(groups, coefficients, unit=unit), doubt=_doubt(named, unit))
-    if all(group.count > 1 for group in groups):
-        return replace(made, method=f"{made.method} within levels")
-    if labels is not None:
-        return replace(made, method="none")
-    centres = [float(off[codes == code][0]) for code in range(len(groups))]
-    return _from_residuals(made, centres, a.size, b)
+    least, most = (math.fsum(end) for end in zip(*ends, strict=True))
+    made = Inference(value, (), (), unit, "", least=least, most=most)
+    if shared and labels is not None:
+        return _seed_slopes(made, off, b, labels, (low, high))
+    line = (np.bincount(codes, weights=b) / size)[codes] + value * off
+    rest = b - line
+    rest[np.abs(rest) <= ALIKE * max(1.0, float(np.abs(b).max()))] = 0.0
+    bets: tuple[Bet, ...] = ()
+    if low is not None and high is not None and (labels is None or len(set(labels)) == len(labels)):
+        ups = np.where(pull > 0, b - low, high - b) / (high - low)
+        bets = (
+            Bet(
+                np.clip(ups, 0, 1),
+                np.abs(pull) / np.abs(pull).sum(),
+                least,
+                most,
+                None if labels is None else tuple(labels),
+            ),
+        )
+    ways = math.exp(
+        math.lgamma(a.size + 1) - math.fsum(math.lgamma(n + 1) for n in np.unique(a, return_counts=True)[1])
+    )
+    if labels is not None and len(set(labels)) < len(labels):
+        group, names = label_codes(labels, a.size)
+        sums = np.bincount(group, weights=pull * rest).astype(np.float64)
+        few = (
+            f"too few clusters: {len(names)}, at least {FEWEST_CLUSTERS} are needed"
+            if len(names) < FEWEST_CLUSTERS
+            else ""
+        )
+        return replace(
+            made, parts=(Part(sums, names),), method="least squares, clustered errors", problem=few,
+            doubt="its clusters have values at several levels", arrangements=ways,
+        )  # fmt: skip
+    leverage = 1 / size[codes] + off**2 / square
+    with np.errstate(divide="ignore", invalid="ignore"):
+        robust = np.where(rest == 0, 0.0, pull * rest / (1 - leverage))
+    free = a.size - size.size - 1
+    problem = "" if free > 0 and np.isfinite(robust).all() else "too few units for a line and its errors"
+    fewest = int(np.unique(np.column_stack([codes, np.round(a, 12)]), axis=0, return_counts=True)[1].min())
+    part = Part(
+        np.nan_to_num(robust, posinf=0, neginf=0), None if labels is None else tuple(labels), centred=0,
+        df=float(max(free, 1)),
+    )  # fmt: skip
+    note = "" if fewest >= FEWEST_CLUSTERS else f"caution: {fewest} {unit} at some level"
+    return replace(
+        made, parts=(part,), bets=bets, method="least squares, HC3", note=note, problem=problem,
+        doubt="" if bets else "the measure has no declared bounds", arrangements=ways,
+    )  # fmt: skip
 
 
-def _from_residuals(combination: Combination, off: Sequence[float], n: int, y: Floats) -> Combination:
-    """A slope whose levels have too few units of their own: all share the variance around the line."""
-    if n < 3:
-        return replace(combination, method="none")
-    groups, slope = combination.groups, combination.value
-    whole = group_of(y, bounds=(groups[0].low, groups[0].high))
-    line = [whole.mean + slope * x for x in off]
-    rest = math.fsum(
-        g.count * (g.mean - at) ** 2 + g.variance * g.n * (g.n - 1)
-        for g, at in zip(groups, line, strict=True)
+def _both(low: float | None, high: float | None, n: int) -> tuple[list[float], list[float]]:
+    return [-math.inf if low is None else low] * n, [math.inf if high is None else high] * n
+
+
+def _seed_slopes(
+    made: Inference, off: Floats, y: Floats, labels: Sequence[Hashable], bounds: Bounds
+) -> Inference:
+    """Student's t over the slopes of single seeds, weighted by the spread of x that each of them has."""
+    codes, names = label_codes(labels, y.size)
+    weight = np.bincount(codes, weights=off**2)
+    slopes = np.divide(
+        np.bincount(codes, weights=off * y), weight, out=np.zeros(len(names)), where=weight > 0
     )
-    variance = rest / (n - 2)
-    shared = tuple(
-        replace(g, variance=variance / g.count, other=0.0, piled=whole.piled if g.count == 1 else g.piled)
-        for g in groups
-    )
-    note = "some levels have a single unit: the interval assumes a straight line"
-    return replace(combination, groups=shared, df=float(n - 2), method="t around the line", note=note)
+    known = weight > 0
+    low, high = bounds
+    ends: Bounds = (None, None)
+    if low is not None and high is not None:
+        reach = np.bincount(codes, weights=np.abs(off))[known] / weight[known] * (high - low) / 2
+        ends = (-float(reach.max()), float(reach.max()))
+    inside = [name for name, ok in zip(names, known, strict=True) if ok]
+    mean = mean_of(np.clip(slopes[known], *(ends if ends[0] is not None else (-np.inf, np.inf))), bounds=ends,
+                   weights=weight[known], clusters=inside, unit="seed")  # fmt: skip
+    return replace(mean, method="Student's t over the slopes of seeds", unit=made.unit)
 
 
 def _logarithm(x: Floats, log: Log) -> Floats:
@@ -255,47 +401,3 @@ def _logarithm(x: Floats, log: Log) -> Floats:
         raise BadSample(f"x: the logarithm needs values above {least:g} (found {x.min():g}{hint})")
     logarithm: Floats = np.log(x) if log is True else np.log1p(x)
     return logarithm
-
-
-def _doubt(named: Sequence[Sequence[Hashable] | None], unit: str) -> str:
-    """Why groups are not independent of each other, by the names of their units."""
-    names = [name for of in named for name in set(of or ())]
-    return f"a {unit} has values in several groups" if len(set(names)) < len(names) else ""
-
-
-def _picked(labels: Sequence[Hashable] | None, places: Ints) -> list[Hashable] | None:
-    return None if labels is None else [labels[i] for i in places]
-
-
-def _over(labels: Sequence[Hashable] | None, members: Sequence[Ints]) -> str:
-    """What the method's name says of clusters and conditions."""
-    return (" over clusters" if labels is not None else "") + (
-        " within conditions" if len(members) > 1 else ""
-    )
-
-
-def _conditions(
-    size: int, strata: Labels | None, labels: Sequence[Hashable] | None, unit: str
-) -> tuple[list[Ints], str]:
-    """The places of each condition, and a note on what was pooled.
-
-    A condition needs two independent units: single ones are pooled, a last single one with the smallest.
-    """
-    if strata is None:
-        return [np.arange(size)], ""
-    codes = label_codes(strata, size, "strata")[0]
-    counts = np.bincount(codes)
-    if labels is None and counts.min() > 1:
-        return [np.flatnonzero(codes == code) for code in range(counts.size)], ""
-    members: dict[int, set[Hashable]] = {}
-    for place, code in enumerate(codes.tolist()):
-        members.setdefault(code, set()).add(place if labels is None else labels[place])
-    single = sorted(code for code, of in members.items() if len(of) < 2)
-    if not single or len(members) == 1:
-        return [np.flatnonzero(codes == code) for code in sorted(members)], ""
-    if len(single) == 1:
-        rest = [code for code in members if code not in single]
-        single.append(min(rest, key=lambda code: (len(members[code]), code)))
-    codes = np.where(np.isin(codes, single), single[0], codes)
-    note = f"{len(single)} conditions were pooled, as some have a single {unit}"
-    return [np.flatnonzero(codes == code) for code in np.unique(codes)], note

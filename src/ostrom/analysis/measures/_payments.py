@@ -62,6 +62,21 @@ def paid_by_the_game(data: RunData) -> Callable[[int], Bounds]:
     return bounds
 
 
+def score_range(data: RunData) -> Callable[[int], Bounds]:
+    """What the mechanism of a match declares of its scores; never what was seen."""
+
+    @cache
+    def of_match(match: int) -> Bounds:
+        try:
+            unit = data.unit(match)
+        except UsageError:  # tables without a study
+            return None, None
+        declared = unit.mechanism.score_range(unit.game)
+        return (None, None) if declared is None or declared[0] >= declared[1] else declared
+
+    return of_match
+
+
 def totals(data: RunData) -> dict[int, dict[int, float]]:
     """The sum of payoffs over all rounds, by match and player."""
     paid: dict[int, dict[int, float]] = {}

@@ -44,7 +44,7 @@ FEW = 5
 class Estimate:
     """A figure, its confidence interval, and what both rest on.
 
-    >>> print(Estimate({"agent": "kind"}, 0.62, 0.55, 0.69, 12, "match", "bounded t"))
+    >>> print(Estimate({"agent": "kind"}, 0.62, 0.55, 0.69, 12, "match", "Student's t"))
     0.62 [0.55, 0.69], n = 12 matches
     """
 
@@ -72,13 +72,29 @@ class Estimate:
     """How many units each group of a comparison has; one number for pairs."""
     values: tuple[float, ...] = field(default=(), repr=False, compare=False)
     """Of a mean of fewer than ``FEW`` units that vary: their values, which say more than an interval."""
+    bound_low: float | None = field(default=None, repr=False, compare=False)
+    bound_high: float | None = field(default=None, repr=False, compare=False)
+    """Bounds that hold for every distribution on the declared range and at any look; None where there are none."""
+    p_value: float | None = field(default=None, repr=False, compare=False)
+    """Of a comparison: that of no difference."""
+    p_holm: float | None = field(default=None, repr=False, compare=False)
+    """The same, corrected for the comparisons that were made with it."""
 
     def at(self, level: float, *, guaranteed: bool = False) -> Estimate:
         """The same with the interval of another level, or with bounds that hold for every distribution."""
         if self.inference is None:
             raise UsageError("this estimate was read from a file: its interval is known at one level only")
-        found = self.inference.guaranteed(level) if guaranteed else self.inference.limits(level)
-        return replace(self, low=found.low, high=found.high, method=found.method, level=level)
+        limits = self.inference.guaranteed(level) if guaranteed else self.inference.limits(level)
+        bounds = self.inference.bounds(level) or (None, None)
+        return replace(
+            self, low=limits.low, high=limits.high, method=limits.method, level=level,
+            bound_low=bounds[0], bound_high=bounds[1],
+        )  # fmt: skip
+
+    @property
+    def cautious(self) -> bool:
+        """Whether the interval is known to be unreliable here, so that charts show the bounds too."""
+        return "caution:" in self.note
 
     def __contains__(self, value: float) -> bool:
         """Whether the interval holds a value, up to rounding; without an interval nothing can be said: it does not."""
@@ -128,6 +144,10 @@ class Estimate:
             "unit": self.unit,
             "method": self.method,
             "note": self.note,
+            "bound_low": _tidy(self.bound_low),
+            "bound_high": _tidy(self.bound_high),
+            "p_value": self.p_value,
+            "p_holm": self.p_holm,
         }
 
 

@@ -215,8 +215,17 @@ def _file(kind: str, name: str) -> Output:
     from ostrom.studies.files import read_study
 
     data = read_study(name)[0] if kind == "study" else file_kinds.part(kind, FileKind).as_written(name)
+    sharing = []
+    if kind == "study":
+        stated = data.get("seeds_shared")
+        data["seeds_shared"] = bool(stated)
+        shared = (
+            "shared between cells, so the seed is the unit" if stated else "labels: cells are independent"
+        )
+        why = "declared" if stated is not None else "chance is drawn by seed and cell"
+        sharing = [f"# seeds are {shared} ({why})"]
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
-    return Output(data, [text.removesuffix("\n")])
+    return Output(data, [text.removesuffix("\n"), *sharing])
 
 
 def _prompt(name: str) -> str:

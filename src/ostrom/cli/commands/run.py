@@ -207,6 +207,7 @@ def forecast_plan(found: Resolved, *, like: str | None = None, runs: Path | None
 
     ``runs`` is the folder of the run that ``--from`` may name; None where a command has no such option.
     """
+    from ostrom.analysis.replicates import planned_repeats
     from ostrom.costs.forecast import forecast, missing_adapters
     from ostrom.costs.measured import measure
 
@@ -217,6 +218,8 @@ def forecast_plan(found: Resolved, *, like: str | None = None, runs: Path | None
     units = {"cells": bound.cells, "matches": bound.matches}
     if bound.designs:
         units["designs"] = bound.designs
+    one_seed = (plan.unit(i) for i in range(len(plan) // plan.study.seeds))
+    repeats = planned_repeats(one_seed, plan.study.seeds)
     return Output(
         {
             "study": plan.name,
@@ -233,6 +236,7 @@ def forecast_plan(found: Resolved, *, like: str | None = None, runs: Path | None
             else None,
             *forecast_text(plan.run_name(None), units, bound, plan.budget, batch=batch),
             None if plan.shard is None else Remark(f"shard {plan.shard}: {divided_budget(plan)}"),
+            Remark(f"warning: {repeats}") if repeats else None,
             Remark("--from RUN takes what it can of this from a run that was played")
             if runs is not None and like is None and bound.assumes
             else None,
@@ -301,6 +305,13 @@ def _cells(name: str, cells: Sequence[CellSummary]) -> Iterator[TextItem]:
             for c in cells
         ],
     )
+    if alike := sorted({c.distinct for c in cells if c.distinct is not None}):
+        many = sum(c.distinct is not None for c in cells)
+        n = f"{alike[0]} to {alike[-1]}" if len(alike) > 1 else alike[0]
+        yield Remark(
+            f"{many} of {len(cells)} cells have matches that repeat each other (temperature 0): "
+            f"n is {n} per cell, and more seeds add nothing there"
+        )
 
 
 def end_lines(result: Result, folder: Path) -> list[str]:

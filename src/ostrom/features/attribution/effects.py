@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostrom.analysis.intervals import combination_of
-from ostrom.analysis.intervals.group import Group, count_group, group_of
+from ostrom.analysis.intervals import Inference, combined, mean_of, share_of
 from ostrom.answers import Answer, Number
 from ostrom.features.attribution.plan import AttributionPlan, Measure
 from ostrom.games.amounts import IDLE
@@ -125,7 +124,7 @@ class _Target:
             return None
         return 0.5 if self.amounts.levels > 1 else 0.0  # a script that draws every amount alike lists no odds
 
-    def chance(self, answers: Sequence[Answer | None], level: float) -> tuple[Chance, Group | None]:
+    def chance(self, answers: Sequence[Answer | None], level: float) -> tuple[Chance, Inference | None]:
         """What the valid answers come to, and the sample behind it."""
         valid = [a for a in answers if a is not None and a.reading not in ("policy", "refused", "missed")]
         invalid = len(answers) - len(valid)
@@ -137,22 +136,22 @@ class _Target:
         worth = [self._worth(a.value) for a in valid]
         if self.amounts is None:
             cooperated = round(sum(worth))
-            group = count_group(cooperated, len(valid))
+            group = share_of(cooperated, len(valid), unit="asking")
         else:
-            cooperated, group = 0, group_of(worth, bounds=(0, 1))
-        found = combination_of([group], (1.0,), unit="asking").limits(level)
-        return Chance(found.value, len(valid), cooperated, *found.ends, invalid), group
+            cooperated, group = 0, mean_of(worth, bounds=(0, 1), unit="asking")
+        ends = group.limits(level)
+        return Chance(ends.value, len(valid), cooperated, ends.low, ends.high, invalid), group
 
 
 def _difference(
-    chance: Chance, group: Group | None, base: Chance, base_group: Group | None, level: float
+    chance: Chance, group: Inference | None, base: Chance, base_group: Inference | None, level: float
 ) -> tuple[float | None, float | None, float | None]:
     if chance.p is None or base.p is None:
         return None, None, None
     if group is None or base_group is None:
         return chance.p - base.p, None, None
-    found = combination_of([group, base_group], (1.0, -1.0), unit="asking").limits(level)
-    return found.value, *found.ends
+    limits = combined([(1.0, group), (-1.0, base_group)]).limits(level)
+    return limits.value, limits.low, limits.high
 
 
 def _shown(plan: AttributionPlan, back: int) -> str:

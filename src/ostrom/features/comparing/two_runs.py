@@ -1,8 +1,8 @@
 """Two runs side by side: the difference of a measure, a verdict on it, and what else differs between them.
 
-A verdict rests on bounds that hold for every distribution of the values and however often it is asked for again after
-more seeds (``ostrom.analysis.intervals.betting``). Of a measure without declared bounds it rests on the interval of
-`ostrom estimate` and is called approximate.
+A release check is quick to warn and slow to clear: *better* and *worse* rest on the classical interval (with Holm's
+correction) and are *guaranteed* where the bounds, which hold for every distribution, agree; *equivalent* rests on the
+bounds alone. Of a measure without declared bounds nothing is ever called equivalent.
 """
 
 import math
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from ostrom.analysis.estimate import MODEL, Combination, Estimate, Query, contrast
+from ostrom.analysis.estimate import MODEL, Estimate, Query, contrast
 from ostrom.analysis.statistics.samples import ROUNDING
 from ostrom.analysis.units import Observation, Observations, observations, select
 from ostrom.costs.seeds import SeedPrice
@@ -30,8 +30,9 @@ class RunVerdict:
     answer: Answer
     low: float | None
     high: float | None
-    """The bounds that it rests on."""
+    """The interval or the bounds that it rests on."""
     approximate: bool
+    """Whether no bound that holds for every distribution says so."""
     seeds: int | None = None
     """About how many seeds both runs need before it is decided, if they are like those played; None: not known."""
     price: SeedPrice | None = None
@@ -40,11 +41,12 @@ class RunVerdict:
     @property
     def words(self) -> str:
         """The verdict in one line."""
-        label = f"{self.answer}, approximate" if self.approximate else self.answer
         if self.answer != "undecided":
-            return label
+            sure = self.answer in ("better", "worse") and not self.approximate
+            return f"{self.answer}, guaranteed" if sure else self.answer
+        label = self.answer
         if self.seeds is None:
-            return f"{label}: no number of seeds can be named"
+            return f"{label}: not with this design"
         paid = "" if self.price is None else f" ({self.price.words} more)"
         return f"{label}: about {how_many(self.seeds, 'seed')} in both runs{paid} would decide"
 
@@ -75,11 +77,10 @@ class TwoRuns:
         """What the level of the verdicts holds for, in words."""
         many = len(self.differences)
         told = "each verdict holds" if many == 1 else f"all {many} verdicts hold at once"
-        sure = all(not one.approximate for one in self.verdicts)
-        kind = (
-            "for every distribution of the values, however often you look" if sure else "for ordinary values"
+        return (
+            f"{told} at {self.level:.4g}: better and worse by the interval (Holm's method), guaranteed where the "
+            f"bounds agree; equivalent: the bounds lie within \u00b1{self.margin:g}, however often you look"
         )
-        return f"{told} at {self.level:.4g} {kind}; equivalent: within \u00b1{self.margin:g}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -121,7 +122,7 @@ def compare_runs(
     if not differences:
         raise UsageError(f"{query.part.name}: no match that is asked for has a value in both runs")
     each = 1 - (1 - level) / len(differences)
-    verdicts = [_verdict(one, margin, each, lower_is_better) for one in differences]
+    verdicts = [_verdict(one, margin, level, each, lower_is_better) for one in differences]
     if any(one.answer == "undecided" for one in verdicts):
         prices = price(new), price(old)
         seeds = tuple(int(run.study.get("seeds") or 1) for run in (new, old))
@@ -155,19 +156,19 @@ def _renamed(row: Observation, model: str) -> Observation:
     return replace(row, columns=columns)
 
 
-def _verdict(one: Estimate, margin: float, level: float, lower_is_better: bool) -> RunVerdict:
-    sure = one.at(level, guaranteed=True)
-    approximate = sure.low is None
-    sure = one.at(level) if approximate else sure
-    answer: Answer = "undecided"
-    if sure.low is not None and sure.high is not None:
-        if -margin <= sure.low + ROUNDING and sure.high - ROUNDING <= margin:
-            answer = "equivalent"
-        elif sure.low > ROUNDING:
-            answer = "worse" if lower_is_better else "better"
-        elif sure.high < -ROUNDING:
-            answer = "better" if lower_is_better else "worse"
-    return RunVerdict(answer, sure.low, sure.high, approximate)
+def _verdict(one: Estimate, margin: float, level: float, each: float, lower_is_better: bool) -> RunVerdict:
+    """``level`` is that of all verdicts together, ``each`` that of the bounds of one."""
+    assert one.inference is not None
+    bounds = one.inference.bounds(each)
+    if bounds is not None and -margin <= bounds[0] + ROUNDING and bounds[1] - ROUNDING <= margin:
+        return RunVerdict("equivalent", *bounds, False)
+    sure = bounds is not None and (bounds[0] > ROUNDING or bounds[1] < -ROUNDING)
+    if bounds is not None and sure:
+        return RunVerdict("better" if (one.value > 0) != lower_is_better else "worse", *bounds, False)
+    if one.p_holm is not None and one.p_holm < 1 - level and one.inference.decides:
+        answer: Answer = "better" if (one.value > 0) != lower_is_better else "worse"
+        return RunVerdict(answer, one.low, one.high, True)
+    return RunVerdict("undecided", *(bounds or (one.low, one.high)), bounds is None)
 
 
 def _with_price(
@@ -179,10 +180,11 @@ def _with_price(
     prices: tuple[SeedPrice | None, SeedPrice | None],
 ) -> RunVerdict:
     """An undecided verdict with the number of seeds that would decide it, and what those that lack take."""
-    if verdict.answer != "undecided" or not isinstance(one.inference, Combination):
+    if verdict.answer != "undecided" or one.inference is None or one.inference.exact:
         return verdict
-    ranges = ((-margin, margin), (0.0, math.inf), (-math.inf, 0.0))
-    multiple = min(one.inference.likely_multiple_for(*ends, level) for ends in ranges)
+    multiple = one.inference.smallest_multiple(lambda ends: ends[0] > 0 or ends[1] < 0, level, 1000.0)
+    if not one.inference.why_approximate:
+        multiple = min(multiple, one.inference.likely_multiple_for(-margin, margin, level))
     if not math.isfinite(multiple):
         return verdict
     needed = max(math.ceil(multiple * min(seeds)), min(seeds) + 1)

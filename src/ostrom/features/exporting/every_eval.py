@@ -15,7 +15,7 @@ from uuid import UUID
 
 import orjson
 
-from ostrom.analysis.estimate import Combination, Estimate, estimate
+from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.data.manifests import models_of, study_hash
 from ostrom.data.rundata import RunData, run_data
 from ostrom.ground.errors import UsageError
@@ -93,8 +93,8 @@ def _write(run: Run, data: RunData, model: str, out: Path, texts: bool) -> tuple
 def _result(run: Run, one: Estimate, measure: str, evaluation: str) -> dict[str, Any] | None:
     """One figure of one game; None where its bounds are not known, which the schema asks for."""
     bounds = (0.0, 1.0) if measure == "cooperation" else (-math.inf, math.inf)
-    if isinstance(one.inference, Combination):
-        bounds = one.inference.bounds()
+    if one.inference is not None and not one.inference.exact:
+        bounds = one.inference.least, one.inference.most
     if not all(map(math.isfinite, bounds)):
         return None
     game = str(one.key["game"])

@@ -18,8 +18,7 @@ from xml.etree import ElementTree as ET
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from ostrom.analysis.estimate import Combination, Estimate, Query, against_all, key_words, level_pairs
-from ostrom.analysis.intervals import Exact
+from ostrom.analysis.estimate import Estimate, Query, against_all, key_words, level_pairs
 from ostrom.analysis.registered import Standing
 from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.statistics.samples import ROUNDING, StatisticsError
@@ -358,7 +357,7 @@ def _judged(
 
 def _more(gate: GateRule, estimate: Estimate, level: float, now: int) -> float | None:
     """How many more units, of which there are so many ``now``, would decide a gate if they are like those seen."""
-    if not isinstance(estimate.inference, Combination):
+    if estimate.inference is None or estimate.inference.exact:
         return None
     least, most = gate.allowed
     ranges = [(least, most), (-math.inf, least), (most, math.inf)]
@@ -372,7 +371,7 @@ def _more(gate: GateRule, estimate: Estimate, level: float, now: int) -> float |
 
 def _multiple(gate: GateRule, estimate: Estimate, level: float) -> float:
     """With how many times as many units a gate can pass, if they are as good as they can be."""
-    if gate.approximate or not isinstance(estimate.inference, Combination):
+    if gate.approximate or estimate.inference is None or estimate.inference.exact:
         return math.inf
     return estimate.inference.multiple_for(*gate.allowed, level)
 
@@ -383,7 +382,7 @@ def _units(multiple: float, of: int) -> int | None:
 
 def _refuse_approximate(gate: GateRule, found: Sequence[Estimate]) -> None:
     for one in found:
-        if isinstance(one.inference, Combination) and one.inference.why_approximate and not gate.approximate:
+        if one.inference is not None and one.inference.why_approximate and not gate.approximate:
             raise UsageError(
                 f"{gate.part.name}: {one.inference.why_approximate}, so no error rate can be guaranteed "
                 "(`approximate: true` judges it by the interval of `ostrom estimate`)"
@@ -441,7 +440,8 @@ def _price(gate: GateRule, estimate: Estimate, level: float, seeds: int) -> Pric
     multiple = _multiple(gate, estimate, level)
     least, needed = _units(multiple, estimate.n), _units(multiple, seeds)
     if least is None or needed is None:
-        why = "has no sampling error" if isinstance(estimate.inference, Exact) else "can never pass"
+        exact = estimate.inference is not None and estimate.inference.exact
+        why = "has no sampling error" if exact else "can never pass"
         why = "is approximate: nothing is guaranteed" if gate.approximate else why
         return Price(name, None, None, estimate.n, f"{name}: {why}")
     words = f"{name}: can pass with {count_text(least, estimate.unit)} or more ({count_text(needed, 'seed')})"

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ostrom.analysis.estimate import MODEL, Estimate, Query, key_words
-from ostrom.analysis.intervals import Combination
 from ostrom.analysis.units import NoSuchLevel
 from ostrom.data.manifests import is_allowed, models_of, settings_of, shown, study_hash, study_keys
 from ostrom.data.rundata import RunData, names_of
@@ -216,19 +215,18 @@ def _pool(
 
 
 def variance_of(one: Estimate) -> float:
-    """The variance of an estimate: the square of half the interval that reaches one standard error to either side.
-
-    Values that are all alike have such an interval too, so no lab weighs without end because it saw no difference.
-    """
-    if one.method == "exact":
+    """The square of the standard error; where all units are alike, that of the bounds, so that no lab weighs without
+    end because it saw no difference."""
+    if one.method == "exact" or one.inference is None:
         return 0.0
-    narrow = one.at(ONE_SIGMA)
-    assert narrow.low is not None and narrow.high is not None
-    return ((narrow.high - narrow.low) / 2) ** 2
+    if (spread := one.inference.spread()) is not None:
+        return spread[0] ** 2
+    ends = one.inference.reach(ONE_SIGMA) or one.inference.bounds(ONE_SIGMA) or (one.value, one.value)
+    return ((ends[1] - ends[0]) / 2) ** 2
 
 
 def _bounds(estimates: Any) -> tuple[float, float]:
-    ends = [one.inference.bounds() for one in estimates if isinstance(one.inference, Combination)]
+    ends = [(i.least, i.most) for one in estimates if (i := one.inference) is not None and not i.exact]
     return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else ANYWHERE
 
 

@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 
 from ostrom.analysis.intervals import mean_of
-from ostrom.analysis.intervals.limits import t_quantile
+from ostrom.analysis.statistics.means import t_quantile
 from ostrom.analysis.statistics.samples import BadSample, Floats, Numbers, checked_level, same_length, sample
 
 ONE_SIGMA = 0.6826894921370859
 """The level of an interval of one standard error in either direction."""
 ANYWHERE = (-math.inf, math.inf)
+FEWEST_LABS = 5
+"""Fewer labs say nothing about where a further one would lie."""
 GRID, ZOOMS = 64, 8
 """Steps of a grid of variances, and how often it is laid again around its best one."""
 
@@ -62,10 +64,11 @@ class Pooled:
     """Cochran's Q; under equal means chi-squared with one degree of freedom less than labs."""
     p: float
     prediction: tuple[float, float] | None
-    """Where the mean of a further lab would lie (Higgins, Thompson & Spiegelhalter 2009); None with two labs."""
+    """Where the mean of a further lab would lie (Higgins, Thompson & Spiegelhalter 2009); None under five labs."""
     weights: tuple[float, ...]
     model_free: tuple[float, float] | None
-    """The interval of the same weighted mean for labs of any distribution between the bounds; None without bounds."""
+    """Bounds of the plain mean of labs, for labs of any distribution between the bounds; None without bounds. It is
+    another mean than that of the model, which weighs labs."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -143,7 +146,7 @@ def pooled(
     q = float(fixed @ (y - float(fixed @ y) / float(fixed.sum())) ** 2)
     typical = (y.size - 1) * float(fixed.sum()) / (float(fixed.sum()) ** 2 - float(fixed @ fixed))
     prediction = None
-    if y.size > 2:
+    if y.size >= FEWEST_LABS:
         reach = t_quantile(0.5 + level / 2, y.size - 2) * math.hypot(
             math.sqrt(fit.tau2), float(fit.errors[0])
         )
@@ -151,18 +154,13 @@ def pooled(
     return Pooled(
         value, _within(low, bounds), _within(high, bounds), level, int(y.size), math.sqrt(fit.tau2),
         fit.tau2 / (fit.tau2 + typical), q, _chance(q, int(y.size) - 1), prediction, tuple(map(float, fit.weights)),
-        _model_free(y, fit.weights, level, bounds),
+        _model_free(y, level, bounds),
     )  # fmt: skip
 
 
-def _model_free(
-    y: Floats, weights: Floats, level: float, bounds: tuple[float, float]
-) -> tuple[float, float] | None:
-    """The interval that `ostrom estimate` gives for values between bounds, each lab being one value."""
-    if not all(map(math.isfinite, bounds)):
-        return None
-    limits = mean_of(y, bounds=bounds, weights=weights).limits(level)
-    return None if limits.low is None or limits.high is None else (limits.low, limits.high)
+def _model_free(y: Floats, level: float, bounds: tuple[float, float]) -> tuple[float, float] | None:
+    """Betting bounds of the unweighted mean, each lab being one value."""
+    return mean_of(y, bounds=bounds).bounds(level) if all(map(math.isfinite, bounds)) else None
 
 
 def evened(variances: Sequence[float], counts: Sequence[int]) -> list[float]:

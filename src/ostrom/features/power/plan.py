@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, Query
-from ostrom.analysis.intervals import Combination
 from ostrom.analysis.statistics.result import count_text
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
 from ostrom.costs.forecast import Forecast, forecast
@@ -17,8 +16,8 @@ from ostrom.features.power.simulation import (
     SeedLayout,
     Simulation,
     assumed_of,
-    excludes_zero,
     inside,
+    says_yes,
     share,
 )
 from ostrom.ground.errors import UsageError
@@ -86,12 +85,16 @@ class PowerCurve:
 def design_of(plan: StudyPlan, query: Query) -> SeedLayout:
     """What one seed of a study adds to a contrast."""
     made, columns = planned_contrast(plan, query)
-    conditions, sizes = [], []
-    for units in made.units:
-        own = [of for of in units if of[0].rows[0]["seed"] == plan.study.seed]
-        conditions.append(tuple(condition_of(of[0].rows[0], columns) for of in own))
-        sizes.append(tuple(len(of) for of in own))
-    return SeedLayout(made, (conditions[0], conditions[1]), (sizes[0], sizes[1]))
+    conditions, places, numbers = [], [], dict[Any, int]()
+    for _, side in made.sides:
+        own = [
+            (u, x)
+            for u, x in zip(side.units, side.labels, strict=True)
+            if u.rows[0]["seed"] == plan.study.seed
+        ]
+        conditions.append(tuple(condition_of(unit.rows[0], columns) for unit, _ in own))
+        places.append(tuple(numbers.setdefault(label, len(numbers)) for _, label in own))
+    return SeedLayout(made, (conditions[0], conditions[1]), (places[0], places[1]))
 
 
 @dataclass(frozen=True)
@@ -145,10 +148,10 @@ def power_curve(
 
     needed = _smallest(lambda n: power(n).value >= question.target, sorted(seeds))
     shown = sorted({*seeds, *([needed] if needed is not None else [])})
-    sizes = [len(of) for of in layout.sizes]
+    units = len({*layout.places[0], *layout.places[1]})
     points = tuple(
         PowerAt(
-            n, n * (sizes[0] if layout.paired else sum(sizes)), power(n),
+            n, n * units, power(n),
             _found(absent, n, question, question.seed + 1),
             n * cost.matches, n * cost.likely_calls, None if cost.likely_usd is None else n * cost.likely_usd,
             3600 * cost.hours(n) if seconds_per_call is None else n * cost.likely_calls * seconds_per_call,
@@ -158,8 +161,8 @@ def power_curve(
     )  # fmt: skip
     if question.within is None:
         words = (
-            "the interval excludes 0 on the side of the effect",
-            "the interval excludes 0 where nothing differs",
+            "p is below 0.05 on the side of the effect (the word YES)",
+            "p is below 0.05 where nothing differs",
         )
     else:
         words = (
@@ -185,8 +188,8 @@ def gate_price(design: SeedLayout, question: PowerQuestion) -> str:
     low, high = design.comparison.bounds
     if low is None or high is None:
         return "a gate on this difference is approximate: the measure has no declared bounds"
-    inference = design.of(1, *([low] * len(of) for of in design.sizes)).inference()
-    if any(design.comparison.certain) or not isinstance(inference, Combination):
+    inference = design.of(1, *([low] * len(of) for of in design.places)).inference()
+    if any(design.comparison.certain):
         return "what a gate on this difference needs depends on the side without sampling error"
     if question.within is not None:
         words, allowed = f"within {question.within:g}", (-question.within, question.within)
@@ -211,8 +214,7 @@ def _found(simulated: Simulation, seeds: int, asked: PowerQuestion, seed: int) -
         hits = sum(inside(of, asked.within, asked.level) for of in runs)
     else:
         sides = (asked.effect,) if simulated.effect else (1.0, -1.0)
-        found = [of.limits(asked.level) for of in runs]
-        hits = sum(any(excludes_zero(of, side) for side in sides) for of in found)
+        hits = sum(any(says_yes(of, side, asked.level) for side in sides) for of in runs)
     return share(hits, asked.simulations)
 
 
@@ -285,7 +287,7 @@ def sequential(
 ) -> SequentialResult:
     """Simulated runs that are looked at as the rule says, and what they end with."""
     first, second = simulated.values(rule.at_most, times, seed)
-    sizes = [len(of) for of in simulated.design.sizes]
+    sizes = [len(of) for of in simulated.design.places]
     ends: list[Look] = []
     for a, b in zip(first, second, strict=True):
         for n in rule.looks:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ostrom.analysis.estimate import Estimate, Query, estimated
-from ostrom.analysis.intervals import Bounds, Combination, Inference, Limits, share_of
+from ostrom.analysis.intervals import Bounds, Inference, share_of
 from ostrom.analysis.statistics.samples import Floats
-from ostrom.analysis.units import TwoSides, comparison, observations
+from ostrom.analysis.units import UnitFigure, UnitSide, comparison, observations
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.streams import key_of
@@ -23,6 +23,8 @@ from ostrom.studies.design import condition_columns, condition_of, sides_of
 
 STEPS = 4096
 """Quantiles by which a distribution is drawn; they are rounded, so that the last bits of a machine decide nothing."""
+LEAST, NARROW = 1e-10, 1e-6
+"""The smallest spread that is simulated, and that below which values are drawn as normal ones."""
 FULL = 0.9999
 """The largest share of the greatest possible variance between two bounds: all or nothing."""
 
@@ -55,32 +57,29 @@ class Assumed:
 class SeedLayout:
     """What one seed adds to both sides of a comparison."""
 
-    comparison: TwoSides
-    """The comparison of a single seed, or of the fewest seeds that form pairs."""
+    comparison: UnitFigure
+    """The comparison of one seed or two: what is known of its values before any is drawn."""
     conditions: tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]
     """The condition of every value that one seed adds, by side."""
-    sizes: tuple[tuple[int, ...], tuple[int, ...]]
-    """How many matches every value is the mean of."""
+    places: tuple[tuple[int, ...], tuple[int, ...]]
+    """The independent unit of every value, as a number within the seed."""
 
     @property
     def paired(self) -> bool:
         """Whether the sides pair."""
-        return self.comparison.pairs is not None
+        return bool(set(self.places[0]) & set(self.places[1]))
 
-    def of(self, seeds: int, first: Sequence[float], second: Sequence[float]) -> TwoSides:
+    def of(self, seeds: int, first: Sequence[float], second: Sequence[float]) -> UnitFigure:
         """The comparison of so many seeds."""
-        strata: Any = None
-        names: tuple[Sequence[Any], Sequence[Any]] = ((), ())
-        if self.paired:
-            codes = {key: code for code, key in enumerate(dict.fromkeys(self.conditions[0]))}
-            strata = np.tile([codes[key] for key in self.conditions[0]], seeds)
-        else:
-            names = (range(len(first)), range(len(first), len(first) + len(second)))
-        known = self.comparison
-        pairs = [()] * len(first) if self.paired else None
-        return TwoSides(
-            first, second, pairs, ((), ()), names, strata, known.certain, known.bounds, known.unit, known.note
-        )
+        sides = []
+        for a, values, conditions, places, sure in zip(
+            (1.0, -1.0), (first, second), self.conditions, self.places, self.comparison.certain, strict=True
+        ):
+            labels = [(seed, place) for seed in range(seeds) for place in places]
+            n = len(labels)
+            side = UnitSide(values, labels, conditions * seeds, [1.0] * n, [sure] * n)
+            sides.append((a, side))
+        return replace(self.comparison, sides=tuple(sides))
 
 
 def quantile_table(mean: float, spread: float, bounds: Bounds) -> Floats:
@@ -102,6 +101,10 @@ def quantile_table(mean: float, spread: float, bounds: Bounds) -> Floats:
         return np.full(STEPS, mean, dtype=np.float64)
     if low is not None and high is not None:
         share = (mean - low) / (high - low)
+        if spread < NARROW:
+            sd = math.sqrt(spread * share * (1 - share)) * (high - low)
+            narrow: Floats = np.clip(mean + sd * special.ndtri(middle), low, high).astype(np.float64)
+            return narrow
         precision = 1 / min(spread, FULL) - 1
         table = low + (high - low) * special.betaincinv(share * precision, (1 - share) * precision, middle)
     elif low is not None:
@@ -142,7 +145,8 @@ class Simulation:
     def __init__(self, design: SeedLayout, assumed: Assumed, effect: float) -> None:
         self.design, self.assumed, self.effect = design, assumed, effect
         bounds = design.comparison.bounds
-        spread = spread_of(assumed, bounds)
+        # Values that are all alike are tested exactly and decide later than nearly alike ones: none are assumed.
+        spread = max(spread_of(assumed, bounds), LEAST)
         cache: dict[tuple[float, bool], Floats] = {}
         self._tables: list[list[Floats]] = [[], []]
         for side, conditions in enumerate(design.conditions):
@@ -165,30 +169,20 @@ class Simulation:
 
     def values(self, seeds: int, times: int, seed: int) -> tuple[Floats, Floats]:
         """Values of both sides, one row per simulated run; of fewer seeds they are the first ones of more."""
-        samples = []
         rng = np.random.default_rng(key_of(f"power {seed}"))
-        per_side = [sum(sizes) for sizes in self.design.sizes]
-        draws: list[list[Floats]] = [[], []]
+        sizes = [len(of) for of in self.design.places]
+        samples: list[list[Floats]] = [[], []]
         for _ in range(seeds):
-            shared = rng.random((times, per_side[0]))
-            own = rng.random((times, per_side[1]))
-            if self.design.paired and self.design.sizes[0] == self.design.sizes[1]:
-                tied = rng.random((times, per_side[1])) < abs(self.assumed.correlation)
+            shared = rng.random((times, sizes[0]))
+            own = rng.random((times, sizes[1]))
+            if self.design.paired and sizes[0] == sizes[1]:
+                tied = rng.random((times, sizes[1])) < abs(self.assumed.correlation)
                 own = np.where(tied, shared if self.assumed.correlation > 0 else 1 - shared, own)
-            draws[0].append(shared)
-            draws[1].append(own)
-        for side in (0, 1):
-            sizes = self.design.sizes[side]
-            starts = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(int)
-            columns = []
-            for uniform in draws[side]:
+            for side, uniform in enumerate((shared, own)):
                 places = np.minimum((uniform * STEPS).astype(int), STEPS - 1)
-                values = np.empty(uniform.shape)
-                for start, size, table in zip(starts, sizes, self._tables[side], strict=True):
-                    values[:, start : start + size] = table[places[:, start : start + size]]
-                columns.append(np.add.reduceat(values, starts, axis=1) / np.asarray(sizes))
-            samples.append(np.concatenate(columns, axis=1))
-        return samples[0], samples[1]
+                columns = [table[places[:, at]] for at, table in enumerate(self._tables[side])]
+                samples[side].append(np.stack(columns, axis=1))
+        return np.concatenate(samples[0], axis=1), np.concatenate(samples[1], axis=1)
 
     def inferences(self, seeds: int, times: int, seed: int) -> list[Inference]:
         """The declared contrast in every simulated run."""
@@ -201,21 +195,18 @@ def share(hits: int, of: int) -> Estimate:
     return estimated({}, share_of(hits, of, unit="run"), of, "run")
 
 
-def excludes_zero(limits: Limits, side: float) -> bool:
-    """Whether an interval lies wholly on one side of zero: above for a positive ``side``, below for a negative one."""
-    if limits.low is None or limits.high is None:
-        return False
-    return limits.low > 1e-12 if side > 0 else limits.high < -1e-12
+def says_yes(found: Inference, side: float, level: float) -> bool:
+    """Whether the word is YES, on one side of zero: above for a positive ``side``, below for a negative one."""
+    p = found.p_value()
+    return p is not None and p < 1 - level and found.decides and found.value * side > 0
 
 
 def inside(found: Inference, margin: float, level: float) -> bool:
     """Whether a gate ``within`` a margin passes; one without guaranteed bounds goes by the interval."""
-    if isinstance(found, Combination) and not found.why_approximate:
+    if not found.why_approximate:
         return found.surely_within(-margin - 1e-12, margin + 1e-12, level)
-    limits = found.limits(level)
-    if limits.low is None or limits.high is None:
-        return False
-    return -margin - 1e-12 <= limits.low and limits.high <= margin + 1e-12
+    ends = found.reach(level)
+    return ends is not None and -margin - 1e-12 <= ends[0] and ends[1] <= margin + 1e-12
 
 
 ENOUGH_PAIRS = 10
@@ -233,10 +224,9 @@ def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
     made, columns = comparison(found, *sides, query.pair[0], ()), condition_columns(found, query, *sides)
     low, high = made.bounds
     values: list[dict[tuple[str, ...], list[float]]] = [{}, {}]
-    for side, units in enumerate(made.units):
-        for of in units:
-            key = condition_of(of[0].rows[0], columns)
-            values[side].setdefault(key, []).extend(unit.value for unit in of)
+    for number, (_, side) in enumerate(made.sides):
+        for unit in side.units:
+            values[number].setdefault(condition_of(unit.rows[0], columns), []).append(unit.value)
     squares, freedom, room = 0.0, 0, 0.0
     for seen in (
         of for one, sure in zip(values, made.certain, strict=True) if not sure for of in one.values()
@@ -253,7 +243,7 @@ def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
     second = [x for seen in values[1].values() for x in seen]
     baseline = math.fsum(second) / len(second)
     conditions = {key: math.fsum(seen) / len(seen) for key, seen in values[1].items()}
-    words = f"run {pilot.name}: {made.n} {'pairs' if made.pairs is not None else 'matches'}"
+    words = f"run {pilot.name}: {made.n} {'pairs' if made.paired else 'matches'}"
     assumed = Assumed(baseline, math.sqrt(squares / freedom), _correlation(made), conditions)
     if low is None or high is None or room <= 0:
         return assumed, words
@@ -282,22 +272,20 @@ def stated_over(
     return at_share(replace(assumed, **changed), bounds)
 
 
-def _correlation(made: TwoSides) -> float:
+def _correlation(made: UnitFigure) -> float:
     """The correlation of partners within conditions; 0 where the pairs are too few to tell."""
-    if made.pairs is None or made.strata is None:
+    sides = [
+        dict(zip(side.labels, zip(side.values, side.conditions, strict=True), strict=True))
+        for _, side in made.sides
+    ]
+    both = [label for label in sides[0] if label in sides[1]]
+    groups = grouped((sides[0][label][1], (sides[0][label][0], sides[1][label][0])) for label in both)
+    if len(both) - len(groups) < ENOUGH_PAIRS:
         return 0.0
-    groups = grouped(
-        (key, (one, two)) for key, one, two in zip(made.strata, made.first, made.second, strict=True)
-    )
-    if len(made.pairs) - len(groups) < ENOUGH_PAIRS:
-        return 0.0
-    both = left = right = 0.0
-    for of in groups.values():
-        a, b = (math.fsum(pair[i] for pair in of) / len(of) for i in (0, 1))
-        both += math.fsum((x - a) * (y - b) for x, y in of)
-        left += math.fsum((x - a) ** 2 for x, _ in of)
-        right += math.fsum((y - b) ** 2 for _, y in of)
-    return 0.0 if left * right <= 1e-18 else round(max(-1.0, min(1.0, both / math.sqrt(left * right))), 6)
+    products = [np.cov(np.array(of).T, ddof=0) * len(of) for of in groups.values() if len(of) > 1]
+    total = np.sum(products, axis=0)
+    room = float(total[0, 0] * total[1, 1])
+    return 0.0 if room <= 1e-18 else round(max(-1.0, min(1.0, float(total[0, 1]) / math.sqrt(room))), 6)
 
 
 def assumed_of(

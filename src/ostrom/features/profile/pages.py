@@ -183,7 +183,7 @@ def differences(profiles: Sequence[ModelProfile]) -> tuple[list[dict[str, Any]],
                     estimates.append(difference)
     verdicts = above(estimates)
     for row, verdict in zip(rows, verdicts, strict=True):
-        one = verdict.interval
+        one = verdict.estimate
         row |= {"difference": one.value, "low": one.low, "high": one.high, "verdict": WORDS[verdict.answer]}
     return rows, verdicts.control
 
@@ -216,7 +216,7 @@ def _word(verdict: Verdict | None, model: str) -> Markup:
         model,
         "undecided" if verdict.answer == "undecided" else "",
         word,
-        verdict.interval.text().partition(", n =")[0],
+        verdict.estimate.text().partition(", n =")[0],
     )
 
 

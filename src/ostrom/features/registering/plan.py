@@ -182,8 +182,9 @@ def decisions(level: float, sample: SampleSize) -> dict[str, str]:
     )  # fmt: skip
     return {
         "support": f"the {level:.6g} interval ({kind}) lies wholly on the stated side of 0, and absence does not hold",
-        "absence": f"the {1 - 2 * (1 - level):.6g} interval lies wholly within ± the smallest effect: two one-sided "
-        f"tests at {1 - level:.6g} each; without a smallest effect there is no absence",
+        "absence": f"the {1 - 2 * (1 - level):.6g} bounds, which hold for every distribution, lie wholly within ± the "
+        f"smallest effect: each wrong with a chance of at most {1 - level:.6g}; without a smallest effect, or without "
+        "bounds of the measure, there is no absence",
         "contradiction": "the interval lies wholly on the other side of 0, and absence does not hold",
         "undecided": "anything else",
     }

@@ -8,6 +8,7 @@ from typing import Any
 from ostrom.analysis.claims import games_of, references
 from ostrom.analysis.comparison import Line, compare
 from ostrom.analysis.estimate import Estimate, Query
+from ostrom.analysis.intervals.moderated import Prior, prior_of
 from ostrom.analysis.measure import measures
 from ostrom.analysis.published import published_beside
 from ostrom.analysis.references import AGAINST, Own, Reference
@@ -21,6 +22,7 @@ from ostrom.features.replicate.verdicts import (
     recomputed_verdict,
 )
 from ostrom.ground.errors import OstromError, UsageError
+from ostrom.ground.values import grouped
 from ostrom.reports.exhibits.declared import Exhibit, exhibits_of
 from ostrom.reports.exhibits.shape import meets
 
@@ -173,7 +175,7 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
     reference = references.build(name)
     exhibits = exhibits_of(name)
     known = {study for one in exhibits for study in one.study} | {*plan.studies.values()}
-    cells: dict[str, list[JudgedFigure]] = {one.name: [] for one in exhibits}
+    lines: dict[str, list[tuple[Line, PaperRun]]] = {one.name: [] for one in exhibits}
     remarks: dict[str, list[str]] = {}
     for run in runs:
         made = compare(reference, run.data, games_of(run.data), _beside(chosen, run))
@@ -182,8 +184,8 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
         for one in exhibits:
             # A run of another study of the paper has exhibits of its own.
             if run.study in one.study or run.study not in known:
-                cells[one.name] += [
-                    JudgedFigure(line, run.name, _verdict(plan, line, run))
+                lines[one.name] += [
+                    (line, run)
                     for line in made.lines
                     if _of_models(line.own, run) and _belongs(one, reference.columns, line)
                 ]
@@ -194,7 +196,7 @@ def replication(paper: str, runs: Sequence[PaperRun], chosen: Sequence[str] = ()
             ).append(run.name)
     told = [text if len(of) == len(runs) else f"{', '.join(of)}: {text}" for text, of in remarks.items()]
     claims = tuple(line for claim in plan.claims for line in _claim(plan, claim, runs, reference))
-    parts = tuple((one, tuple(cells[one.name])) for one in exhibits)
+    parts = tuple((one, _judged(plan, lines[one.name])) for one in exhibits)
     return Replication(name, plan, reference, tuple(runs), claims, parts, tuple(told))
 
 
@@ -218,7 +220,20 @@ def _belongs(one: Exhibit, columns: Sequence[str], line: Line) -> bool:
     return printed and meets(cell, one.where)
 
 
-def _verdict(plan: PaperPlan, line: Line, run: PaperRun) -> PaperVerdict:
+def _judged(plan: PaperPlan, lines: Sequence[tuple[Line, PaperRun]]) -> tuple[JudgedFigure, ...]:
+    """The figures of one table; those of one measure borrow their variances from each other."""
+    priors = {}
+    for measure, of in grouped((line.cell[-1], line.own) for line, _ in lines).items():
+        known = [own for own in of if own.se]
+        priors[measure] = prior_of(
+            [(own.se or 0.0) ** 2 * own.matches for own in known], [own.df for own in known]
+        )
+    return tuple(
+        JudgedFigure(line, run.name, _verdict(plan, line, run, priors[line.cell[-1]])) for line, run in lines
+    )
+
+
+def _verdict(plan: PaperPlan, line: Line, run: PaperRun, prior: Prior) -> PaperVerdict:
     """What a line says; a figure of another model, or one in doubt, is not judged."""
     own, printed = line.own, line.value
     if printed is None:
@@ -232,8 +247,6 @@ def _verdict(plan: PaperPlan, line: Line, run: PaperRun) -> PaperVerdict:
             return PaperVerdict(
                 "not comparable", "the released data are known to give a figure near the printed one"
             )
-    if line.doubts:
-        return PaperVerdict("not comparable", f"the printed figure is in doubt ({line.doubts[0]})")
     if own.agent is None and run.released is None:
         return PaperVerdict("not comparable", "the paper pools its own models")
     if own.word:
@@ -243,10 +256,13 @@ def _verdict(plan: PaperPlan, line: Line, run: PaperRun) -> PaperVerdict:
     if measure not in plan.margins:
         return PaperVerdict("not comparable", f"no margin is declared for {measure}")
     error = 0.0 if plan.spread is None or line.spread is None else plan.spread.error(line.spread)
-    ends = own.sure or (own.low, own.high)
-    interval = Interval(own.value, *ends, run.seeds, run.usd, _scenarios(own.unit, own.matches))
-    verdict = cell_verdict(interval, printed, error, plan.margins[measure])
-    return replace(verdict, approximate=own.sure is None)
+    verdict = cell_verdict(own, prior, printed, error, plan.margins[measure], run.seeds)
+    if verdict.seeds is not None and run.usd:
+        verdict = replace(verdict, usd=verdict.seeds * run.usd / run.seeds)
+    if line.doubts:
+        doubt = f"the printed figure is in doubt ({line.doubts[0]})"
+        return replace(verdict, why="; ".join(filter(None, (verdict.why, doubt))))
+    return verdict
 
 
 def _claim(
@@ -267,24 +283,36 @@ def _claim(
                 lines.append(ClaimLine(claim, PaperVerdict("not comparable", str(error)), run.name, agent))
                 continue
             for one in estimates:
-                # A verdict promises an error rate: it rests on bounds that hold for every distribution where there are
-                # some. The data of the paper itself have no other error than that of the paper.
-                sure = one.at(one.level, guaranteed=True)
-                rests = one if sure.low is None else sure
-                fixed = _scenarios(one.unit, one.n)
-                interval = Interval(one.value, rests.low, rests.high, run.seeds, run.usd, fixed)
-                if run.released:
-                    interval = Interval(one.value, one.value, one.value, run.seeds)
-                    rests = replace(one, low=None, high=None)
-                verdict = claim_verdict(interval, claim.expect, claim.threshold, claim.smallest)
-                verdict = replace(verdict, approximate=sure.low is None and run.released is None)
-                lines.append(ClaimLine(claim, verdict, run.name, agent, rests, published))
+                if run.released:  # the data of the paper itself have no other error than that of the paper
+                    one = replace(one, low=None, high=None)
+                verdict = _claimed(claim, one, run)
+                lines.append(ClaimLine(claim, verdict, run.name, agent, one, published))
     if lines:
         # Agents that the question is not about (scripts' partners, variants) give no figure.
         judged = [line for line in lines if line.estimate is not None]
         return judged or lines[:1]
     missing = "no model played in the run" if own else "no run"
     return [ClaimLine(declared, PaperVerdict("not comparable", f"{missing} of the study {study}"))]
+
+
+def _claimed(claim: PaperClaim, one: Estimate, run: PaperRun) -> PaperVerdict:
+    """What an estimate says about a claim, and whether its bounds say the same."""
+
+    def of(low: float | None, high: float | None) -> PaperVerdict:
+        fixed = _scenarios(one.unit, one.n)
+        interval = Interval(one.value, low, high, run.seeds, run.usd, fixed)
+        return claim_verdict(interval, claim.expect, claim.threshold, claim.smallest)
+
+    if run.released is not None:
+        return of(one.value, one.value)
+    if one.inference is not None and (one.inference.alike or one.inference.problem.startswith("exact")):
+        verdict = of(one.value, one.value)
+        return replace(verdict, why="by its value: its matches are all alike", approximate=True)
+    # Two one-sided tests of a claim that nothing differs take the 90 % interval.
+    shown = one.at(0.9) if claim.expect == "equal" and one.inference is not None else one
+    verdict = of(shown.low, shown.high)
+    same = of(one.bound_low, one.bound_high).answer == verdict.answer != "undecided"
+    return replace(verdict, approximate=not same, guaranteed=same)
 
 
 def _scenarios(unit: str, n: int) -> int | None:

@@ -1,7 +1,9 @@
 """Agrees, differs, undecided or not comparable: what an own figure says about a printed one or about a claim.
 
-A figure agrees where its difference to the printed one, with the errors of both, lies within a margin that was stated
-beforehand. It differs where the difference is clearly not 0 and may exceed the margin. Otherwise it is undecided.
+As the paper reads it, a figure agrees where two one-sided tests (90 % interval) place its difference to the printed one
+within a margin that was stated beforehand, and differs where the 95 % interval lies outside it; the variance is
+moderated over the cells of its table (Smyth 2004). It is *guaranteed* where bounds that hold for every distribution say
+the same.
 A figure that was computed from the data of the paper itself has no error: it agrees within one unit of the last digit.
 """
 
@@ -9,11 +11,15 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ostrom.analysis.intervals.moderated import Prior
+from ostrom.analysis.references import Own
+from ostrom.analysis.statistics.means import t_quantile
 from ostrom.ground.words import how_many
 
 Answer = Literal["agrees", "differs", "undecided", "not comparable"]
 NORMAL = 1.96
 MOST_SEEDS = 10_000
+MOST_TIMES = 10
 ROUNDING = 1e-9
 
 
@@ -26,15 +32,18 @@ class PaperVerdict:
     seeds: int | None = None
     usd: float | None = None
     approximate: bool = False
-    """Whether it rests on the interval of an estimate: no bound that holds for every distribution is at hand."""
+    """Whether it rests on the interval alone: no bound that holds for every distribution says the same."""
+    guaranteed: bool = False
+    """Whether such bounds say the same."""
 
     def __str__(self) -> str:
         if self.answer == "undecided" and self.seeds is not None:
             price = f", {self.usd:.2f} USD" if self.usd else ""
             more = how_many(min(self.seeds, MOST_SEEDS), "more seed")
-            return f"undecided: {'more than' if self.seeds > MOST_SEEDS else 'about'} {more}{price}"
+            words = f"undecided: {'more than' if self.seeds > MOST_SEEDS else 'about'} {more}{price}"
+            return f"{words}; {self.why}" if self.why else words
         decided = self.answer in ("agrees", "differs")
-        word = f"{self.answer}, approximate" if self.approximate and decided else self.answer
+        word = f"{self.answer}, guaranteed" if decided and self.guaranteed else self.answer
         return f"{word}: {self.why}" if self.why else word
 
     def as_dict(self) -> dict[str, object]:
@@ -45,6 +54,7 @@ class PaperVerdict:
             "more_seeds": self.seeds,
             "more_usd": self.usd,
             "approximate": self.approximate,
+            "guaranteed": self.guaranteed,
         }
 
 
@@ -93,25 +103,43 @@ def claim_verdict(
     return _undecided(one, -value, value + smallest)
 
 
-def cell_verdict(one: Interval, printed: float, error: float, margin: float) -> PaperVerdict:
-    """What an interval says about a printed figure with a standard error.
-
-    >>> cell_verdict(Interval(81.0, 78.0, 84.0, 3), 80.0, 0.5, 5.0).answer
-    'agrees'
-    >>> cell_verdict(Interval(60.0, 50.0, 70.0, 3), 80.0, 0.5, 5.0).answer
-    'differs'
-    """
-    if one.low is None or one.high is None:
+def cell_verdict(
+    own: Own, prior: Prior, printed: float, error: float, margin: float, seeds: int
+) -> PaperVerdict:
+    """What a figure of matches says about a printed one with a standard error; ``prior`` is that of its table."""
+    gap, slack = own.value - printed, ROUNDING * max(1.0, abs(printed))
+    if own.alike:
+        answer: Answer = "agrees" if abs(gap) <= margin + slack else "differs"
+        return PaperVerdict(
+            answer, "by its value and the margin: its matches are all alike", approximate=True
+        )
+    if own.se is None:
         return PaperVerdict("undecided", "too few matches for an interval")
-    gap = one.value - printed
-    low = gap - math.hypot(one.value - one.low, NORMAL * error)
-    high = gap + math.hypot(one.high - one.value, NORMAL * error)
-    slack = ROUNDING * max(1.0, abs(printed))
-    if -margin - slack <= low and high <= margin + slack:
-        return PaperVerdict("agrees")
-    if low > slack or high < -slack:
-        return PaperVerdict("differs")
-    return _undecided(one, margin - abs(gap), abs(gap), NORMAL * error)
+    if own.width > 3 * margin:
+        return PaperVerdict("undecided", "not judged: its values range over more than three margins")
+    variance, df = prior.moderated(own.se**2 * own.matches, own.df)
+    se = math.hypot(math.sqrt(variance / own.matches), error)
+    df = df if error == 0 else se**4 * df / (variance / own.matches) ** 2
+    near, far = (t_quantile(level, df) * se for level in (0.95, 0.975))
+    sure = None if own.sure is None else (own.sure[0] - printed, own.sure[1] - printed)
+    if abs(gap) + near <= margin + slack:
+        inside = sure is not None and max(map(abs, sure)) + NORMAL * error <= margin + slack
+        return PaperVerdict("agrees", approximate=not inside, guaranteed=inside)
+    if abs(gap) - far > margin - slack:
+        outside = sure is not None and (min(sure) > margin or max(sure) < -margin)
+        return PaperVerdict("differs", approximate=not outside, guaranteed=outside)
+    room, reach = (margin - abs(gap), near) if abs(gap) < margin else (abs(gap) - margin, far)
+    ruled = f"a difference above {abs(gap) + far:.3g} is ruled out"
+    if own.unit == "scenario":
+        return PaperVerdict("undecided", f"{how_many(own.matches, 'scenario')}, and more seeds add none")
+    if room <= error * NORMAL:
+        return PaperVerdict("undecided", f"cannot: it lies at the border of the margin; {ruled}")
+    more = math.ceil(seeds * (reach / room) ** 2) - seeds
+    if more > MOST_TIMES * seeds:
+        return PaperVerdict(
+            "undecided", f"small: {ruled}; more than {MOST_TIMES} x what was played would decide"
+        )
+    return PaperVerdict("undecided", ruled, max(1, more))
 
 
 def recomputed_verdict(value: float, printed: float, digits: int) -> PaperVerdict:

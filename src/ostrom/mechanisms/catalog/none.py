@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.base import Mechanism, payoff_range
 from ostrom.mechanisms.protocol import EMPTY, Outcome, Play
 from ostrom.mechanisms.rounds import Rounds
 
@@ -26,6 +26,10 @@ class NoMechanism(Mechanism):
         if rounds.over is not None:
             facts = {**facts, "over": rounds.over, "over_round": 1}
         return Outcome([played], played.payoffs, {**facts, **rounds.hidden_facts()})
+
+    def score_range(self, game: Game) -> tuple[float, float] | None:
+        """The range of the game's payoffs."""
+        return payoff_range(game) if self.missing is None else None
 
     def most_decisions(self, game: Game) -> int:
         """As many as a round has."""

@@ -12,7 +12,7 @@ from ostrom.games.steps import decides_at_once
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Count, PositiveShare, Share, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import ArrayRules, Mechanism, match_score
+from ostrom.mechanisms.base import ArrayRules, Mechanism, match_score, payoff_range
 from ostrom.mechanisms.incentives import lasting_game
 from ostrom.mechanisms.protocol import History, Outcome, Play, Round
 from ostrom.mechanisms.rounds import Rounds, drawn_history, unplayed_rounds
@@ -123,6 +123,10 @@ class Repetition(Mechanism):
             match_score([r.payoffs[seat] for r in settled], self.discount) for seat in range(game.seats)
         )
         return Outcome(settled, scores, {**facts, **playing.hidden_facts()})
+
+    def score_range(self, game: Game) -> tuple[float, float] | None:
+        """That of the game's payoffs, of which the score is a weighted mean."""
+        return payoff_range(game) if self.missing is None and type(self) is Repetition else None
 
     def _ends(self, number: int, streams: Streams) -> bool:
         return self.continuation is not None and streams.chance(number, 0, "continue") >= self.continuation

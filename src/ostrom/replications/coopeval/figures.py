@@ -17,8 +17,7 @@ import orjson
 
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import partly_exact_mean
-from ostrom.analysis.intervals import combination_of
-from ostrom.analysis.intervals.group import count_group
+from ostrom.analysis.intervals import combined, share_of
 from ostrom.analysis.references import Own
 from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
@@ -342,7 +341,7 @@ def _over_games(figures: Mapping[Key, list[_RunValue]]) -> Iterator[Own]:
 
 def _interval(games: Sequence[list[_RunValue]], measure: str) -> tuple[float | None, float | None]:
     """The interval of a mean over runs, games weighing the same; the unit is a run."""
-    inference, _ = partly_exact_mean(
+    inference = partly_exact_mean(
         [run.value for runs in games for run in runs],
         [run.exact for runs in games for run in runs],
         [1 / len(runs) for runs in games for _ in runs],
@@ -379,8 +378,10 @@ def designs(found: Placed, data: RunData) -> Iterator[Own]:
         doubts = (f"{replaced} of {count} designs were given by the policy",) if replaced else ()
         for place, measure in enumerate((NASH, DOMINANT)):
             share = 100 * fmean(fmean(one[place] for one in of) for of in games.values())
-            groups = [count_group(sum(one[place] for one in of), len(of)) for of in games.values()]
-            of_share = combination_of(groups, [100 / len(groups)] * len(groups), unit="design").limits()
+            shares = [
+                share_of(sum(one[place] for one in of), len(of), unit="design") for of in games.values()
+            ]
+            of_share = combined([(100 / len(shares), one) for one in shares]).limits()
             yield Own(
                 (mechanism, ALL_FOUR, "", measure), agent, share,
                 of_share.low, of_share.high, None, count, doubts,

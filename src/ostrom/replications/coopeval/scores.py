@@ -284,7 +284,7 @@ def normalised_mean(points: Sequence[Point], key: Mapping[str, str] | None = Non
     clusters = [(p.mechanism, p.game, p.seed, p.design) for p in points]
     strata = [(p.mechanism, p.game, () if (p.mechanism, p.game) in designed else p.opponents) for p in points]
     unit = "design" if designed else "match"
-    inference, note = partly_exact_mean(
+    inference = partly_exact_mean(
         [p.value for p in points],
         [p.exact for p in points],
         weights,
@@ -295,7 +295,7 @@ def normalised_mean(points: Sequence[Point], key: Mapping[str, str] | None = Non
     )
     designs = {cluster for cluster, p in zip(clusters, points, strict=True) if p.design.startswith(DESIGN)}
     return Normalised(
-        estimated(dict(key or {}), inference, len(set(clusters)), unit, note),
+        estimated(dict(key or {}), inference, len(set(clusters)), unit),
         len({p.match for p in points}), len({p.seed for p in points}), len(designs),
     )  # fmt: skip
 
@@ -369,7 +369,7 @@ def half_width(points: Sequence[Point]) -> float | None:
     if len(units) < 2:
         return None
     made = mean_of([p.value for p in points], clusters=[(p.seed, p.design) for p in points])
-    if made.groups[0].alike:
+    if made.alike:
         return 0.0
     found = made.limits()
     return None if found.low is None or found.high is None else (found.high - found.low) / 2

@@ -8,11 +8,11 @@ payoffs than with hidden ones.
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ostrom.analysis.estimate import Estimate, estimated
-from ostrom.analysis.intervals import Bounds, Exact, Inference, paired_difference_of
+from ostrom.analysis.intervals import Bounds, exactly, paired_difference_of
 from ostrom.analysis.statistics import (
     FittedRegression,
     StatisticsError,
@@ -182,6 +182,6 @@ def _estimate(rows: Sequence[Row], weights: Mapping[Cell, float]) -> Estimate:
     within = all(-1e-9 <= rate <= 1 + 1e-9 for side in sides for rate in side)
     bounds: Bounds = (0.0, 1.0) if within else (None, None)
     made = paired_difference_of(*sides, bounds=bounds, unit="scenario")
-    scaled = replace(made, coefficients=tuple(100 * total * a for a in made.coefficients))
-    inference: Inference = Exact(scaled.value) if all(p.exact for _, p, _ in used) else scaled
-    return estimated({}, inference, len(scenarios), "scenario")
+    scaled = made.times(100 * total)
+    inference = exactly(scaled.value) if all(p.exact for _, p, _ in used) else scaled
+    return estimated({}, inference, len(scenarios), "scenario", compares=True)

@@ -121,7 +121,7 @@ def _rate(measure: str, kind: str, key: Mapping[str, Any], values: Sequence[tupl
 
 def mean_over_scenarios(values: Sequence[tuple[Played, float]], bounds: Bounds) -> Estimate:
     """The mean of values of profiles; the unit of its interval is a scenario."""
-    inference, note = partly_exact_mean(
+    inference = partly_exact_mean(
         [float(value) for _, value in values],
         [profile.exact for profile, _ in values],
         [1.0] * len(values),
@@ -129,7 +129,7 @@ def mean_over_scenarios(values: Sequence[tuple[Played, float]], bounds: Bounds) 
         bounds=bounds,
         unit="scenario",
     )
-    return estimated({}, inference, len({profile.scenario for profile, _ in values}), "scenario", note)
+    return estimated({}, inference, len({profile.scenario for profile, _ in values}), "scenario")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,468 @@
+"""A figure with two intervals: the classical one, which has a name, and bounds that hold for every distribution.
+
+A figure is a value and the influence of every independent unit on it (for a mean, the deviation from it over n). The
+variance is the sum of the squared influences times n / (n - 1), by condition; the interval is Student's t with
+Satterthwaite's degrees of freedom. For a mean that is the one-sample t, for a difference of other units Welch's, for a
+difference of the same units the paired t, for weighted values the linearised ratio. Units are the same where their
+labels are: ``combined`` adds their influences, so nothing else decides what pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+
+import numpy as np
+
+from ostrom.analysis.intervals import binary
+from ostrom.analysis.intervals.betting import Bet
+from ostrom.analysis.statistics.samples import Floats, checked_level, without_rounding
+from ostrom.ground.words import PLURALS
+
+ALIKE = 1e-9
+"""Influences below this share of the largest value are rounding: the units are alike."""
+UNEVEN = 1.5
+"""From this ratio of the sizes of two sides on, a permutation test has a say in the p-value."""
+ARRANGEMENTS = 4999
+FEW = 5
+SKEWED, MOST_SKEWED = 1.2, 0.3
+"""An influence is skewed from max(1.2 / sqrt n, 0.3) on, as a share of its root sum of squares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The independent units of one condition, and how far each of them moves the figure."""
+
+    influence: Floats
+    labels: tuple[Hashable, ...] | None = None
+    condition: Hashable = None
+    share: float = 1.0
+    """What the mean of the condition counts in the figure: negative on the second side of a difference."""
+    mean: float = 0.0
+    centred: int = 1
+    """How many means the influences are deviations from."""
+    df: float | None = None
+    """Degrees of freedom, where they are not n - centred."""
+    piled: bool = False
+    """Whether many of its values lie at or near one bound of their range."""
+
+    @property
+    def n(self) -> int:
+        """How many units."""
+        return int(self.influence.size)
+
+    @property
+    def values(self) -> Floats:
+        """The values of units that weigh the same."""
+        return self.mean + self.influence * self.n / self.share
+
+    def variance(self, times: float = 1.0) -> tuple[float, float]:
+        """The variance of the condition's share of the figure, and its degrees of freedom; so many times as many units
+        like these give the second."""
+        n = self.n
+        variance = float(self.influence @ self.influence) * n / (n - self.centred) / times
+        df = float(n - self.centred) if self.df is None else self.df
+        return variance, df + (times - 1) * n
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A value with its interval; both ends are None where there is none, and a note says why."""
+
+    value: float
+    low: float | None
+    high: float | None
+    method: str
+    note: str = ""
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both ends, where there surely are some."""
+        assert self.low is not None and self.high is not None, self.note
+        return self.low, self.high
+
+
+@dataclass(frozen=True)
+class Inference:
+    """A figure that can say how uncertain it is, at any level."""
+
+    value: float
+    parts: tuple[Part, ...] = ()
+    bets: tuple[Bet, ...] = ()
+    """What is bet on: one bet, or several whose chances of an error add up; none where there are no bounds."""
+    unit: str = "match"
+    method: str = "exact"
+    note: str = ""
+    doubt: str = ""
+    """Why there are no bounds."""
+    least: float = -math.inf
+    most: float = math.inf
+    counts: tuple[binary.Count, ...] = ()
+    """Of a declared 0/1 measure: successes and units of each side, or the discordant pairs."""
+    arrangements: float | None = None
+    """Of a slope: in how many ways its values can be assigned to the levels."""
+    problem: str = ""
+    """Why there is no classical interval, where the shape of the question is the reason."""
+    _spread: dict[float, tuple[float, float] | None] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def exact(self) -> bool:
+        """Whether it has no sampling error: played again it would be the same."""
+        return not self.parts
+
+    @property
+    def units(self) -> int:
+        """How many independent units it rests on."""
+        return sum(part.n for part in self.parts)
+
+    @cached_property
+    def sides(self) -> tuple[int, ...]:
+        """How many units each side has."""
+        found = [sum(p.n for p in self.parts if p.share * sign > 0) for sign in (1, -1)]
+        return tuple(n for n in found if n)
+
+    @cached_property
+    def alike(self) -> bool:
+        """Whether two units or more show no spread at all."""
+        return bool(self.parts) and self.units > 1 and not any(part.influence.any() for part in self.parts)
+
+    def spread(self, times: float = 1.0) -> tuple[float, float] | None:
+        """The standard error and its degrees of freedom; None where nothing is known of the spread."""
+        if times not in self._spread:
+            self._spread[times] = self._measured(times)
+        return self._spread[times]
+
+    def _measured(self, times: float) -> tuple[float, float] | None:
+        free = [part for part in self.parts if part.n > part.centred]
+        single = [part for part in self.parts if part.n <= part.centred]
+        if self.problem or self.alike or not free:
+            return None
+        terms = [part.variance(times) for part in free]
+        if single:  # conditions with one unit take the variance that the others have within
+            freedom = sum(part.n - part.centred for part in free)
+            squares = math.fsum(float(np.sum((part.values - part.mean) ** 2)) for part in free)
+            share = math.fsum(part.share**2 for part in single)
+            terms.append((share * squares / freedom / times, freedom + (times - 1) * self.units))
+        total = math.fsum(variance for variance, _ in terms)
+        if total <= 0:
+            return None
+        return math.sqrt(total), total**2 / math.fsum(v * v / df for v, df in terms if v)
+
+    def reach(self, level: float, times: float = 1.0) -> tuple[float, float] | None:
+        """The classical interval before it is clipped to the range; None where there is none."""
+        if self.exact:
+            return self.value, self.value
+        if self.counts:
+            return binary.limits(self.counts, level, times)
+        spread = self.spread(times)
+        if spread is None:
+            return None
+        from scipy.special import stdtrit
+
+        far = float(stdtrit(spread[1], 0.5 + level / 2)) * spread[0]
+        return self.value - far, self.value + far
+
+    def limits(self, level: float = 0.95) -> Limits:
+        """The value with its classical interval."""
+        ends = self.reach(checked_level(level))
+        if ends is None:
+            method = self.problem if self.problem.startswith("exact") else "none"
+            return Limits(
+                self.value, None, None, method, "; ".join(filter(None, (self._why_none(), self.note)))
+            )
+        inside = [min(max(end, self.least), self.most) for end in ends]
+        clipped = [
+            name for name, end, shown in zip(("lower", "upper"), ends, inside, strict=True)
+            if abs(end - shown) > ALIKE * max(1.0, abs(end))
+        ]  # fmt: skip
+        cut = (
+            f"the {' and '.join(clipped)} end {'lies' if len(clipped) == 1 else 'lie'} beyond the range"
+            if clipped
+            else ""
+        )
+        notes = (*self.cautions(), cut, self.note)
+        low, high = (without_rounding(end, abs(ends[1] - ends[0])) for end in inside)
+        return Limits(self.value, low, high, self.method, "; ".join(filter(None, notes)))
+
+    def _why_none(self) -> str:
+        units = PLURALS.get(self.unit, f"{self.unit}s")
+        if self.problem:
+            return self.problem
+        if self.alike:
+            return f"all {self.units} alike"
+        return f"too few {units}: one says nothing about the spread"
+
+    def bounds(self, level: float = 0.95) -> tuple[float, float] | None:
+        """Bounds that hold for every distribution, at any number of units; each end is wrong with a chance of at most
+        (1 - level) / 2."""
+        checked_level(level)
+        if self.exact:
+            return self.value, self.value
+        if self.why_approximate:
+            return None
+        ends = [bet.ends((1 - level) / 2 / len(self.bets)) for bet in self.bets]
+        fixed = self.least - math.fsum(bet.least for bet in self.bets)
+        low, high = (fixed + math.fsum(end) for end in zip(*ends, strict=True))
+        return min(low, self.value), max(high, self.value)
+
+    def guaranteed(self, level: float = 0.95) -> Limits:
+        """The value with these bounds as its interval."""
+        ends = self.bounds(level)
+        if ends is None:
+            return Limits(self.value, None, None, "none", self.why_approximate)
+        return Limits(self.value, *ends, "exact" if self.exact else "betting", self.note)
+
+    @property
+    def why_approximate(self) -> str:
+        """Why there are no guaranteed bounds; empty where there are."""
+        if self.exact or self.bets:
+            return ""
+        return self.doubt or "the measure has no declared bounds"
+
+    def _shifted(self, low: float, high: float) -> tuple[float, float]:
+        """A range of the figure as one of its bet."""
+        fixed = self.least - self.bets[0].least
+        return low - fixed, high - fixed
+
+    def surely_within(self, low: float, high: float, level: float = 0.95) -> bool:
+        """Whether the guaranteed bounds lie in a range."""
+        if len(self.bets) == 1:
+            return self.bets[0].surely_within(*self._shifted(low, high), (1 - level) / 2)
+        ends = self.bounds(level)
+        return ends is not None and low <= ends[0] and ends[1] <= high
+
+    def multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
+        """How many times as many units guaranteed bounds need, at best, to show that the value lies in a range."""
+        if len(self.bets) != 1:
+            return 0.0
+        return self.bets[0].least_multiple(*self._shifted(low, high), (1 - level) / 2)
+
+    def likely_multiple_for(self, low: float, high: float, level: float = 0.95) -> float:
+        """How many times as many units like those seen show by guaranteed bounds that the value lies in a range.
+
+        Inf where none would; by the classical interval where there are no bounds.
+        """
+        if len(self.bets) == 1:
+            return self.bets[0].likely_multiple(*self._shifted(low, high), (1 - level) / 2)
+        return self.smallest_multiple(lambda ends: low <= ends[0] and ends[1] <= high, level, 1e6)
+
+    def smallest_multiple(
+        self, decided: Callable[[tuple[float, float]], bool], level: float, most: float
+    ) -> float:
+        """The fewest times as many units like these with which a classical interval decides; inf beyond ``most``."""
+
+        def reached(times: float) -> bool:
+            ends = self.reach(level, times)
+            return ends is not None and decided(ends)
+
+        below, enough = 0.0, 1.0
+        while not reached(enough):
+            below, enough = enough, 2 * enough
+            if below >= most:
+                return math.inf
+        while enough - below > 0.01 * enough:
+            middle = (below + enough) / 2
+            below, enough = (below, middle) if reached(middle) else (middle, enough)
+        return enough
+
+    def p_value(self, threshold: float = 0.0) -> float | None:
+        """The smallest level at which the interval leaves a threshold out, or an exact test's; None where none is.
+
+        Where two sides have very different sizes it is the larger of Welch's and that of the studentised permutation
+        test (Janssen 1997; Chung & Romano 2013).
+        """
+        off = without_rounding(self.value - threshold, abs(self.value) + abs(threshold))
+        if self.exact:
+            return float(off == 0)
+        if self.problem:
+            return None
+        if self.counts:
+            return binary.p_value(self.counts, threshold)
+        if self.alike:
+            return 1.0 if off == 0 else self._arranged(threshold)
+        spread = self.spread()
+        if spread is None:
+            return None
+        from scipy.special import stdtr
+
+        p = float(2 * stdtr(spread[1], -abs(off) / spread[0]))
+        return max(p, self.rearranged) if threshold == 0 and self.uneven else p
+
+    def _arranged(self, threshold: float) -> float:
+        """The exact p where all units are alike: of swapped signs, or of swapped labels of two sides."""
+        if self.arrangements is not None:
+            return min(1.0, 2 / self.arrangements)
+        if len(self.sides) == 1 or threshold:
+            offs = [part.share * part.mean for part in self.parts]
+            if any(off * (self.value - threshold) < 0 for off in offs) and len(offs) > 1:
+                return 1.0
+            return min(1.0, 2.0 ** (1 - self.units))
+        ways = 1.0
+        for one, two in self._pairs():
+            if one.mean != two.mean:
+                if (one.mean - two.mean) * self.value < 0:
+                    return 1.0
+                ways *= math.comb(one.n + two.n, one.n)
+        return min(1.0, 2 / ways)
+
+    def _pairs(self) -> Iterator[tuple[Part, Part]]:
+        """The conditions in which both sides have units."""
+        other = {part.condition: part for part in self.parts if part.share < 0}
+        for part in self.parts:
+            if part.share > 0 and part.condition in other:
+                yield part, other[part.condition]
+
+    @cached_property
+    def uneven(self) -> bool:
+        """Whether two sides that share no unit differ in size by a third or more."""
+        return len(self.sides) == 2 and max(self.sides) >= UNEVEN * min(self.sides)
+
+    @cached_property
+    def rearranged(self) -> float:
+        """The p of the studentised permutation test: labels are swapped within conditions, and t is taken again."""
+        both = list(self._pairs())
+        if not both or any(part.centred != 1 or part.df is not None for pair in both for part in pair):
+            return 0.0
+        rng = np.random.default_rng(len(both))
+        off, square = np.zeros(ARRANGEMENTS + 1), np.zeros(ARRANGEMENTS + 1)
+        for one, two in both:
+            whole = np.concatenate([one.values, two.values])
+            whole = np.round(whole - whole.mean(), 12)
+            drawn = rng.permuted(np.tile(whole, (ARRANGEMENTS + 1, 1)), axis=1)
+            drawn[0] = whole
+            for part, of in ((one, drawn[:, : one.n]), (two, drawn[:, one.n :])):
+                off += part.share * of.mean(axis=1)
+                if part.n > 1:
+                    square += part.share**2 * of.var(axis=1, ddof=1) / part.n
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(off == 0, 0.0, np.abs(off) / np.sqrt(square))
+        return float(np.mean(t >= t[0] * (1 - 1e-9)))
+
+    @property
+    def decides(self) -> bool:
+        """Whether it has units enough for a YES: two of them are shown and never decide."""
+        return self.exact or min(self.sides, default=0) > 2
+
+    def cautions(self) -> list[str]:
+        """Where the classical interval is known to be unreliable, in words."""
+        if self.exact or self.counts:
+            return []
+        found = []
+        if (fewest := min(self.sides)) < FEW:
+            found.append(f"caution: {fewest} {PLURALS.get(self.unit, self.unit + 's')}")
+        squares = math.fsum(float(part.influence @ part.influence) for part in self.parts)
+        cubes = math.fsum(float(np.sum(part.influence**3)) for part in self.parts)
+        skewed = squares > 0 and abs(cubes) > max(SKEWED / math.sqrt(self.units), MOST_SKEWED) * squares**1.5
+        if skewed or any(part.piled for part in self.parts):
+            found.append("caution: values are skewed or lie near a bound, the bounds say more")
+        if self.uneven and not self.arrangements and (p := self.p_value()) is not None:
+            ends = self.reach(0.95)
+            if ends is not None and (ends[0] > 0 or ends[1] < 0) != (p < 0.05):
+                found.append("caution: the sides differ in size, and the permutation test does not exclude 0")
+        one_sided = len(self.sides) == 2 and any(
+            not any(p.influence.any() for p in self.parts if p.share * sign > 0) for sign in (1, -1)
+        )
+        return [*found, *(["one side is all alike"] if one_sided else [])]
+
+    def times(self, factor: float) -> Inference:
+        """A multiple of the figure."""
+        return combined([(factor, self)], replace_method=self.method)
+
+
+def combined(terms: Sequence[tuple[float, Inference]], *, replace_method: str = "") -> Inference:
+    """The sum of coefficient times figure: a difference, an interaction, a mean over conditions.
+
+    Units with the same label in several figures are one unit. Without common units the figures are independent.
+    """
+    terms = [(a, one) for a, one in terms if a]
+    sums = [a * one.value for a, one in terms]
+    value = plain(math.fsum(sums), math.fsum(map(abs, sums)))
+    owned = [{label for part in one.parts for label in part.labels or ()} for _, one in terms]
+    common = len(set().union(*owned)) < sum(map(len, owned))
+    parts: tuple[Part, ...] = tuple(
+        replace(part, influence=a * part.influence, share=a * part.share)
+        for a, one in terms
+        for part in one.parts
+    )
+    if common:
+        parts = (_merged(parts, max(sum(part.centred for part in one.parts) for _, one in terms)),)
+    bets = _bets(terms)
+    ends = [sorted((a * one.least, a * one.most)) for a, one in terms]
+    least, most = (plain(math.fsum(end), math.fsum(map(abs, end))) for end in zip(*ends, strict=True))
+    notes = dict.fromkeys(note for _, one in terms for note in one.note.split("; ") if note)
+    drawn = [one for _, one in terms if not one.exact]
+    method = replace_method or ("exact" if not parts else _named(drawn, common))
+    return Inference(
+        value, parts, bets, terms[0][1].unit, method, "; ".join(notes),
+        next((one.doubt for one in drawn if one.doubt), ""), least, most,
+        _counted(terms, common),
+        drawn[0].arrangements if len(drawn) == 1 else None,
+        next((one.problem for one in drawn if one.problem), ""),
+    )  # fmt: skip
+
+
+def _counted(terms: Sequence[tuple[float, Inference]], common: bool) -> tuple[binary.Count, ...]:
+    """The counts of a sum of shares: of one, or of a difference of other units or of the same; none elsewhere."""
+    counts = [one.counts for _, one in terms]
+    if len(terms) == 1:
+        return counts[0] if terms[0][0] == 1 else ()
+    if [a for a, _ in terms] != [1, -1] or any(len(of) != 1 or len(of[0]) != 2 for of in counts):
+        return ()
+    if not common:
+        return counts[0][0], counts[1][0]
+    sides = [
+        dict(zip(one.parts[0].labels or (), one.parts[0].values.tolist(), strict=True)) for _, one in terms
+    ]
+    both = [(sides[0][label], sides[1][label]) for label in sides[0] if label in sides[1]]
+    odd = [one > two for one, two in both if abs(one - two) > 0.5]
+    return ((sum(odd), len(both), len(odd)),) if sides[0].keys() == sides[1].keys() else ()
+
+
+def _named(drawn: Sequence[Inference], common: bool) -> str:
+    if len(drawn) == 1:
+        return drawn[0].method
+    words = [
+        word
+        for word in ("over conditions", "pooled", "over clusters")
+        if any(word in one.method for one in drawn)
+    ]
+    return ", ".join(["paired t" if common else "Welch's t", *words])
+
+
+def _merged(parts: Sequence[Part], centred: int) -> Part:
+    """All units of several parts as one part: what a unit adds to each of them is added up."""
+    total: dict[Hashable, float] = {}
+    size = 0.0
+    for number, part in enumerate(parts):
+        for at, pull in enumerate(part.influence.tolist()):
+            label = (number, at) if part.labels is None else part.labels[at]
+            total[label] = total.get(label, 0.0) + pull
+            size = max(size, abs(pull))
+    influence = np.array(list(total.values()))
+    influence[np.abs(influence) <= ALIKE * size] = 0.0
+    mean = math.fsum(part.share * part.mean for part in parts)
+    return Part(influence, tuple(total), mean=mean, centred=min(centred, influence.size - 1) or 1)
+
+
+def _bets(terms: Sequence[tuple[float, Inference]]) -> tuple[Bet, ...]:
+    """One bet on the sum where the units are all the same or all different; else one for each figure."""
+    drawn = [(a, one) for a, one in terms if not one.exact]
+    if any(not one.bets for _, one in drawn):
+        return ()
+    every = [bet.times(a) for a, one in drawn for bet in one.bets]
+    joint = reduce(lambda one, bet: one and one.joined(bet), every[1:], every[0] if every else None)
+    return tuple(every) if joint is None else (joint,)
+
+
+def plain(value: float, scale: float) -> float:
+    """The number that a sum of terms as large as ``scale`` would be without rounding: 0, or one of few digits.
+
+    >>> plain(0.9999999999999998, 1.0), plain(1 / 3, 1.0)
+    (1.0, 0.3333333333333333)
+    """
+    if not math.isfinite(value):
+        return value
+    near = float(f"{value:.12g}")
+    return without_rounding(near if abs(near - value) <= 4 * 2.0**-52 * scale else value, scale)
