@@ -70,7 +70,7 @@ def test_the_function_of_a_command_has_its_names_and_defaults(name: str) -> None
     [
         ("export", Run.export, {"run"}),
         ("report", Run.report, {"run"}),
-        ("transcript", Run.transcript, {"run"}),
+        ("transcript", Run.transcript, {"run", "number"}),
         ("compare", Run.compare, {"run"}),
         ("branch", Run.branch, {"run"}),
     ],

@@ -213,6 +213,8 @@ def sized(name: str, seeds: int, calls: int, usd: float, most: float | None, *as
         seeds=seeds,
         calls=calls,
         usd=lambda: usd,
+        hours=calls / 20,
+        costs=(),
         at_most={"calls": calls * 2, "usd": most},
         assumes=assumes,
     )
@@ -224,11 +226,11 @@ def test_a_battery_is_summed_over_its_parts(capsys: pytest.CaptureFixture[str]) 
     told = output.document
     assert (told["usd"], told["calls"], told["assumes"]) == (0.75, 14, ["one", "two"])
     assert told["parts"][1] == {
-        "part": "b", "study": "b-study", "seeds": 0, "calls": 4, "usd": 0.25, "at_most": {"calls": 8, "usd": None}
+        "part": "b", "study": "b-study", "seeds": 0, "calls": 4, "usd": 0.25, "hours": 0.2, "at_most": {"calls": 8, "usd": None}
     }  # fmt: skip
     printing.emit(output)
     shown = capsys.readouterr()
-    assert shown.err.splitlines() == ["likely: one", "likely: two", "likely 14 calls, 0.75 USD"]
+    assert shown.err.splitlines() == ["likely: one", "likely: two", "likely 14 calls, 0.75 USD, 0.7 hours"]
     assert "left out" in shown.out and "no bound" in shown.out and "1.25" in shown.out
 
 

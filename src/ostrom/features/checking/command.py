@@ -21,11 +21,11 @@ def check(
     ] = None,
     runs: Runs = Path("runs"),
 ) -> Output:
-    """Check a run from end to end: every seal, every match replayed, every prompt written and every reply read again.
+    """Check a run from end to end: every seal, every match replayed.
 
-    What a match left for the tables is held against its replay, its prompts against those that the study writes, its
-    answers against what its replies say, and its models against run.json. Seals are no signatures: who alters all of
-    these so that they fit each other is not found.
+    Prompts are written and replies read again. What a match left for the tables is held against its replay, its prompts
+    against those that the study writes, its answers against what its replies say, and its models against run.json.
+    Seals are no signatures: who alters all of these so that they fit each other is not found.
     """
     from ostrom.studies.run import find_run
     from ostrom.studies.verify import check_run

@@ -16,9 +16,9 @@ def transcript(
     run: RunName,
     number: Annotated[
         int | None,
-        typer.Argument(metavar="MATCH", help="Which match, as numbered in the tables (default: 0)."),
+        typer.Argument(metavar="MATCH", help="Which match, as numbered in the tables.", show_default="0"),
     ] = None,
-    match: Annotated[int | None, typer.Option(help="The same as an option.")] = None,
+    match: Annotated[int, typer.Option(help="The same as an option.")] = 0,
     round: Annotated[int | None, typer.Option(help="This round alone.")] = None,
     player: Annotated[int | None, typer.Option(help="This player alone, counted from 1.")] = None,
     runs: Runs = Path("runs"),
@@ -31,10 +31,9 @@ def transcript(
     from ostrom.features.transcript.transcript import transcript as told
     from ostrom.studies.run import open_run
 
-    if number is not None and match is not None and number != match:
+    if number is not None and match not in (0, number):
         raise UsageError(f"{number} and --match {match}: name one match")
     match = match if number is None else number
-    match = 0 if match is None else match
     with open_run(run, runs) as opened:
         decisions = list(told(opened, match, number=round, player=player))
         unit = opened.plan.unit(match)
