@@ -226,7 +226,8 @@ def test_a_battery_is_summed_over_its_parts(capsys: pytest.CaptureFixture[str]) 
     told = output.document
     assert (told["usd"], told["calls"], told["assumes"]) == (0.75, 14, ["one", "two"])
     assert told["parts"][1] == {
-        "part": "b", "study": "b-study", "seeds": 0, "calls": 4, "usd": 0.25, "hours": 0.2, "at_most": {"calls": 8, "usd": None}
+        "part": "b", "study": "b-study", "seeds": 0, "calls": 4, "usd": 0.25, "hours": 0.2,
+        "at_most": {"calls": 8, "usd": None},
     }  # fmt: skip
     printing.emit(output)
     shown = capsys.readouterr()

@@ -25,40 +25,40 @@ class Size(NamedTuple):
 
 
 MOST: dict[str, Size] = {
-    "ground": Size(17, 1_231),
-    "games": Size(41, 2_648),
-    "answers": Size(13, 907),
-    "mechanisms": Size(40, 3_071),
+    "ground": Size(17, 1_321),
+    "games": Size(42, 2_687),
+    "answers": Size(13, 910),
+    "mechanisms": Size(41, 3_187),
     "memory": Size(9, 499),
-    "framing": Size(17, 1_971),
+    "framing": Size(17, 1_835),
     "models": Size(33, 3_841),
-    "agents": Size(35, 3_043),
-    "engine": Size(28, 5_194),
-    "data": Size(5, 616),
-    "analysis": Size(34, 4_228),
-    "reports": Size(33, 2_776),
-    "studies": Size(19, 2_247),
-    "costs": Size(8, 1_147),
-    "api": Size(5, 552),
-    "cli": Size(15, 1_276),
-    "web": Size(5, 303),
-    "features": Size(140, 11_716),
-    "people": Size(27, 3_363),
-    "view": Size(22, 3_201),
-    "probe": Size(17, 1_550),
-    "replications": Size(43, 3_011),
-    "testing": Size(15, 1_612),
+    "agents": Size(34, 3_017),
+    "engine": Size(30, 5_621),
+    "data": Size(5, 665),
+    "analysis": Size(37, 4_347),
+    "reports": Size(33, 2_800),
+    "studies": Size(20, 2_442),
+    "costs": Size(10, 1_243),
+    "api": Size(5, 550),
+    "cli": Size(15, 1_210),
+    "web": Size(5, 337),
+    "features": Size(141, 11_441),
+    "people": Size(26, 3_245),
+    "view": Size(19, 2_823),
+    "probe": Size(16, 1_485),
+    "replications": Size(43, 3_019),
+    "testing": Size(13, 1_381),
     "ostrom": Size(2, 34),
 }
 """The most of every room; `ostrom` is the package itself, without its rooms."""
 
-WHOLE = Size(files=623, statements=60_037)
+WHOLE = Size(files=626, statements=59_940)
 """The most of the whole package."""
 
 MEDIAN_LINES = (90, 160)
 """Half of all files are shorter than a length between these two."""
 FILE_LINES = 600
-ROOM_LINES = {"studies": 4_000, "features": 22_700}
+ROOM_LINES = {"studies": 4_200, "engine": 9_800, "features": 22_700}
 OTHER_ROOM_LINES = 9_000
 DOCUMENTED = 0.9819
 """The least share of public functions with a docstring: what 0.1 had (2,988 of 3,043)."""

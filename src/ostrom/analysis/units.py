@@ -592,11 +592,9 @@ def balanced(units: Sequence[UnitValue], weights: Sequence[float], balance: Sequ
         mass: dict[Any, float] = {}
         for weight, cell in zip(weights, inner, strict=True):
             mass[cell] = mass.get(cell, 0.0) + weight
-        count: dict[Any, set[Any]] = {}
-        for cell, around in zip(inner, outer, strict=True):
-            count.setdefault(around, set()).add(cell)
+        cells = grouped(zip(outer, inner, strict=True))
         weights = [
-            weight / mass[cell] / len(count[around])
+            weight / mass[cell] / len(set(cells[around]))
             for weight, cell, around in zip(weights, inner, outer, strict=True)
         ]
     return weights

@@ -589,10 +589,7 @@ class Journal:
                 "FROM (SELECT *, source NOT IN ('cache', 'seat') AS asked FROM calls)"
             )
         )
-        names = (
-            "calls", "tokens_in", "tokens_out", "usd", "failed_tries", "unpriced", "cached", "refused",
-            "tokens_cached",
-        )  # fmt: skip
+        names = "calls tokens_in tokens_out usd failed_tries unpriced cached refused tokens_cached".split()
         totals = dict(zip(names, row, strict=True))
         answers = next(
             self._rows(

@@ -68,7 +68,7 @@ def test_states_never_reached_are_explicitly_undefined() -> None:
     assert row["wilson_ci_low"] is None and row["cluster_ci_high"] is None
     assert (
         response_table([PlayedPair(1, [1, 0], [1, 1])])["CC"].note
-        == "too few matches: 1 says nothing about the spread"
+        == "too few matches: one says nothing about the spread"
     )
 
 

@@ -13,14 +13,14 @@ import pytest
 
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategy import Machine
-from ostrom.analysis.repeated_play import (
+from ostrom.data.rundata import RunData, run_data
+from ostrom.features.importing import import_rounds
+from ostrom.features.inference.repeated_play import (
     DEFAULT_CANDIDATES,
     build_candidates,
     named_candidates,
     prescribed_moves,
 )
-from ostrom.data.rundata import RunData, run_data
-from ostrom.features.importing import import_rounds
 from ostrom.features.inference.runs import infer_strategies
 from ostrom.games import build_game
 from ostrom.ground.errors import OstromError, UnknownName, UsageError

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.analysis.repeated_play import DEFAULT_CANDIDATES, named_candidates
 from ostrom.cli.options import Runs, opened_runs, standing
 from ostrom.cli.output import Output, Remark, TextItem, TextTable
+from ostrom.features.inference.repeated_play import DEFAULT_CANDIDATES, named_candidates
 from ostrom.features.inference.runs import AgentFrequencies, infer_strategies
 
 UNSEEN = 0.0005

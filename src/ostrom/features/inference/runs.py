@@ -12,13 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ostrom.analysis.intervals import mean_of
-from ostrom.analysis.repeated_play import (
-    DEFAULT_CANDIDATES,
-    RepeatedMatch,
-    build_candidates,
-    prescribed_moves,
-    repeated_matches,
-)
 from ostrom.analysis.statistics import NotConverged, StatisticsError
 from ostrom.analysis.statistics.counts import wilson
 from ostrom.analysis.statistics.result import Estimate
@@ -34,6 +27,13 @@ from ostrom.features.inference.frequencies import (
     strategy_frequencies,
 )
 from ostrom.features.inference.mixture import UNITS, PlayedMatch
+from ostrom.features.inference.repeated_play import (
+    DEFAULT_CANDIDATES,
+    RepeatedMatch,
+    build_candidates,
+    prescribed_moves,
+    repeated_matches,
+)
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import grouped

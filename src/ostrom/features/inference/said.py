@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import orjson
 
 from ostrom.agents.automaton import Automaton
-from ostrom.analysis.repeated_play import (
+from ostrom.analysis.statistics.means import pearson
+from ostrom.analysis.statistics.samples import StatisticsError
+from ostrom.data.rundata import RunData
+from ostrom.features.inference.repeated_play import (
     DEFAULT_CANDIDATES,
     build_candidates,
     by_actions,
     prescribed_moves,
 )
-from ostrom.analysis.statistics.means import pearson
-from ostrom.analysis.statistics.samples import StatisticsError
-from ostrom.data.rundata import RunData
 from ostrom.games.game import Game
 from ostrom.ground.values import grouped
 from ostrom.mechanisms.protocol import Round
