@@ -48,9 +48,9 @@ class Chain:
         }
         self._models: dict[str, Model] = {name: _JournaledModel(name, text) for name, text in models.items()}
         self._served: Mapping[str, Sequence[str]] | None = manifest.get("served")
-        self._loop = asyncio.new_event_loop()
         self.unfollowed = self._refusal(manifest)
         """Why no match with a model can be followed, if none can."""
+        self._loop = asyncio.new_event_loop()  # last, so that nothing is left open where this is refused
 
     def _refusal(self, manifest: Mapping[str, Any]) -> str | None:
         if dict(self.plan.prompts) != manifest["prompts"]:

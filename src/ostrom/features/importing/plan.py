@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -159,6 +159,11 @@ class ImportedPlan(StudyPlan):
 
     games = ()
     """None that follows from a rule: imported games have tables."""
+
+    @cached_property
+    def prompts(self) -> Mapping[str, str]:
+        """None: nobody was asked here."""
+        return {}
 
     def __len__(self) -> int:
         return len(self._units)
