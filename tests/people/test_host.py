@@ -200,7 +200,7 @@ def test_of_parallel_answers_the_first_is_in_journal_and_register(tmp_path: Path
                 host.settle(live, entry, {"age": 30}, [("remarks", "first")]),
                 host.settle(live, entry, {"age": 40}, later),
             )
-            assert taken == [True, False] and (await entry.answer).value == {"age": 30}
+            assert [*taken] == [True, False] and (await entry.answer).value == {"age": 30}
             texts = host.register._rows("SELECT text FROM contacts WHERE code=?", live.code)
             assert [row[0] for row in texts] == ["first"]
 
