@@ -150,6 +150,7 @@ def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any],
         )
 
     charts: list[Any] = []
+    top = max((row["amount"] for row in rows if row.get("amount") is not None), default=0.0)
     for match in chosen:
         own = [row for row in rows if row["match"] == match]
         strips = _stretches([row for row in own if row.get("amount") is None], longest, names)
@@ -157,7 +158,7 @@ def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any],
         title = JOINT.join(
             filter(None, [f"match {match}", cell_label(head, factors), f"seed {head['seed']}"])
         )
-        parts = _amounts([row for row in own if row.get("amount") is not None], names)
+        parts = _amounts([row for row in own if row.get("amount") is not None], names, top)
         drawn = [_bars(part, across, match == chosen[-1] and part is parts[-1]) for part in parts]
         if strips:
             drawn.append(_squares(strips, across(match == chosen[-1]), tones, longest))
@@ -193,10 +194,9 @@ def _squares(strips: list[dict[str, Any]], across: Any, tones: dict[str, str], l
     return alt.layer(boxes, marks).properties(height=max(18, 15 * len(lanes)))
 
 
-def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str]) -> list[list[dict[str, Any]]]:
-    """The amounts of each player, at each stage where there are several; all of a match have one scale."""
+def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str], top: float) -> list[list[dict[str, Any]]]:
+    """The amounts of each player, at each stage where there are several; all matches have one scale, up to ``top``."""
     stages = grouped((row["player"], row["stage"]) for row in rows)
-    top = max((row["amount"] for row in rows), default=0.0)
     lanes: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         lane = f"{row['player']} {names[row['agent']]}"
