@@ -150,7 +150,9 @@ def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any],
         )
 
     charts: list[Any] = []
-    top = max((row["amount"] for row in rows if row.get("amount") is not None), default=0.0)
+    amounts = grouped(
+        (heads[row["match"]]["game"], row["amount"]) for row in rows if row.get("amount") is not None
+    )
     for match in chosen:
         own = [row for row in rows if row["match"] == match]
         strips = _stretches([row for row in own if row.get("amount") is None], longest, names)
@@ -158,7 +160,11 @@ def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any],
         title = JOINT.join(
             filter(None, [f"match {match}", cell_label(head, factors), f"seed {head['seed']}"])
         )
-        parts = _amounts([row for row in own if row.get("amount") is not None], names, top)
+        parts = _amounts(
+            [row for row in own if row.get("amount") is not None],
+            names,
+            max(amounts.get(head["game"], [0.0])),
+        )
         drawn = [_bars(part, across, match == chosen[-1] and part is parts[-1]) for part in parts]
         if strips:
             drawn.append(_squares(strips, across(match == chosen[-1]), tones, longest))
@@ -195,7 +201,7 @@ def _squares(strips: list[dict[str, Any]], across: Any, tones: dict[str, str], l
 
 
 def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str], top: float) -> list[list[dict[str, Any]]]:
-    """The amounts of each player, at each stage where there are several; all matches have one scale, up to ``top``."""
+    """The amounts of each player, at each stage where there are several; all of a game end at ``top``."""
     stages = grouped((row["player"], row["stage"]) for row in rows)
     lanes: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
