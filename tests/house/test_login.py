@@ -166,6 +166,23 @@ def test_strangers_who_guess_never_keep_the_researcher_out(
     asyncio.run(flood())
 
 
+@pytest.mark.parametrize("characters", [login.LONG, 1000])
+def test_a_long_password_is_let_in_while_strangers_guess_in_turn(
+    characters: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gatekeeper: Any = Forms()
+    pages = Login("view", "x" * characters, gatekeeper, asking)
+    turns = Turns(pages, monkeypatch)
+    pages._strangers.waiting = login.MOST_WAITING
+    assert status_of(pages, request_with("x" * characters)) == (303, True)
+    for wrong in ("", "x" * (characters - 1), "y" * characters, "\ud800" * characters):
+        assert status_of(pages, request_with(wrong)) == (429, False)
+    assert turns.checked == []
+    short = Login("view", "x" * (login.LONG - 1), gatekeeper, asking)
+    short._strangers.waiting = login.MOST_WAITING
+    assert status_of(short, request_with("x" * (login.LONG - 1))) == (429, False), "its tries are bounded"
+
+
 def test_the_link_of_the_terminal_logs_in_once_and_the_next_one_is_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -299,9 +299,11 @@ def test_who_took_over_whose_way_is_on_record_and_decides_who_answers() -> None:
     for number, step in enumerate(found.asked, 1):
         for decision in step:
             assert (decision.agent or ways[decision.player]) == ways[decision.player]
-        for when, player, way in found.outcome.facts["adopted"]:
+        before = list(ways)
+        for when, player, imitated in found.outcome.facts["adopted"]:
             if when == number:
-                ways[player] = way
+                assert sorted((player, imitated)) in found.outcome.facts["links"], "they are neighbours"
+                ways[player] = before[imitated]
 
 
 # -- partner choice --------------------------------------------------------------------------------------

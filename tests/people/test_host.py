@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.people.served import small_study
-from tests.people.studies import pair_study
+from tests.people.studies import SURVEY, pair_study
 
 from ostrom.answers import Answer, Choice
 from ostrom.engine.folder import Folder
@@ -186,6 +186,28 @@ def test_data_is_forgotten_by_no_jump_of_the_clock_and_not_before_people_are_pai
         assert (found.erasable, found.unpaid) == ((tester.code,), (person.code,))
 
     hosted(tmp_path, small_study(keep={"people": "1d"}), lead)
+
+
+def test_of_parallel_answers_the_first_is_in_journal_and_register(tmp_path: Path) -> None:
+    """Two tabs send the same survey, also one that leaves out what is personal."""
+
+    async def lead(host: Host) -> None:
+        for name, later in (("texts", [("remarks", "second")]), ("none", [])):
+            live = await joined(host, name, "agree", *["cooperate"] * 3)
+            entry = await asked(host, live)
+            assert entry.decision.kind == "survey"
+            taken = await asyncio.gather(
+                host.settle(live, entry, {"age": 30}, [("remarks", "first")]),
+                host.settle(live, entry, {"age": 40}, later),
+            )
+            assert [*taken] == [True, False] and (await entry.answer).value == {"age": 30}
+            texts = host.register._rows("SELECT text FROM contacts WHERE code=?", live.code)
+            assert [row[0] for row in texts] == ["first"]
+
+    visit = [{"consent": "consent.md"}, {"match": 1}, {"survey": "survey.yaml"}, {"debrief": "debrief.md"}]
+    study = small_study(visit=visit)
+    study["people"]["texts"] |= {"survey.yaml": SURVEY}
+    hosted(tmp_path, study, lead)
 
 
 def test_an_answer_that_is_on_its_way_at_the_deadline_still_counts() -> None:

@@ -63,3 +63,16 @@ def test_strips_of_amounts_are_bars_on_one_scale(tmp_path: Path) -> None:
     assert "title" in lanes[0] and "title" not in lanes[1]
     assert lanes[0]["layer"][0]["encoding"]["x"]["axis"] is None
     assert lanes[1]["layer"][0]["encoding"]["x"]["title"] == "round"
+
+
+def test_strips_of_all_matches_share_one_scale(tmp_path: Path) -> None:
+    study = {
+        "name": "gifts", "game": "dictator", "types": {"giver": "constant:5", "other": "random"}, "seating": "seats",
+        "vary": {"gift": {"small": {"types.giver": "constant:5"}, "large": {"types.giver": "constant:80"}}},
+    }  # fmt: skip
+    assert play(load_study(study, seeds=1), runs=tmp_path).complete
+    with open_run("gifts", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        (figure,) = panels.build("strips").draw(data).figures
+    lanes: list[Any] = figure.chart.to_dict()["vconcat"]
+    ups = [lane["layer"][0]["encoding"]["y"] for lane in lanes if "layer" in lane]
+    assert [up["scale"]["domain"] for up in ups if up["type"] == "quantitative"] == [[0, 80], [0, 80]]

@@ -65,3 +65,20 @@ def test_messages_are_text_and_a_match_that_ended_early_says_so(runs: Path) -> N
         assert "no message" in page and "message&#34;" not in page and ">2 talk<" in page
         assert 'class="split many"' in page and "done: ended in round 3: collapse" in page
         assert "ended in round 3: collapse" in server.page("/run/pool/matches")
+
+
+def test_a_match_shows_roles_and_the_facts_of_a_round_whoever_learned_them(runs: Path) -> None:
+    study = {
+        "name": "sale", "game": "first_price_auction", "mechanism": {"name": "repetition", "rounds": 2},
+        "types": {"a": "constant:20"}, "seating": "self",
+    }  # fmt: skip
+    play(load_study(study), runs=runs)
+    with viewed(runs) as server:
+        page = server.page("/run/sale/match/0?step=1&player=1")
+        with open_run("sale", runs) as run:
+            rounds = (run.journal.ended(0) or ("", None, None, {}))[3]["hidden"]
+        assert f"values (told to nobody)</dt><dd>[{','.join(map(str, rounds[1]['values']))}]</dd>" in page
+        assert "winner (told to all)</dt>" in page and "winner (told to nobody)" not in page
+        split = server.page("/run/split/match/0")
+        assert '<span class="quiet">dictator</span>' in split and "told to nobody" not in split
+        assert "Round 1, player 1" in split and ", dictator</span></h2>" in split

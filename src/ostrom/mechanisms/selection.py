@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import exp, fsum
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from ostrom.ground.parameters import Amount, Count, OneOf, Share, options_of
 from ostrom.ground.values import value
@@ -133,7 +133,8 @@ class Imitation:
     """After every ``every``-th round ``members`` of the society, drawn by chance, may change over (``takeover``).
 
     ``strength`` is the strength of selection on the payoffs of the round; with chance ``mutation`` one takes over the
-    way of anybody, whatever it earned. All changes of a round look at the same ways and payoffs.
+    way of anybody, whatever it earned. All changes of a round look at the same ways and payoffs. The fact ``adopted``
+    ``names`` the member that was imitated; runs begun before 2.0 name the member who had its way at first.
     """
 
     rule: Annotated[str, OneOf(RULES)] = "imitation"
@@ -141,6 +142,7 @@ class Imitation:
     members: Count = 1
     every: Count = 1
     mutation: Share = 0.0
+    names: Literal["imitated", "first"] = "imitated"
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | str | None) -> Self | None:
@@ -169,4 +171,21 @@ class Imitation:
                 source = None if place is None else around[place]
             if source is not None and before[source] != before[player]:
                 life.ways[player] = before[source]
-                life.facts["adopted"].append([number, player, before[source]])
+                life.facts["adopted"].append(
+                    [number, player, source if self.names == "imitated" else before[source]]
+                )
+
+
+def before_2(spec: Any) -> Any:
+    """The specification of a mechanism as versions before 2.0 understood it; their runs are replayed so.
+
+    >>> before_2({"name": "society", "imitation": "moran"})
+    {'name': 'society', 'imitation': {'rule': 'moran', 'names': 'first'}}
+    """
+    if not isinstance(spec, Mapping) or spec["name"] != "society" or not spec.get("imitation"):
+        return spec
+    stated = spec["imitation"]
+    return {
+        **spec,
+        "imitation": {**({"rule": stated} if isinstance(stated, str) else stated), "names": "first"},
+    }

@@ -410,9 +410,15 @@ class Host:
         """Take an answer; True once it is on the disk, False where the question was settled before."""
         if entry.answer.done() or self.now_at(live) is not entry:
             return False
+        if entry.claimed:  # another answer to the same question is on its way to the disk, and came first
+            return False
         if personal:
-            self.register.contact(live.code, entry.step, personal)
-            await self.register.flush()
+            entry.claimed = True
+            try:
+                self.register.contact(live.code, entry.step, personal)
+                await self.register.flush()
+            finally:
+                entry.claimed = False
         answer = Answer(value, "person", facts={**self._kept(live, entry), **facts})
         if not self.inbox.settle(entry, answer):
             return False

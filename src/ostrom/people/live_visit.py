@@ -137,6 +137,8 @@ class Open:
     taken: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the answer is on its way to the journal."""
     timer: asyncio.TimerHandle | None = None
+    claimed: bool = False
+    """Whether the personal part of an answer is being written: no other answer is taken meanwhile."""
 
     @property
     def place(self) -> str:

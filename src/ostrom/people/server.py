@@ -71,7 +71,7 @@ async def serve_people(
     pictures = read_pictures(host.people.pictures, study, host.plan.file)
     gatekeeper = Gatekeeper(where.origin, {port}, joins_a_minute=joins, report=say)
     people = Participants(host, reader, gatekeeper, f"ostrom_{mark[:12]}", pictures)
-    page, password = f"http://127.0.0.1:{admin_port}", where.password or secrets.token_urlsafe(12)
+    page, password = f"http://127.0.0.1:{admin_port}", where.password or secrets.token_urlsafe(16)
     if host.strangers:
         say(
             f"warning: {host.register.path} is older than the journal: it does not know "

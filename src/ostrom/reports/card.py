@@ -127,10 +127,14 @@ def headline(data: RunData) -> Table | None:
         c, s = coop.get(key), score.get(key)
         base = c or s
         assert base is not None
-        interval = None if c is None else c.interval_text
-        by_policy = Share(policies[key]) if key in policies else None
-        rows.append([*key, base.n, c.value if c else None, interval, s.value if s else None, by_policy])
-    columns = [*by, "matches", "cooperation", "95 % interval", "score", "answers by policy"]
+        means = (c, s) if coop else (s,)  # a run without cooperation has the interval of its scores instead
+        interval = None if means[0] is None else means[0].interval_text
+        first, *rest = [None if one is None else one.value for one in means]
+        rows.append([*key, base.n, first, interval, *rest, Share(policies[key]) if key in policies else None])
+    columns = [
+        *by, "matches", *(("cooperation", "95 % interval", "score") if coop else ("score", "95 % interval")),
+        "answers by policy",
+    ]  # fmt: skip
     caption = "Every cell and agent: means over matches with 95 % intervals."
     return Table("headline", columns, rows, caption)
 

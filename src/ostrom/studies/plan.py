@@ -34,6 +34,7 @@ from ostrom.ground.errors import GameError, StudyError, UsageError
 from ostrom.ground.validation import problem, validate
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.controls import build_mechanism
+from ostrom.mechanisms.selection import before_2
 from ostrom.memory import memories
 from ostrom.studies.baselines import split_baselines, with_shares
 from ostrom.studies.checks import (
@@ -81,6 +82,8 @@ class StudyPlan(Plan):
 
     kind: ClassVar[str] = "study"
     agents: tuple[AgentConfig, ...] = ()
+    _before_2 = False
+    """Whether the run was begun by a version before 2.0."""
     _questions: Sequence[str] = ()
     """What the journal that the plan goes on with has asked; it tells the names of the actions."""
     _renamed: Sequence[Game] = ()
@@ -496,7 +499,11 @@ class StudyPlan(Plan):
         return game.as_journaled(self._questions)
 
     def adopt(self, journal: Journal) -> None:
-        """Build the games anew where the journal has other names for their actions."""
+        """Build the parts anew that the journal has other names for, or that earlier versions read otherwise."""
+        if journal.versions and journal.versions[0].startswith(("0.", "1.")):
+            self._before_2 = True
+            self._mechanism.cache_clear()
+            self._cell.cache_clear()
         if any(game.as_journaled(journal.questions) is not game for game in self._renamed):
             self._questions = journal.questions
             self._game.cache_clear()
@@ -504,7 +511,10 @@ class StudyPlan(Plan):
             self.__dict__.pop("games", None)
 
     def _build_mechanism(self, spec: str) -> Mechanism:
-        return build_mechanism(orjson.loads(spec), key="mechanism", file=self.file)
+        stated = orjson.loads(spec)
+        return build_mechanism(
+            before_2(stated) if self._before_2 else stated, key="mechanism", file=self.file
+        )
 
     def _build_agent(self, spec: str) -> AgentConfig:
         try:

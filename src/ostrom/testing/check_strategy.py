@@ -3,9 +3,10 @@
 from ostrom.testing.check_strategy import check_strategy
 check_strategy("tit_for_tat")
 check_strategy(lambda: MyStrategy(patience=3))
+check_strategy("my_strategy", games=["my_auction", build_game("trust")])
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
@@ -25,6 +26,7 @@ from ostrom.ground.errors import StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.protocol import Decision, History, Round, View
+from ostrom.testing.random_answers import random_answer
 
 Make = Callable[[], Strategy]
 _CD = ("cooperate", "defect")
@@ -61,13 +63,15 @@ def _rounds(game: Game, profiles: Sequence[Profile]) -> list[Round]:
 def check_strategy(
     strategy: str | Mapping[str, Any] | Strategy | Make,
     *,
-    games: Sequence[Game] = GAMES,
+    games: Sequence[str | Mapping[str, Any] | Game] = GAMES,
     histories: int = 12,
     seed: int = 0,
 ) -> None:
     """Raise AssertionError with one line if a strategy breaks the contract.
 
     ``strategy`` is a name, a specification, the object before its first match, or a function that makes one.
+    ``games`` are names, specifications or objects; in games by a rule it is played at every seat, also beside
+    others who move by chance.
     """
     if isinstance(strategy, Strategy):
         make: Make = partial(deepcopy, strategy)
@@ -76,23 +80,32 @@ def check_strategy(
     else:
         make = strategy
     check_metadata(make())
+    tried = [game if isinstance(game, Game) else build_game(game) for game in games]
+    tabled, by_rule = (
+        [game for game in tried if game.has_table],
+        [game for game in tried if not game.has_table],
+    )
     if make().about_amounts:
-        for game in games:
+        for game in tabled:
             check_refusal(make(), game)
-        check_amounts(make)
+        check_amounts(make, [*map(build_game, AMOUNT_GAMES), *by_rule])
+        return
+    answers = sum(check_by_rule(make, game) for game in by_rule)
+    if not tabled:
+        assert answers, f"{make().name}: plays none of the games it was tried in"
         return
     rng = np.random.default_rng(seed)
-    playable = [game for game in games if _plays(make(), game)]
+    playable = [game for game in tabled if _plays(make(), game)]
     try:
-        make().odds(view_of(playable[0] if playable else games[0], []))
+        make().odds(view_of(playable[0] if playable else tabled[0], []))
     except NotImplementedError:
         raise AssertionError(
             f"{make().name}: has no rule for games with a payoff table (move): one that answers games by a rule alone "
-            "(choose) is tried where it states about_amounts"
+            "(choose) is tried in those: games=[...]"
         ) from None
     except StudyError:
         pass  # a refusal, which is looked at below
-    for game in games:
+    for game in tabled:
         if game not in playable:
             check_refusal(make(), game)
     for game in playable:
@@ -106,8 +119,9 @@ def check_strategy(
         check_forks(make, game, samples, rng)
         check_seats_alike(make, game, samples)
         check_automaton(make, game, rng)
-    assert playable, f"{make().name}: plays none of the games it was tried in"
-    check_stochastic(make, playable[0])
+    assert playable or answers, f"{make().name}: plays none of the games it was tried in"
+    if playable:
+        check_stochastic(make, playable[0])
 
 
 def check_metadata(strategy: Strategy) -> None:
@@ -308,29 +322,59 @@ def _swap(values: tuple[Any, ...], seat: int) -> tuple[Any, ...]:
     return tuple(changed)
 
 
-def check_amounts(make: Make) -> None:
+def check_amounts(make: Make, games: Sequence[Game]) -> None:
     """A strategy about amounts names allowed amounts, the same for every instance and every time."""
-    for spec in AMOUNT_GAMES:
-        for seed in range(4):
-            _play(make, spec, Streams(seed, 1))
+    for game in games:
+        check_by_rule(make, game)
 
 
-def _play(make: Make, spec: str, streams: Streams) -> None:
-    """Play one match with the strategy at every seat."""
-    game, veteran = build_game(spec), make()
+def check_by_rule(make: Make, game: Game) -> int:
+    """In a game by a rule the strategy answers with what is allowed, by the past alone; how often it answered.
+
+    It is played at every seat at once, and at each seat beside others who move by chance.
+    """
+    seats = range(game.seats)
+    return sum(
+        _play(make, game, Streams(seed, 1), own)
+        for seed in range(4)
+        for own in [set(seats), *({seat} for seat in seats)]
+    )
+
+
+def _play(make: Make, game: Game, streams: Streams, own: Set[int]) -> int:
+    """Play one match with the strategy at its own seats; how often it answered."""
+    veteran, answers = make(), 0
 
     def decide(decision: Decision, step: int) -> Answer:
-        def said(strategy: Strategy) -> Answer:
-            return ScriptedAgent(strategy).decide(decision, lambda: streams.chance(step, decision.player))
+        nonlocal answers
+        view, at = decision.view, (step, decision.player)
+        if view.seat not in own:
+            return random_answer(decision.form, streams.at(*at, "random"))
 
-        where = f"{veteran.name} in {game.name}, seat {decision.view.seat + 1}, step {step}"
+        def said(strategy: Strategy, rounds: Sequence[Round] | None = None) -> Answer:
+            return ScriptedAgent(strategy).decide(decision, lambda: streams.chance(*at), rounds)
+
+        where = f"{veteran.name} in {game.name}, seat {view.seat + 1}, step {step}"
         try:
             answer = said(veteran)
         except StudyError as error:
-            assert isinstance(decision.form, Choice) and veteran.name in str(error), f"{where}: {error}"
-            return Answer(decision.form.options[0])
+            refuses = isinstance(decision.form, Choice) or not veteran.about_amounts
+            assert refuses and "is not an option here" not in str(error) and veteran.name in str(error), (
+                f"{where}: {error}"
+            )
+            return random_answer(decision.form, streams.at(*at, "random"))
+        answers += 1
         assert said(veteran) == answer, f"{where}: asked again it answers otherwise"
         assert said(make()) == answer, f"{where}: another instance answers otherwise"
+        if len(view.history) > veteran.memory_depth:
+            recent = view.history.listed()[len(view.history) - int(veteran.memory_depth) :]
+            assert said(make(), recent) == answer, (
+                f"{where}: declares memory_depth {veteran.memory_depth}, but answers otherwise by its last rounds alone"
+            )
+        if answer.probabilities is not None and not veteran.stochastic:
+            assert max(answer.probabilities.values()) == 1, (
+                f"{where}: declares stochastic False, but leaves the move to chance"
+            )
         return answer
 
     play = mechanisms.build({"name": "repetition", "rounds": 4}).play(game, streams)
@@ -339,3 +383,4 @@ def _play(make: Make, spec: str, streams: Streams) -> None:
         while True:
             due = play.send([decide(decision, step) for decision in due])
             step += 1
+    return answers

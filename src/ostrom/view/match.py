@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from ostrom.engine.integrity import connect_read_only
+from ostrom.engine.plan import Unit
 from ostrom.engine.shards import holder
 from ostrom.features.transcript.transcript import channels_of, ended_early, tried, words_of
 from ostrom.features.words.lexicons import Lexicon, defection, highlight, memory_curse, normative
@@ -129,6 +130,8 @@ SHOWN = (
 PLAIN = "text/plain; charset=utf-8"
 FORMS = {"json": (as_json, "application/json"), "txt": (as_text, PLAIN)}
 """How a decision is copied."""
+LONGEST_FACT = 200
+"""Characters of a fact of a round."""
 LONGEST_MOVE = 18
 """Characters of a move in the list of rounds."""
 
@@ -153,9 +156,12 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
     if state == "withdrawn" or number in run.plan.hidden:
         raise UsageError(f"match {number}: is not shown: it was withdrawn, or was a test")
     steps: dict[int, dict[str, Any]] = {}
+    learned: dict[int, dict[str, Any]] = {}
     channels = channels_of(unit)
     for row in run.rows.decisions(number):
         told = {name: row.get(name) for name in SHOWN}
+        if row.get("facts"):
+            learned[row["round"]] = orjson.loads(row["facts"])
         told["said"] = words_of(row["kind"], row["answer"], row["player"], channels)
         step = steps.setdefault(row["step"], {"step": row["step"], "round": row["round"], "players": {}})
         step["players"].setdefault(row["player"], []).append(told)
@@ -166,13 +172,41 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
     return {
         "number": number, "kind": unit.kind, "game": unit.game.name, "mechanism": unit.mechanism.name,
         "seed": unit.seed, "cell": dict(unit.cell), "state": state, "reason": reason or ended_early(facts),
-        "scores": scores, "facts": facts,
+        "scores": scores, "facts": facts, "learned": learned,
         "players": [
-            {"player": i + 1, "agent": one.name, "observes": one.observes, "model": one.config.model or "no model"}
+            {"player": i + 1, "agent": one.name, "observes": one.observes, "model": one.config.model or "no model",
+             "role": role_of(unit, i)}
             for i, one in enumerate(unit.players)
         ],
         "steps": [steps[step] for step in sorted(steps)],
     }  # fmt: skip
+
+
+def role_of(unit: Unit, player: int) -> str | None:
+    """The role of a player in a match whose seats have different ones."""
+    game = unit.game
+    if unit.kind == "visit" or unit.players[player].observes or len({*game.roles}) == 1:
+        return None
+    return game.roles[(unit.seat + player) % game.seats]
+
+
+def facts_of(match: dict[str, Any], number: int | None) -> list[tuple[str, str, Any]]:
+    """What a round came to beside its moves: the name of each fact, its value, and who learned of it."""
+    hidden = match["facts"].get("hidden")
+    kept = hidden[number - 1] if number and isinstance(hidden, list) and number <= len(hidden) else {}
+    everybody = match["learned"].get(number, {})
+    rows = [(name, value, "told to all") for name, value in everybody.items()]
+    rows += [(name, value, "told to nobody") for name, value in kept.items() if name not in everybody]
+    return [
+        (
+            pretty(name),
+            escaped(
+                shortened(value if isinstance(value, str) else orjson.dumps(value).decode(), LONGEST_FACT)
+            ),
+            whom,
+        )
+        for name, value, whom in rows
+    ]
 
 
 def chosen_of(match: dict[str, Any], step: str | None, player: str | None) -> tuple[int, int] | None:
@@ -234,6 +268,7 @@ def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict
     return {
         "step": step, "player": player, "round": here["round"], "answers": here["players"][player], "tries": tries,
         "others": sorted(here["players"]),
+        "role": match["players"][player - 1]["role"], "facts": facts_of(match, here["round"]),
         "agent": match["players"][player - 1]["agent"],
         "changed": any(kind == "new" for t in tries for m in t.messages for _, kind in m.marks),
         "groups": sorted(_groups(tries)),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
 from ostrom.agents.automaton import Automaton
 from ostrom.agents.past import Past
 from ostrom.agents.strategy import C, D, Machine, Reciprocator, Strategy
-from ostrom.games.game import Game
+from ostrom.answers import Form
+from ostrom.games.function import FunctionGame
+from ostrom.games.game import Due, End, Game, Now, Stages
 from ostrom.testing.check_strategy import check_strategy
 
 
@@ -148,3 +151,87 @@ def test_a_fault_is_found_and_named(kind: type[Strategy], complaint: str) -> Non
     random.seed(1)
     with pytest.raises(AssertionError, match=complaint):
         check_strategy(kind)
+
+
+def market(now: Now) -> Stages:
+    """Both offer high or low; everybody learns the number of low offers, and the price of the next round follows."""
+    options = ("high", "low")
+    offers = yield [Due(seat, "offer", options, {"round": now.round}) for seat in (0, 1)]
+    low = offers.count("low")
+    yield [Due(seat, "accept", ("yes", "no")) for seat in (0, 1)]
+    return End((2.0 - low, 2.0 - low), {"low": low})
+
+
+MARKET = FunctionGame("market", (("high", "low", "yes", "no"),) * 2, market, ("offer", "accept"), turns=4)
+
+
+class Undercuts(Strategy):
+    """Offer low after a round with a low offer, as its facts tell; accept."""
+
+    title = "Undercuts"
+    citation = "Nobody (2000)"
+    memory_depth = 1
+    needs_cooperation = False
+
+    def move(self, past: Past) -> float:
+        raise NotImplementedError
+
+    def choose(self, past: Past, form: Form) -> Any:
+        if past.view.facts["stage"] == "accept":
+            return "yes"
+        return "low" if past and past.rounds[-1].facts["low"] else "high"
+
+
+class Invents(Undercuts):
+    """Names an option that is none."""
+
+    def choose(self, past: Past, form: Form) -> Any:
+        return "middle"
+
+
+class LongMemory(Undercuts):
+    """Looks at the first round."""
+
+    def choose(self, past: Past, form: Form) -> Any:
+        if past.view.facts["stage"] == "accept":
+            return "yes"
+        return "low" if past and past.rounds[0].facts["low"] else "high"
+
+
+class Draws(Undercuts):
+    """Hides that it draws."""
+
+    def choose(self, past: Past, form: Form) -> Any:
+        return None
+
+
+class Counts(Undercuts):
+    """Counts how often it was asked."""
+
+    calls = 0
+
+    def choose(self, past: Past, form: Form) -> Any:
+        self.calls += 1
+        return form.options[self.calls % 2]  # type: ignore[union-attr]
+
+
+def test_a_strategy_is_checked_in_a_game_by_a_rule_with_named_options_and_facts() -> None:
+    check_strategy(Undercuts, games=[MARKET])
+    check_strategy("tit_for_tat", games=["prisoners_dilemma", MARKET])
+    check_strategy("proportional", games=["public_goods_amounts:3"])
+    with pytest.raises(AssertionError, match="plays none of the games it was tried in"):
+        check_strategy("tit_for_tat", games=[MARKET])
+
+
+@pytest.mark.parametrize(
+    ("kind", "complaint"),
+    [
+        (Invents, "'middle' in game market, which is not an option here"),
+        (LongMemory, "declares memory_depth 1"),
+        (Draws, "declares stochastic False"),
+        (Counts, "answers otherwise"),
+    ],
+)
+def test_a_fault_in_a_game_by_a_rule_is_found_and_named(kind: type[Strategy], complaint: str) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        check_strategy(kind, games=[MARKET])

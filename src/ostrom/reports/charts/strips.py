@@ -157,6 +157,9 @@ def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any],
         )
 
     charts: list[Any] = []
+    amounts = grouped(
+        (heads[row["match"]]["game"], row["amount"]) for row in rows if row.get("amount") is not None
+    )
     for match in chosen:
         own = [row for row in rows if row["match"] == match]
         strips = _stretches([row for row in own if row.get("amount") is None], longest, names)
@@ -164,7 +167,11 @@ def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any],
         title = JOINT.join(
             filter(None, [f"match {match}", cell_label(head, factors), f"seed {head['seed']}"])
         )
-        parts = _amounts([row for row in own if row.get("amount") is not None], names)
+        parts = _amounts(
+            [row for row in own if row.get("amount") is not None],
+            names,
+            max(amounts.get(head["game"], [0.0])),
+        )
         drawn = [_bars(part, across, match == chosen[-1] and part is parts[-1]) for part in parts]
         if strips:
             drawn.append(_squares(strips, across(match == chosen[-1]), tones, longest))
@@ -200,10 +207,9 @@ def _squares(strips: list[dict[str, Any]], across: Any, tones: dict[str, str], l
     return alt.layer(boxes, marks).properties(height=max(18, 15 * len(lanes)))
 
 
-def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str]) -> list[list[dict[str, Any]]]:
-    """The amounts of each player, at each stage where there are several; all of a match have one scale."""
+def _amounts(rows: list[dict[str, Any]], names: Mapping[str, str], top: float) -> list[list[dict[str, Any]]]:
+    """The amounts of each player, at each stage where there are several; all of a game end at ``top``."""
     stages = grouped((row["player"], row["stage"]) for row in rows)
-    top = max((row["amount"] for row in rows), default=0.0)
     lanes: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         lane = f"{row['player']} {names[row['agent']]}"
