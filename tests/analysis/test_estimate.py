@@ -75,7 +75,7 @@ def test_a_deterministic_player_is_exact_and_others_are_not(small: RunData) -> N
     for agent in ("kind", "tft"):
         one = found[agent]
         assert (one.low, one.high, one.method) == (1.0, 1.0, "exact") and "deterministic" in one.note
-        assert str(one) == "1.00 (exact), n = 18 matches"
+        assert str(one) == "1.00 (exact), n = 18 matches, 36 rows"
     assert found["coin"].method == "Student's t, over conditions"
     assert found["coin"].low is not None and found["coin"].low < found["coin"].value
     few = estimate(small, "cooperation", ["agent", "game", "k"], where={"k": 4})

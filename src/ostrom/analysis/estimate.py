@@ -206,7 +206,7 @@ def estimate(
         )
         values = tuple(unit.value for unit in per_match(rows).values())
         shown = values if len(values) < FEW and one.method != "exact" else ()
-        made.append(replace(one, sd=deviation(values), values=shown))
+        made.append(replace(one, sd=deviation(values), values=shown, rows=len(rows)))
     return made
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ostrom.analysis.statistics.samples import ROUNDING, BadSample, Numbers, sample
 from ostrom.ground.errors import UsageError
-from ostrom.ground.words import PLURALS
+from ostrom.ground.words import PLURALS, how_many
 
 if TYPE_CHECKING:
     from ostrom.analysis.intervals import Inference
@@ -79,6 +79,8 @@ class Estimate:
     """Of a comparison: that of no difference."""
     p_holm: float | None = field(default=None, repr=False, compare=False)
     """The same, corrected for the comparisons that were made with it."""
+    rows: int | None = field(default=None, repr=False, compare=False)
+    """Of a mean: how many values of players it rests on."""
 
     def at(self, level: float, *, guaranteed: bool = False) -> Estimate:
         """The same with the interval of another level, or with bounds that hold for every distribution."""
@@ -104,8 +106,9 @@ class Estimate:
 
     @property
     def sample(self) -> str:
-        """What it rests on: ``n = 12 matches``."""
-        return f"n = {count_text(self.n, self.unit)}"
+        """What it rests on: ``n = 12 matches``, and of how many values of players where these are more."""
+        more = f", {how_many(self.rows, 'row')}" if self.rows not in (None, self.n) else ""
+        return f"n = {count_text(self.n, self.unit)}{more}"
 
     @property
     def interval_text(self) -> str | None:
@@ -148,6 +151,7 @@ class Estimate:
             "bound_high": _tidy(self.bound_high),
             "p_value": self.p_value,
             "p_holm": self.p_holm,
+            "rows": self.rows,
         }
 
 

@@ -162,15 +162,14 @@ def _estimates(
 
 
 def _table(part: Measure, found: Sequence[Estimate], level: float) -> TextTable:
-    keys = list(found[0].key)
+    differ = any(one.rows not in (None, one.n) for one in found)
+    columns = ["value", "low", "high", "n", *(["rows"] if differ else []), "unit", "method", "note"]
+    title = f"{part.title} ({part.scale})"
     return TextTable(
-        f"{part.title} ({part.scale}), {level:.4g} intervals" if level != 0.95 else f"{part.title} ({part.scale})",
-        [*keys, "value", "low", "high", "n", "unit", "method", "note"],
-        [
-            [*(one.key[name] for name in keys), one.value, one.low, one.high, one.n, one.unit, one.method, one.note]
-            for one in found
-        ],
-    )  # fmt: skip
+        f"{title}, {level:.4g} intervals" if level != 0.95 else title,
+        [*found[0].key, *columns],
+        [[*one.key.values(), *(getattr(one, column) for column in columns)] for one in found],
+    )
 
 
 def test(
