@@ -488,7 +488,9 @@ def renew(kept: Kept, root: Path) -> None:
         for file, text in texts.items():
             if file.endswith(".matches.csv"):
                 old, new = (_scores(table) for table in ((expected / file).read_text(), text))
-                assert old == new, f"{expected / file}: scores differ"
+                missing = len(old) - len(new)  # a sequential design may stop at another look
+                assert old[: len(new)] == new, f"{expected / file}: scores differ"
+                print(f"{file}: {len(new)} scores are the same, {missing} are no longer there")
             (expected / file).write_text(text)
 
 
@@ -496,7 +498,7 @@ def _scores(table: str) -> list[tuple[str, ...]]:
     """Who scored what in the matches of a table."""
     rows = csv.DictReader(io.StringIO(table))
     columns = ("match", "seat", "agent", "score")
-    return [tuple(_rounded(row[name]) for name in columns) for row in rows if row["kind"] != "visit"]
+    return [tuple(_rounded(row[name]) for name in columns) for row in rows if row["unit"] != "visit"]
 
 
 def main(root: Path, *names: str, one: Callable[[Kept, Path], None] = make) -> None:
