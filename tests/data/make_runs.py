@@ -497,7 +497,7 @@ def renew(kept: Kept, root: Path) -> None:
 def _scores(table: str) -> list[tuple[str, ...]]:
     """Who scored what in the matches of a table."""
     rows = csv.DictReader(io.StringIO(table))
-    columns = ("match", "seat", "agent", "score")
+    columns = ("match", "player", "score")
     return [tuple(_rounded(row[name]) for name in columns) for row in rows if row["unit"] != "visit"]
 
 
