@@ -98,7 +98,14 @@ def match(log: Log, agents: list[Slow]) -> LiveMatch:
         type(
             "U",
             (),
-            {"index": 0, "first": 0, "streams": None, "mechanism": rules, "game": build_game("chicken")},
+            {
+                "index": 0,
+                "first": 0,
+                "streams": None,
+                "mechanism": rules,
+                "game": build_game("chicken"),
+                "earlier": (),
+            },
         )(),
     )
     return LiveMatch(

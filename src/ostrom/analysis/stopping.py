@@ -21,6 +21,8 @@ from ostrom.ground.errors import RunError
 from ostrom.ground.files import read_plain
 
 FILE = "looks.json"
+VERSION = 2
+"""Of the rules by which looks are taken: 2 since 2.0, whose bounds are other ones."""
 MET = "the criterion is met"
 LAST = "the largest number of seeds is reached"
 MOST_LOOKS = 1000
@@ -86,6 +88,8 @@ class Look:
     why: str
     method: str = ""
     """Of the interval; empty in a look on record that was taken before looks had guaranteed bounds."""
+    version: int = VERSION
+    """Of the rules by which the look was taken; a look on record that has none is of 1.0 or earlier."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -94,8 +98,8 @@ class Look:
     def same(self, other: Look) -> bool:
         """Whether two looks say the same, up to rounding."""
         names = [field.name for field in fields(Look)]
-        if self.method != other.method and not (self.method and other.method):
-            names = ["seeds", "n", "value"]  # its interval had another rule
+        if self.version != other.version:
+            names = ["seeds", "value"]  # its interval had another rule
         for one, two in ((getattr(self, name), getattr(other, name)) for name in names):
             if isinstance(one, float) and isinstance(two, float):
                 if abs(one - two) > SAME * max(1.0, abs(one), abs(two)):
@@ -162,7 +166,7 @@ def read_looks(folder: Path) -> list[Look]:
     try:
         rows = orjson.loads(read_plain(path))
         names = [field.name for field in fields(Look)]
-        return [Look(**{name: ({"method": ""} | row)[name] for name in names}) for row in rows]
+        return [Look(**{name: ({"method": "", "version": 1} | row)[name] for name in names}) for row in rows]
     except FileNotFoundError:
         return []
     except (orjson.JSONDecodeError, OSError, AttributeError, TypeError, KeyError):

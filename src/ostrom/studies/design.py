@@ -178,7 +178,8 @@ def take_looks(path: Path, rule: StopRule, seeds: int, tables_of: TablesOf) -> l
                 f"{path / FILE}: the look after {old.seeds} seeds is on record with {_said(old)}, and the matches now "
                 f"give {_said(new)}: the run or the rules of its analysis were changed"
             )
-        taken[place] = old if not old.method else new  # what was decided by an earlier rule stands
+        if old.version != new.version:  # what was decided by an earlier rule stands
+            taken[place] = old
     rows: list[dict[str, Any]] = [look.as_dict() for look in taken]
     write_whole(path / FILE, orjson.dumps(rows, option=orjson.OPT_INDENT_2), sync=True)
     return taken

@@ -264,10 +264,7 @@ class StudyPlan(Plan):
         return replicate, number, rest - self._starts[number]
 
     def units(self) -> Iterator[Unit]:
-        """All units, replicate by replicate; within one, preparations and long matches start first.
-
-        Later generations start after all earlier ones.
-        """
+        """All units, replicate by replicate, later generations last; preparations and long matches start first."""
         order = self._order()
         for generation in range(self.generations):
             for replicate in range(self.study.seeds):
@@ -288,9 +285,8 @@ class StudyPlan(Plan):
         beginnings: dict[str, int] = {}
         for number in range(self.cells):
             cell = self._cell(number)
-            length = cell.mechanism.most_decisions(cell.game)
             rank = beginnings.setdefault(self._beginning(number, cell), len(beginnings))
-            places.append((-length, rank))
+            places.append((-cell.mechanism.most_decisions(cell.game), rank))
         return sorted(range(self.cells), key=lambda n: (places[n], n))
 
     def _beginning(self, number: int, cell: Cell) -> str:

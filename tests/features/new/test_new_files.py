@@ -62,7 +62,7 @@ def test_a_strategy(call: Call, like: str | None) -> None:
     assert call("play", "prisoners_dilemma", "--against", "mine.py", "--rounds", "1", keys="A0\n").code == 0
 
 
-@pytest.mark.parametrize("like", [None, "cooperation"])
+@pytest.mark.parametrize("like", [None, "first_defection"])
 def test_a_measure(call: Call, like: str | None) -> None:
     assert call("new", "measure", "mine", *(["--like", like] if like else [])).code == 0
     assert "mine.py:mine" in call("validate", "mine.py").out

@@ -22,7 +22,7 @@ from ostrom.cli.options import (
     standing_of,
     with_play_options,
 )
-from ostrom.engine.folder import check_name
+from ostrom.engine.folder import Folder, check_name
 from ostrom.engine.plan import Unit
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.errors import UsageError
@@ -64,7 +64,15 @@ def observe(
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     with open_run(run, runs) as seen:
-        watched = observation_of(seen, watched=watch, matches=match or (), name=name, changes=set_ or ())
+        folder = Folder(runs / check_name(name or f"{seen.name}-observed"))
+        watched = observation_of(
+            seen,
+            watched=watch,
+            matches=match or (),
+            name=name,
+            changes=set_ or (),
+            told=_of_version_1(folder),
+        )
         parent = None if dry_run else standing_of(seen)
     found = resolve(
         with_observers(watched, model),
@@ -75,6 +83,11 @@ def observe(
         return forecast_plan(found)
     refuse_unused(found)
     return play_and_report(found, runs / check_name(found.plan.name), report=report, parent=parent)
+
+
+def _of_version_1(folder: Folder) -> bool:
+    """Whether a run was begun before 2.0: its observers are always told the number of rounds."""
+    return folder.exists and folder.manifest()["versions"]["ostrom"].startswith(("0.", "1."))
 
 
 MOST_MATCHES = 2000
@@ -93,12 +106,14 @@ def observation_of(
     matches: Collection[int] = (),
     name: str | None = None,
     changes: Sequence[str] = (),
+    told: bool = False,
 ) -> dict[str, Any]:
     """A study in which observers, named like any models, watch the finished matches of a run.
 
     Every match is a level of the factor ``watched_match``; its players are scripts that repeat what was recorded, under
     their old names and seats. A level sets what of the wording is not the same in all matches, unless one of the
-    ``changes`` (key=value) sets it for all.
+    ``changes`` (key=value) sets it for all. Observers know of the end what players knew, or are ``told`` the number of
+    rounds.
     """
     moves = _moves(run, matches)
     levels: dict[str, dict[str, Any]] = {}
@@ -117,10 +132,10 @@ def observation_of(
             }
             for seat in range(seats)
         }
-        told = getattr(unit.mechanism, "told", {})  # observers know of the end what players knew
+        end = {"rounds": len(rounds)} if told else getattr(unit.mechanism, "told", {})
         mechanism = {
-            "name": "repetition", "rounds": len(rounds), "told_rounds": "rounds" in told, "predict": "observer",
-            **({"told_continuation": told["continuation"]} if "continuation" in told else {}),
+            "name": "repetition", "rounds": len(rounds), "told_rounds": "rounds" in end, "predict": "observer",
+            **({"told_continuation": end["continuation"]} if "continuation" in end else {}),
         }  # fmt: skip
         if watched is not None:
             if watched > seats:
