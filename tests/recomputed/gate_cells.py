@@ -33,10 +33,10 @@ def level_limits(values: Mapping[tuple[str, ...], Mapping[int, float]], seeds: S
 
 
 def difference_limits(values: Mapping[tuple[str, ...], Mapping[int, float]], seeds: Sequence[int]) -> Any:
-    """The bounds of the difference of the words one and two: pairs share game and seed."""
-    games = dict.fromkeys(game for _, game in values)
-    groups = [[values["one", game][seed] - values["two", game][seed] for seed in seeds] for game in games]
-    return bets.bounds_of(groups, [1 / len(groups)] * len(groups), (-1.0, 1.0))
+    """The bounds of the difference of the words one and two: cells share nothing, so their matches do not pair."""
+    groups = [[of[seed] for seed in seeds] for of in values.values()]
+    half = len(groups) / 2
+    return bets.bounds_of(groups, [(1 if words == "one" else -1) / half for words, _ in values], SHARE)
 
 
 def rounds(mean: float, uniform: Any, many: int = 10) -> Any:

@@ -28,14 +28,14 @@ def _plan(**changes: Any) -> StudyPlan:
 
 def test_a_contrast_over_two_seeds_has_the_values_of_both_sides() -> None:
     made, columns = planned_contrast(_plan(), Query(measure="cooperation", contrast="rounds=4-2"))
-    # A pair for each of two seeds, two games and two opponents.
-    assert [len(side.values) for _, side in made.sides] == [8, 8]
+    # A match for each of two seeds, two games and four ordered pairs of players.
+    assert [len(side.values) for _, side in made.sides] == [16, 16]
     assert "game" in columns and "rounds" not in columns
     made, _ = planned_contrast(
         _plan(),
         Query(measure="cooperation", contrast="rounds=4-2", where={"game": "chicken", "agent": ["coin"]}),
     )
-    assert [len(side.values) for _, side in made.sides] == [4, 4]
+    assert [len(side.values) for _, side in made.sides] == [6, 6]  # three of the four pairs have a coin
 
 
 def test_labels_keep_their_types_and_values_the_least_that_is_possible() -> None:

@@ -292,3 +292,10 @@ def test_variances_of_a_table_are_moderated() -> None:
 def test_bad_input_is_refused(wrong: Callable[[], object]) -> None:
     with pytest.raises(StatisticsError):
         wrong()
+
+
+def test_a_slope_of_unbounded_values_has_no_least_where_a_level_is_the_mean_of_all() -> None:
+    made = slope_of([0, 1, 2] * 3, [1.0, 2.5, 2.0, 1.5, 2.0, 3.0, 0.5, 1.0, 2.5])
+    assert (made.least, made.most) == (-math.inf, math.inf) and made.bounds() is None
+    half = slope_of([0, 1, 2] * 2, [1.0, 2.5, 2.0, 1.5, 2.0, 3.0], bounds=(0.0, None))
+    assert (half.least, half.most) == (-math.inf, math.inf)

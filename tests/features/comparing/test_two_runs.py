@@ -74,7 +74,7 @@ def test_a_measure_without_bounds_is_judged_approximately(call: Call) -> None:
     made = told(call("compare", "hard", "kind", "--measure", "score", "--where", "agent={model}", "--json"))
     assert made["differences"][0]["verdict"] == "worse" and "equivalent: the bounds" in made["control"]
     sql = told(call("compare", "hard", "kind", "--where", "agent <> 'b'", "--json"))
-    assert sql["differences"][0]["n"] == 24
+    assert sql["differences"][0]["n"] == 48
 
 
 def test_wrong_use_is_one_line(call: Call) -> None:

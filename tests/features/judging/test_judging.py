@@ -370,6 +370,10 @@ def test_shares_are_counts_over_decisions(found: list[tuple[bool, str]]) -> None
         made = shares[level, "greed"].estimate
         if len(shown) == 1:
             assert made.low is None and made.note.startswith("too few matches")
+        elif len(set(shown)) == 1:
+            assert (made.low, made.high, made.note) == (None, None, f"all {len(shown)} alike")
+            assert made.bound_low is not None and made.bound_high is not None
+            assert made.bound_low <= made.value <= made.bound_high and made.bound_high - made.bound_low > 0
         else:
             assert made.low is not None and made.high is not None
             assert made.low <= made.value <= made.high and made.high - made.low > 0

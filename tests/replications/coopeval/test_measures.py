@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.intervals import mean_of, share_of
+from ostrom.analysis.intervals import mean_of
 from ostrom.data.rundata import RunData, run_data
 from ostrom.games import build_game
 from ostrom.games.tensor import TensorGame
@@ -139,11 +139,11 @@ def test_the_unit_is_a_design_and_not_the_matches_under_it() -> None:
     designed = normalised_mean(
         [p for i, d in enumerate("abcd") for p in under(d, float(i < 2), 20 * i)]
     ).estimate
-    counted = share_of(2, 4).limits()
+    counted = mean_of([1.0, 1.0, 0.0, 0.0], bounds=(0.0, 1.0)).limits()
     assert (designed.n, designed.unit) == (4, "design")
     assert (designed.low, designed.high) == pytest.approx((counted.low, counted.high))
     plain = normalised_mean([point(float(i < 40), i, bounds=(0.0, 1.0)) for i in range(80)]).estimate
-    counted = share_of(40, 80).limits()
+    counted = mean_of([1.0] * 40 + [0.0] * 40, bounds=(0.0, 1.0)).limits()
     assert (plain.n, plain.unit) == (80, "match")
     assert (plain.low, plain.high) == pytest.approx((counted.low, counted.high))
 
@@ -169,12 +169,15 @@ def test_one_match_has_no_interval() -> None:
 
 def test_all_matches_alike_are_no_certainty_and_a_deterministic_match_is() -> None:
     alike = normalised_mean([point(1.0, i, bounds=(-1.0, 2.0)) for i in range(8)])
-    assert alike.low is not None and alike.high is not None and alike.low < 1.0 < alike.high
-    assert normalised_mean([point(1.0, i) for i in range(8)]).low is None  # without bounds nothing is known
+    assert (alike.low, alike.high, alike.estimate.note) == (None, None, "all 8 alike")
+    assert alike.estimate.bound_low is not None and alike.estimate.bound_high is not None
+    assert alike.estimate.bound_low < 1.0 < alike.estimate.bound_high
+    unbounded = normalised_mean([point(1.0, i) for i in range(8)]).estimate
+    assert (unbounded.low, unbounded.bound_low) == (None, None)  # without a range nothing is known
     exact = normalised_mean([point(float(i), i, exact=True) for i in range(4)])
     assert exact.low == exact.high == exact.mean == 1.5
     half = normalised_mean([point(float(i % 2), i, exact=i < 20, bounds=(0.0, 1.0)) for i in range(40)])
-    drawn = share_of(10, 20).limits()
+    drawn = mean_of([0.0, 1.0] * 10, bounds=(0.0, 1.0)).limits()
     assert (
         half.mean == pytest.approx(0.5)
         and drawn.low is not None
@@ -199,8 +202,13 @@ def test_intervals_hold_the_mean_and_are_the_same_every_time(values: list[float]
     points = [point(v, i, bounds=(-2.0, 2.0)) for i, v in enumerate(values)]
     found = normalised_mean(points)
     assert found.mean == pytest.approx(float(np.mean(values)), abs=1e-9)
-    assert found.low is not None and found.high is not None
-    assert -2 <= found.low <= found.mean + 1e-9 and found.mean - 1e-9 <= found.high <= 2
+    made = found.estimate
+    if found.low is None or found.high is None:
+        assert made.note.startswith(f"all {len(values)} alike") and max(values) - min(values) < 1e-9
+    else:
+        assert -2 <= found.low <= found.mean + 1e-9 and found.mean - 1e-9 <= found.high <= 2
+    assert made.bound_low is not None and made.bound_high is not None
+    assert -2 <= made.bound_low <= found.mean + 1e-9 and found.mean - 1e-9 <= made.bound_high <= 2
     assert normalised_mean(points) == found
 
 
@@ -282,8 +290,9 @@ def test_rates_of_conduct_are_read_from_the_tables(data: RunData) -> None:
     assert {("mediation", "delegates"), ("contracting", "signs"), ("contracting", "in_force")} <= measures
     for r in found:
         assert r.estimate.value == pytest.approx(r.share)
-        low, high = r.estimate.low, r.estimate.high
+        low, high = r.estimate.bound_low, r.estimate.bound_high
         assert low is not None and high is not None and 0 <= low <= r.share <= high <= 1
+        assert r.estimate.low is not None or "alike" in r.estimate.note
     assert not any(r.mechanism in ("none", "reputation") for r in found)
     for mechanism in ("mediation", "contracting"):
         wins = [r for r in found if (r.mechanism, r.measure) == (mechanism, "wins")]

@@ -172,6 +172,6 @@ def test_the_generations_of_a_population_count_as_one_match(played: RunData) -> 
         assert found.n == 2, "two seeds of three generations each"
         assert "the generations of a population count as one match" in found.note
     (gain,) = contrast(played, "score", "arm", "selected - frozen")
-    assert gain.n == 2
+    assert gain.n == 4, "two populations of each arm"
     (slope,) = trend(played, "score", "generation", where={"arm": "selected"})
     assert slope.n == 2 and slope.value < 0

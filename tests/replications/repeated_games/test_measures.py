@@ -197,7 +197,8 @@ def test_forgiveness_and_coordination_are_measured_against_the_right_script(tmp_
         with played(tmp_path, **pd, seating="ordered") as data:
             (one,) = estimate(data, "forgiveness", ["agent"])
             assert (one.key["agent"], one.value, one.n) == ("m", 3.0, 2)
-            assert one.low is not None and one.low < 3 and one.high == 3
+            assert (one.low, one.high, one.note) == (None, None, "all 2 alike")
+            assert one.bound_low is not None and one.bound_low < 3 and one.bound_high == 3
         bos = {
             "game": "battle_of_the_sexes",
             "types": {**kind, "t": "alternator"},

@@ -313,7 +313,7 @@ def slope_of(
     pull = off / square
     value = plain(float(pull @ b), float(np.abs(pull) @ np.abs(b)))
     ends = [
-        sorted((float(p * lo), float(p * hi)))
+        sorted((float(p * lo), float(p * hi))) if p else [0.0, 0.0]
         for p, lo, hi in zip(pull, *_both(low, high, a.size), strict=True)
     ]
     least, most = (math.fsum(end) for end in zip(*ends, strict=True))
