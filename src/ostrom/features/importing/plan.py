@@ -161,7 +161,7 @@ class ImportedPlan(StudyPlan):
     """None that follows from a rule: imported games have tables."""
 
     @cached_property
-    def prompts(self) -> Mapping[str, str]:
+    def prompts(self) -> dict[str, str]:
         """None: nobody was asked here."""
         return {}
 
