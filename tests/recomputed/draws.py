@@ -61,8 +61,16 @@ def unpaired(
     ]
 
 
-paired = unpaired
-"""Seeds share nothing between cells, so partners of one seed are independent."""
+def per_seed(first: Matrix, second: Matrix, conditions: int) -> Matrix:
+    """The differences of shared seeds, averaged over the conditions of a seed."""
+    return (first - second).reshape(len(first), -1, conditions).mean(axis=2)
+
+
+def paired(
+    first: Matrix, second: Matrix, bounds: Bounds, conditions: int = 1, level: float = 0.95
+) -> list[Any]:
+    """Intervals of the difference where seeds are shared: the seed is the unit."""
+    return [limits([row], [1.0], level) for row in per_seed(first, second, conditions)]
 
 
 def means(values: Matrix, bounds: Bounds, conditions: int = 1, level: float = 0.95) -> list[Any]:

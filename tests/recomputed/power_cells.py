@@ -17,10 +17,13 @@ mechanism: {name: repetition, rounds: 4}
 types: {a: "random:0.5"}
 vary:
   p: {low: {types.a: "random:0.5"}, high: {types.a: "random:0.7"}}
-seeds: 40
+seeds: {count: 40, shared: true}
 """
 CONDITIONS = PAIRED.replace("paired", "conditions") + "  game: [prisoners_dilemma, stag_hunt]\n"
-CONDITIONS = CONDITIONS.replace("seeds: 40\n  game", "  game").rstrip() + "\nseeds: 40\n"
+CONDITIONS = (
+    CONDITIONS.replace("seeds: {count: 40, shared: true}\n  game", "  game").rstrip()
+    + "\nseeds: {count: 40, shared: true}\n"
+)
 APART = """\
 name: apart
 game: prisoners_dilemma
@@ -103,7 +106,8 @@ class Cell:
         assert self.within is not None and low is not None and high is not None
         if self.study == "apart":
             return draws.gate_rates(first, (low, high), -self.within, self.within, second)[0]
-        return draws.gate_rates(first - second, (low - high, high - low), -self.within, self.within)[0]
+        differences = draws.per_seed(first, second, self.per_seed)
+        return draws.gate_rates(differences, (low - high, high - low), -self.within, self.within)[0]
 
     def rates(self, times: int, seed: int = 1) -> tuple[float, float]:
         """Power, and how often it would be found wrongly."""

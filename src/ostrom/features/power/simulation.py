@@ -274,12 +274,13 @@ def stated_over(
 
 def _correlation(made: UnitFigure) -> float:
     """The correlation of partners within conditions; 0 where the pairs are too few to tell."""
+    # A shared seed has one label in several conditions.
     sides = [
-        dict(zip(side.labels, zip(side.values, side.conditions, strict=True), strict=True))
+        dict(zip(zip(side.labels, side.conditions, strict=True), side.values, strict=True))
         for _, side in made.sides
     ]
-    both = [label for label in sides[0] if label in sides[1]]
-    groups = grouped((sides[0][label][1], (sides[0][label][0], sides[1][label][0])) for label in both)
+    both = [place for place in sides[0] if place in sides[1]]
+    groups = grouped((place[1], (sides[0][place], sides[1][place])) for place in both)
     if len(both) - len(groups) < ENOUGH_PAIRS:
         return 0.0
     products = [np.cov(np.array(of).T, ddof=0) * len(of) for of in groups.values() if len(of) > 1]
