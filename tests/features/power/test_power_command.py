@@ -33,6 +33,12 @@ def told(call: Call, *more: str, study: str = "s.yaml") -> dict[str, Any]:
     return found
 
 
+def shared() -> str:
+    """The same study with seeds that its cells share."""
+    (Path.cwd() / "shared.yaml").write_text(STUDY.replace("seeds: 60", "seeds: {count: 60, shared: true}"))
+    return "shared.yaml"
+
+
 @pytest.mark.slow
 def test_power_from_a_pilot_is_what_real_runs_of_that_size_find(call: Call) -> None:
     """60 seeds are cut into 20 studies of 3; their contrasts exclude zero as often as the simulation says."""
@@ -46,12 +52,12 @@ def test_power_from_a_pilot_is_what_real_runs_of_that_size_find(call: Call) -> N
                 data, "cooperation", "p", "high - low", where={"seed": list(range(first, first + 3))}
             )
             hits += one.low is not None and one.low > 0
-            assert one.n == point["n"] == 6
+            assert one.n == point["n"] == 12
     # 20 studies: the standard error of the share is at most .11.
     assert abs(hits / 20 - point["power"]) < 0.33, (hits, point)
     assert found["assumed"]["baseline"] == pytest.approx(0.5, abs=0.03)
     assert found["assumed"]["sd"] == pytest.approx((0.25 / 16) ** 0.5, abs=0.02)
-    assert abs(found["assumed"]["correlation"]) < 0.25 and "run s: 120 pairs" in found["assumed"]["source"]
+    assert abs(found["assumed"]["correlation"]) < 0.25 and "run s: 240 matches" in found["assumed"]["source"]
 
 
 @pytest.mark.slow
@@ -87,10 +93,14 @@ def test_more_seeds_find_more_and_the_error_stays(call: Call) -> None:
 @pytest.mark.slow
 def test_pairs_that_go_together_need_fewer_seeds(call: Call) -> None:
     tied, free, apart = (
-        told(call, "--sd", "0.25", "--seeds", "10", f"--correlation={rho}")["points"][-1]["power"]
+        told(call, "--sd", "0.25", "--seeds", "10", f"--correlation={rho}", study=shared())["points"][-1][
+            "power"
+        ]
         for rho in ("0.9", "0", "-0.9")
     )
     assert tied > free + 0.2 and free > apart
+    done = call("power", "s.yaml", *ASK, "--correlation", "0.5")
+    assert done.code == 2 and "--correlation: no matches of this contrast pair" in done.err
 
 
 @pytest.mark.slow
@@ -101,8 +111,8 @@ def test_equivalence_has_a_power_of_its_own_and_an_error_at_the_margin(call: Cal
         first["power"] < 0.3 and last["power"] > 0.9 and all(one["error"] <= 0.025 for one in found["points"])
     )
     assert found["effect"] == 0 and "within ±0.2" in found["found"]
-    # Two pairs a seed: (1 / .8) ** (2 n) must exceed 40 / .96, nearly all of the capital that bets everything.
-    assert "a gate `within 0.2` on this difference needs at least 10 seeds" in found["gate"]
+    # Two matches a seed and side, each on a range of one: fewer than pairs need, whose differences have a range of two.
+    assert "a gate `within 0.2` on this difference needs at least 5 seeds" in found["gate"]
 
 
 @pytest.mark.slow
@@ -124,7 +134,7 @@ def test_cost_grows_with_the_seeds_and_time_comes_from_the_pace(call: Call) -> N
     )  # fmt: skip
     found = told(call, *asked, "--where", "game=stag_hunt", study="m.yaml")
     two, four = found["points"][:2]
-    assert (two["matches"], four["matches"]) == (8, 16) and (two["n"], four["n"]) == (2, 4)
+    assert (two["matches"], four["matches"]) == (8, 16) and (two["n"], four["n"]) == (4, 8)
     assert four["calls"] == 2 * two["calls"] == 256 and four["seconds"] == 128
     assert four["usd"] == pytest.approx(2 * two["usd"]) and two["usd"] > 0
 
@@ -133,9 +143,10 @@ def test_cost_grows_with_the_seeds_and_time_comes_from_the_pace(call: Call) -> N
 def test_what_is_stated_replaces_what_a_pilot_says_and_effects_end_at_the_bound(call: Call) -> None:
     asked = ("--seeds", "2", "--simulations", "100", "--effect", "0.3")
     stated = ("--baseline", "0.9", "--sd", "0.2", "--correlation", "0.5")
-    from_pilot = told(call, *asked, *stated, "--from", "s")
+    study = shared()
+    from_pilot = told(call, *asked, *stated, "--from", "s", study=study)
     assert "with stated baseline, sd, correlation" in from_pilot["assumed"]["source"]
-    alone = told(call, *asked, *stated)
+    alone = told(call, *asked, *stated, study=study)
     assert from_pilot["points"] == alone["points"] and alone["effect"] == pytest.approx(0.1, abs=0.001)
     assert from_pilot["assumed"] | {"source": "stated"} == alone["assumed"]
 
@@ -229,7 +240,9 @@ def test_players_without_chance_do_not_count_in_the_spread(call: Call) -> None:
 
 @pytest.mark.slow
 def test_the_error_of_equivalence_is_at_the_margin_also_near_a_bound(call: Call) -> None:
-    found = told(call, "--within", "0.2", "--baseline", "0.99", "--sd", "0.03", "--seeds", "14")
+    found = told(
+        call, "--within", "0.2", "--baseline", "0.99", "--sd", "0.03", "--seeds", "14,40", study=shared()
+    )
     assert found["points"][-1]["power"] > 0.9 and all(one["error"] <= 0.025 for one in found["points"])
 
 

@@ -130,6 +130,11 @@ def power(
     given_query = {"measure": measure, "contrast": contrast, "where": _where(where or ())}
     query = validate(Query, given_query, "--contrast") if rule is None else rule
     design = powering.design_of(resolved.plan, query)
+    if correlation and not design.paired:
+        raise UsageError(
+            "--correlation: no matches of this contrast pair, because its cells share nothing "
+            "(`seeds: {count: N, shared: true}` in the study declares that they do)"
+        )
     pace, source, measured = seconds_per_call, "stated", None
     if from_ is None:
         assumed = assuming.assumed_of(design, baseline, sd, correlation)
